@@ -5,11 +5,13 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
@@ -91,7 +93,9 @@ type entryRow struct {
 	At             time.Time
 	Note, Pinned   bool
 	With           []withRow
-	Form           *Form
+	// EditPath is the address of the page with the form of the entry.
+	EditPath string
+	Form     *Form
 }
 
 // withRow is another person of an entry.
@@ -105,7 +109,7 @@ type withRow struct {
 func (v *request) showPerson() error {
 	p, err := v.person()
 	if err != nil {
-		return err
+		return v.followMerge(err)
 	}
 	var form Form
 	asked := v.R.URL.Query()
@@ -121,6 +125,28 @@ func (v *request) showPerson() error {
 		return err
 	}
 	return v.showForm(http.StatusOK, p, form)
+}
+
+// followMerge leads to the person that this one was merged into, or returns the error.
+func (v *request) followMerge(reason error) error {
+	if !fault.Is(reason, fault.NotFound) && !fault.Is(reason, fault.Conflict) {
+		return reason
+	}
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Ids: []string{connectionID}})
+	if err != nil {
+		return err
+	}
+	for _, m := range found.GetMissing() {
+		if m.GetMergedInto() != "" {
+			v.Redirect(v.To(page.PathPeople + "/" + m.GetMergedInto()))
+			return nil
+		}
+	}
+	return reason
 }
 
 // timelineSize is how many entries one page of the timeline has, dueDays how far ahead a
@@ -146,21 +172,11 @@ func shownTimeline(address url.Values) url.Values {
 
 // showForm shows the page of a person with a form open; the zero form is none.
 func (v *request) showForm(status int, p *person, form Form) error {
-	connectionID := p.GetConnection().GetId()
-	history := &timelinev1.ListTimelineRequest{ConnectionId: &connectionID, Limit: new(int32(timelineSize))}
-	page.Fill(history, shownTimeline(v.R.URL.Query()))
-	entries, wrong, err := page.Read(v.Member, history, v.Timeline.ListTimeline)
-	if err == nil && len(wrong) > 0 {
-		err = fault.New(fault.Invalid, "there is no such part of the timeline")
-	}
+	entries, due, err := v.entriesOf(p.GetConnection())
 	if err != nil {
 		return err
 	}
-	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: &connectionID, Days: new(int32(dueDays)), Limit: new(int32(dueSize))})
-	if err != nil {
-		return err
-	}
-	content := v.personContent(p, due.GetItems())
+	content := v.personContent(p, due)
 	if err := v.addEntries(&content, entries, &form); err != nil {
 		return err
 	}
@@ -170,6 +186,40 @@ func (v *request) showForm(status int, p *person, form Form) error {
 	content.open(&form)
 	v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
 	return nil
+}
+
+// entriesOf returns a page of the timeline, and what is due. Of an archived person it returns
+// the latest entries: they have no timeline, and nothing is due.
+func (v *request) entriesOf(c *connectionsv1.Connection) (*timelinev1.ListTimelineResponse, []*remindersv1.DueItem, error) {
+	if c.ArchivedAt != nil {
+		entries, err := v.latestEntries(c.GetId())
+		return entries, nil, err
+	}
+	history := &timelinev1.ListTimelineRequest{ConnectionId: new(c.GetId()), Limit: new(int32(timelineSize))}
+	page.Fill(history, shownTimeline(v.R.URL.Query()))
+	entries, wrong, err := page.Read(v.Member, history, v.Timeline.ListTimeline)
+	if err == nil && len(wrong) > 0 {
+		err = fault.New(fault.Invalid, "there is no such part of the timeline")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: new(c.GetId()), Days: new(int32(dueDays)), Limit: new(int32(dueSize))})
+	return entries, due.GetItems(), err
+}
+
+// latestEntries returns the latest notes and interactions that get_connection includes.
+func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineResponse, error) {
+	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
+	out := &timelinev1.ListTimelineResponse{}
+	for _, n := range found.GetNotes() {
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: n.GetCreatedAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
+	}
+	for _, i := range found.GetInteractions() {
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
+	}
+	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int { return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime()) })
+	return out, err
 }
 
 func (v *request) personContent(p *person, due []*remindersv1.DueItem) personContent {
@@ -350,6 +400,9 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 				row.With = append(row.With, withRow{contactLink{Text: with.GetName(), Path: v.personPath(with.GetId())}, with.GetId()})
 			}
 		}
+		edit := shownTimeline(asked)
+		edit.Set(entryField, row.ID)
+		row.EditPath = join(content.Path, edit) + "#" + row.ID
 		content.Entries = append(content.Entries, row)
 		if form.Name == "" && e.GetId() == asked.Get(entryField) && content.Archived.IsZero() {
 			var err error
