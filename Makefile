@@ -18,7 +18,8 @@ STAMP = -X main.buildVersion=$(VERSION) -X main.buildCommit=$(COMMIT) -X main.bu
 
 .PHONY: run
 run: ## Run all of Kith in one process, data in ./kith-data
-	@mkdir -p .tmp/bin && (cd deploy && go build -ldflags='$(STAMP)' -o $(BIN)/kith ./cmd/kith)
+	@echo 'Building Kith. The first time, that downloads and compiles everything, which takes minutes; each package is named when it is begun.'
+	@mkdir -p .tmp/bin && (cd deploy && go build -v -ldflags='$(STAMP)' -o $(BIN)/kith ./cmd/kith)
 	@exec $(BIN)/kith serve
 
 # kith.pgo is a CPU profile of the benchmark, for profile-guided optimisation; `make pgo` makes it.

@@ -39,10 +39,7 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 	}
 	service := openPool(conf, c.MaxConns, stdlib.OptionAfterConnect(takeRole(serviceRole)))
 	tenants := openPool(conf, c.MaxConns,
-		stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-			return errors.Join(takeRole(tenantRole)(ctx, conn), setTenant(ctx, conn))
-		}),
-		stdlib.OptionResetSession(setTenant))
+		stdlib.OptionAfterConnect(takeRole(tenantRole)), stdlib.OptionResetSession(setTenant))
 	return engine{
 		name:        postgresName,
 		serviceRead: service, serviceWrite: service, tenantRead: tenants, tenantWrite: tenants, admin: admin,
@@ -71,20 +68,57 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%T is no connection of pgx", opened), opened.Close())
 	}
-	return postgresConn{conn}, nil
+	return &postgresConn{Conn: conn}, nil
 }
 
-// postgresConn is a connection whose statements are prepared, and kept by pgx.
-type postgresConn struct{ *stdlib.Conn }
+// postgresConn is a connection whose statements are prepared, and kept by pgx. database/sql
+// resets a session, which sets the tenant, before each use but the first, and may have opened the
+// connection for nobody in particular: the first use resets it here.
+type postgresConn struct {
+	*stdlib.Conn
+
+	used bool
+}
+
+// ResetSession implements driver.SessionResetter. database/sql gives up a connection for
+// driver.ErrBadConn only: with any other error it would use that of the tenant before.
+func (c *postgresConn) ResetSession(ctx context.Context) error {
+	if err := c.Conn.ResetSession(ctx); err != nil {
+		return errors.Join(driver.ErrBadConn, err)
+	}
+	c.used = true
+	return nil
+}
+
+func (c *postgresConn) first(ctx context.Context) error {
+	if c.used {
+		return nil
+	}
+	return c.ResetSession(ctx)
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *postgresConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
+	return c.Conn.BeginTx(ctx, options)
+}
 
 // ExecContext implements driver.ExecerContext.
-func (c postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
 	query, args = prepare(query, args)
 	return c.Conn.ExecContext(ctx, query, args)
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
 	query, args = prepare(query, args)
 	return c.Conn.QueryContext(ctx, query, args)
 }
