@@ -218,7 +218,9 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 	for _, i := range found.GetInteractions() {
 		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
 	}
-	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int { return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime()) })
+	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int {
+		return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime())
+	})
 	return out, err
 }
 

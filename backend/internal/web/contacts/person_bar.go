@@ -20,8 +20,6 @@ const (
 	barNote   = "note"
 	barLog    = "log"
 	barRemind = "remind"
-	// formLink relates the person to another one.
-	formLink = "link"
 )
 
 // withField is the input for other people.

@@ -253,9 +253,9 @@ func (v *request) acted(wrong []page.FieldError, notice, changeID string, err er
 
 // reminderForm returns the form that edits a reminder.
 func reminderForm(reminderID, words, day, recurrence string) Form {
-	text, due := textField(editPrefix+"text", "What to do", "").with(words), dayField(editPrefix+"due_on", "Day", "").with(day)
-	text.Required, due.Required = true, true
-	return seen(Form{Name: reminderID, Fields: []FormField{text, due, recurrenceField(editPrefix + "recurrence").with(recurrence)}})
+	what, due := textField(editPrefix+"text", "What to do", "").with(words), dayField(editPrefix+"due_on", "Day", "").with(day)
+	what.Required, due.Required = true, true
+	return seen(Form{Name: reminderID, Fields: []FormField{what, due, recurrenceField(editPrefix + "recurrence").with(recurrence)}})
 }
 
 // openReminder returns the form of a reminder with what is stored.

@@ -15,7 +15,7 @@ import (
 
 // Form is a form on the page of a person, with what was typed. Its zero value is no form.
 type Form struct {
-	// Name is the name of the section, or the id of the entry or the reminder, that the form
+	// Name is the section, or the id of the entry or the reminder, that the form
 	// edits; or the name of the form of the bar.
 	Name   string
 	Fields []FormField
@@ -48,9 +48,6 @@ const ticked = "true"
 
 // Checked reports whether the box is ticked.
 func (f FormField) Checked() bool { return f.Value == ticked }
-
-// Many returns the lines of what is stored.
-func (f FormField) Many() []string { return lines(f.Stored) }
 
 func textField(name, label, hint string) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label, Hint: hint}}

@@ -155,11 +155,11 @@ func (r reader) words(field string, value json.RawMessage) string {
 	case "Groups":
 		return joinRecorded(value, func(group string) string { return cmp.Or(r.names[group], "a deleted group") })
 	}
-	var any any
-	if json.Unmarshal(value, &any) != nil {
+	var decoded any
+	if json.Unmarshal(value, &decoded) != nil {
 		return ""
 	}
-	switch typed := any.(type) {
+	switch typed := decoded.(type) {
 	case string:
 		if at, err := time.Parse(time.RFC3339, typed); err == nil {
 			if at.IsZero() {
