@@ -48,7 +48,7 @@ test('facts are edited in place', async () => {
   await page.getByLabel('When you met').fill('2025-05');
   await part(page, 'Name and how you met').getByRole('button', { name: 'Save' }).click();
   await expectNotice(page, 'Your changes are saved.');
-  await page.getByRole('link', { name: 'Who wrote this: Name and how you met' }).click();
+  await part(page, 'Name and how you met').getByRole('link', { name: /^Who wrote this/ }).click();
   await page.getByText('You ·').first().waitFor();
   await portray(page, 'person-history');
   for (const title of ['Ways to reach them', 'Positions', 'Important dates', 'Relations', 'Groups and tags', 'Keeping in touch', 'About']) {
@@ -94,7 +94,7 @@ async function keep(page, words) {
   await page.getByLabel('What to do').fill(`Remind ${words}`);
   await press(page, 'Set the reminder');
   await expectNotice(page, 'The reminder is set.');
-  await press(page, `Done: Remind ${words}`);
+  await page.getByRole('button', { name: /^Done/ }).first().click();
   await expectNotice(page, 'The reminder is done.');
 }
 
