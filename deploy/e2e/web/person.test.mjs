@@ -65,13 +65,13 @@ test('two tabs lose nothing', async () => {
   await page.goto(`${setting('PERSON')}?edit=about`);
   const other = await context.newPage();
   await other.goto(`${setting('PERSON')}?edit=about`);
-  await other.getByLabel('About', { exact: true }).fill('From the other tab');
+  await other.getByRole('textbox', { name: /^About/ }).fill('From the other tab');
   await press(other, 'Save');
   await expectNotice(other, 'Your changes are saved.');
-  await page.getByLabel('About', { exact: true }).fill('From this tab');
+  await page.getByRole('textbox', { name: /^About/ }).fill('From this tab');
   await press(page, 'Save');
   await page.getByText('Stored now: From the other tab').waitFor();
-  assert.equal(await page.getByLabel('About', { exact: true }).inputValue(), 'From this tab');
+  assert.equal(await page.getByRole('textbox', { name: /^About/ }).inputValue(), 'From this tab');
   await portray(page, 'person-conflict');
   await page.getByRole('link', { name: 'Keep what is stored' }).click();
   await part(page, 'About').getByText('From the other tab').waitFor();
