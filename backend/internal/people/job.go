@@ -14,12 +14,16 @@ const maxPositions = 50
 
 // JobDraft is a position as callers write it. Its dates are partial: YYYY, YYYY-MM,
 // YYYY-MM-DD or empty.
-type JobDraft struct{ Organization, Title, StartedOn, EndedOn string }
+type JobDraft struct {
+	Organization, Title, StartedOn, EndedOn string
+	// Past marks a position that ended on an unknown day.
+	Past bool
+}
 
-// position parses a draft; errors name the field. A position without an end is current.
+// position parses a draft; errors name the field. A position without an end is current, unless it is marked as past.
 func (d JobDraft) position(field string) (Position, error) {
 	p := Position{
-		Organization: text.Line(d.Organization), Title: text.Line(d.Title), StartedOn: d.StartedOn, EndedOn: d.EndedOn, Current: d.EndedOn == "",
+		Organization: text.Line(d.Organization), Title: text.Line(d.Title), StartedOn: d.StartedOn, EndedOn: d.EndedOn, Current: d.EndedOn == "" && !d.Past,
 	}
 	if p.Organization == "" && p.Title == "" {
 		return p, fault.InvalidField(field, "needs an organization or a title")
@@ -34,6 +38,27 @@ func (d JobDraft) position(field string) (Position, error) {
 		return p, fault.InvalidField(field+".ended_on", "%s lies before started_on, %s", p.EndedOn, p.StartedOn)
 	}
 	return p, nil
+}
+
+// replaceJobs sets the positions. A position that keeps its organisation and title stays the
+// same row. Errors name the fields positions[0], positions[1] and so on.
+func (c *Connection) replaceJobs(drafts []JobDraft) error {
+	held := slices.Clone(c.Positions)
+	c.Positions = make([]Position, 0, len(drafts))
+	for i, d := range drafts {
+		p, err := d.position(fmt.Sprintf("positions[%d]", i))
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(held, func(h Position) bool { return h.Organization == p.Organization && h.Title == p.Title })
+		if at >= 0 {
+			same := held[at]
+			same.StartedOn, same.EndedOn, same.Current = p.StartedOn, p.EndedOn, p.Current
+			p, held = same, slices.Delete(held, at, at+1)
+		}
+		c.Positions = append(c.Positions, p)
+	}
+	return nil
 }
 
 // addJobs adds the drafts of a field. A draft with the same organisation and title as an

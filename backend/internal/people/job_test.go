@@ -43,6 +43,10 @@ func TestJobs(t *testing.T) {
 		"both removed":      {people.JobEdit{Remove: []job{{Title: "engineer"}, {Organization: "Helios", StartedOn: "2020-05"}}}, ""},
 		"none matches":      {people.JobEdit{Remove: []job{{Organization: "Helios", StartedOn: "2021"}, {Organization: "Zenith"}}}, cto + "; " + engineer},
 		"corrected":         {people.JobEdit{Remove: []job{{Organization: "Helios"}}, Add: []job{{Organization: "Zenith", StartedOn: "2020"}}}, "Zenith/ 2020.. true; " + engineer},
+		"replaced":          {people.JobEdit{Replace: []job{{Organization: "Zenith"}, {Organization: "Helios", Title: "CTO", StartedOn: "2020-05", Past: true}}}, "Zenith/ .. true; Helios/CTO 2020-05.. false"},
+		"two current ones":  {people.JobEdit{Replace: []job{{Organization: "Helios", Title: "CTO", StartedOn: "2020-05"}, {Organization: "Zenith"}}}, "Helios/CTO 2020-05.. true; Zenith/ .. true"},
+		"all replaced":      {people.JobEdit{Replace: []job{}}, ""},
+		"the same again":    {people.JobEdit{Replace: []job{{Organization: "Helios", Title: "CTO", StartedOn: "2020-05"}, {Organization: "Orbital Inc", Title: "Engineer", EndedOn: "2019"}}}, cto + "; " + engineer},
 		"what is there":     {people.JobEdit{Add: []job{{Organization: "Helios", Title: "CTO", StartedOn: "2020-05"}}}, cto + "; " + engineer},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,9 @@ type Edit struct{ Replace, Add, Remove []string }
 // Remove, then Add.
 type DateEdit struct{ Replace, Add, Remove []DateDraft }
 
-// JobEdit says what to change of the positions: Remove first, then Add.
-type JobEdit struct{ Add, Remove []JobDraft }
+// JobEdit says what to change of the positions: Replace (unless nil) first, then Remove,
+// then Add.
+type JobEdit struct{ Replace, Add, Remove []JobDraft }
 
 // Update changes a connection that is not archived. A patch that changes nothing
 // writes nothing.
@@ -54,6 +55,11 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 func (p Patch) apply(c *Connection) error {
 	p.applyFields(c)
 	p.applyPosition(c)
+	if p.Jobs.Replace != nil {
+		if err := c.replaceJobs(p.Jobs.Replace); err != nil {
+			return err
+		}
+	}
 	c.removeJobs(p.Jobs.Remove)
 	if err := c.addJobs("add_positions", p.Jobs.Add); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 )
 
 // GetReminder returns a reminder, or fault.NotFound.
-func GetReminder(ctx context.Context, tx *db.Tx, reminderID string) (*Reminder, error) {
+func GetReminder(ctx context.Context, q db.Reader, reminderID string) (*Reminder, error) {
 	r := &Reminder{}
-	err := tx.From(r).Where("id = ?", reminderID).Scan(ctx)
+	err := q.From(r).Where("id = ?", reminderID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "there is no reminder %s; list_due returns ids", reminderID)
 	}

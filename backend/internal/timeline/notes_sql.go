@@ -11,8 +11,8 @@ import (
 )
 
 // GetNote returns a note with the people that it is about, or fault.NotFound.
-func GetNote(ctx context.Context, tx *db.Tx, noteID string) (*Note, error) {
-	n, err := note(ctx, tx, noteID)
+func GetNote(ctx context.Context, q db.Reader, noteID string) (*Note, error) {
+	n, err := note(ctx, q, noteID)
 	if err == nil && n == nil {
 		return nil, fault.New(fault.NotFound, "there is no note %s; search_notes and list_timeline return ids", noteID)
 	}

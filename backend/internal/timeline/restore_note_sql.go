@@ -17,9 +17,9 @@ import (
 type noteRestorer struct{ tx *db.Tx }
 
 // note returns a note with the people that it is about, archived ones too, or nil.
-func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
+func note(ctx context.Context, q db.Reader, id string) (*Note, error) {
 	n := &Note{}
-	err := tx.From(n).Where("id = ?", id).Scan(ctx)
+	err := q.From(n).Where("id = ?", id).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
 		return nil, err
 	}
 	notes := []Note{*n}
-	err = FillNotes(ctx, tx, notes)
+	err = FillNotes(ctx, q, notes)
 	return &notes[0], err
 }
 

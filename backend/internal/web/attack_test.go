@@ -230,7 +230,7 @@ func TestStoredScripts(t *testing.T) {
 	want(t, consent, http.StatusOK, attack)
 	wrong := signIn(s.Browser(t), attack, "x", "")
 	for name, p := range map[string]*webtest.Page{"preview": preview, "profile": saved, "tokens": tokens, "consent": consent, "sign-in": wrong} {
-		if strings.Contains(ownScript.ReplaceAllString(p.Body, ""), "<script") {
+		if strings.Contains(webtest.OwnScript.ReplaceAllString(p.Body, ""), "<script") {
 			t.Errorf("%s contains a script of a member", name)
 		}
 		for _, n := range p.All("img") {

@@ -3,7 +3,6 @@ package web_test
 import (
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,9 +38,6 @@ const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; 
 // membersPolicy is that of the pages with navigation, which run our scripts.
 const membersPolicy = ownPolicy + "; script-src 'self'; connect-src 'self'"
 
-// ownScript is the tag of a script of ours.
-var ownScript = regexp.MustCompile(`<script type="module" src="/assets/[a-z]+\.js\?v=[0-9a-f]{12}"></script>`)
-
 // checkHeaders fails unless a page has the headers of every page and contains nothing
 // that the policy would forbid. The referrer policy sends nothing to other sites, as
 // no-referrer would; setHeaders explains the difference.
@@ -57,7 +53,7 @@ func checkHeaders(t *testing.T, name string, p *webtest.Page, policy string) {
 	}
 	body := p.Body
 	if policy == membersPolicy {
-		body = ownScript.ReplaceAllString(body, "")
+		body = webtest.OwnScript.ReplaceAllString(body, "")
 	}
 	for _, forbidden := range []string{"<script", "<style", " style=", " onclick", "javascript:"} {
 		if strings.Contains(strings.ToLower(body), forbidden) {

@@ -37,6 +37,7 @@ type Web struct {
 	site *page.Site
 	// areas are the routes of the areas of the site that have a folder of their own.
 	areas  []page.Route
+	review *review.Pages
 	emails *emails
 	events *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each

@@ -1,14 +1,17 @@
 package contacts
 
 import (
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
@@ -21,23 +24,42 @@ type personContent struct {
 
 	*connectionsv1.Connection
 
-	Positions     []*connectionsv1.Position
-	Phones        []contactLink
-	Emails        []contactLink
-	Links         []contactLink
-	Dates         []dateRow
-	Relationships []relationRow
-	TagLinks      []contactLink
-	GroupLinks    []contactLink
-	CompanyPath   string
-	Due           []*remindersv1.DueItem
-	LastContact   time.Time
-	Added         time.Time
-	Archived      time.Time
-	Entries       []entryRow
+	// Path is the address of the page, Keep the parameters with the part of the timeline that
+	// it shows.
+	Path, Keep  string
+	LastContact time.Time
+	Archived    time.Time
+	Parts       []part
+	Bar         []Form
+	Due         []dueRow
+	Kinds       []kindLink
+	Entries     []entryRow
+	// Apart is the form of an entry or a reminder that the page does not list; nil for none.
+	Apart *Form
 	// Older and Latest are addresses of pages of the timeline; empty if there is no such
 	// page.
 	Older, Latest string
+}
+
+// part is a section of what is known about a person.
+type part struct {
+	Name, Title string
+	Rows        []partRow
+	// Form is the open form; nil if the part is only shown.
+	Form *Form
+	// Linked are the relations, which can be ended while the form is open.
+	Linked []relationRow
+	// Facts say who wrote the part, if ShowFacts is set.
+	Facts     []factRow
+	ShowFacts bool
+}
+
+// partRow is a line of a part.
+type partRow struct {
+	Label  string
+	Values []contactLink
+	// Long keeps the line breaks of a text.
+	Long bool
 }
 
 // contactLink is a text with the address that it leads to; no address if it is not safe
@@ -45,58 +67,167 @@ type personContent struct {
 type contactLink struct {
 	Text string
 	Path template.URL
+	// Note follows the text.
+	Note string
 }
 
-type dateRow struct{ Label, Date string }
+type relationRow struct{ ID, Name, Type, Words string }
 
-type relationRow struct{ Name, Type, Path string }
+// dueRow is what is due with a person.
+type dueRow struct {
+	*remindersv1.DueItem
 
-// entryRow is a note, an interaction or an import in the timeline.
+	On   time.Time
+	Form *Form
+}
+
+// kindLink leads to the entries of one kind.
+type kindLink struct {
+	Label, Path string
+	Current     bool
+}
+
+// entryRow is a note or an interaction in the timeline.
 type entryRow struct {
-	Kind, Text string
-	At         time.Time
-	Pinned     bool
-	With       []contactLink
+	ID, Kind, Text string
+	At             time.Time
+	Note, Pinned   bool
+	With           []withRow
+	// EditPath is the address of the page with the form of the entry.
+	EditPath string
+	Form     *Form
 }
 
+// withRow is another person of an entry.
+type withRow struct {
+	contactLink
+
+	ID string
+}
+
+// showPerson shows the page, with the form open that the address names.
 func (v *request) showPerson() error {
-	connectionID := v.R.PathValue("id")
-	if !id.Valid(id.Connection, connectionID) {
-		return fault.New(fault.NotFound, "there is no such person")
+	p, err := v.person()
+	if err != nil {
+		return v.followMerge(err)
 	}
-	history := &timelinev1.ListTimelineRequest{ConnectionId: &connectionID, Limit: new(int32(timelineSize))}
-	page.Fill(history, url.Values{cursorParameter: v.R.URL.Query()[cursorParameter]})
-	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"positions"}})
+	var form Form
+	asked := v.R.URL.Query()
+	live := p.GetConnection().GetArchivedAt() == nil
+	switch {
+	case !live:
+	case asked.Has("edit"):
+		form, err = v.openSection(p, asked.Get("edit"))
+	case asked.Has(reminderField):
+		form, err = v.openReminder(asked.Get(reminderField))
+	}
 	if err != nil {
 		return err
 	}
-	entries, err := v.Timeline.ListTimeline(v.Ctx, history)
+	return v.showForm(http.StatusOK, p, form)
+}
+
+// followMerge leads to the person that this one was merged into, or returns the error.
+func (v *request) followMerge(reason error) error {
+	if !fault.Is(reason, fault.NotFound) && !fault.Is(reason, fault.Conflict) {
+		return reason
+	}
+	connectionID, err := v.connectionID()
 	if err != nil {
 		return err
 	}
-	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: &connectionID, Days: new(int32(dueDays))})
+	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Ids: []string{connectionID}})
 	if err != nil {
 		return err
 	}
-	content := v.personContent(found)
-	content.Due = due.GetItems()
-	v.addEntries(&content, entries, history.Cursor != nil)
-	v.Render(http.StatusOK, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Content: content})
-	return nil
+	for _, m := range found.GetMissing() {
+		if m.GetMergedInto() != "" {
+			v.Redirect(v.To(page.PathPeople + "/" + m.GetMergedInto()))
+			return nil
+		}
+	}
+	return reason
 }
 
 // timelineSize is how many entries one page of the timeline has, dueDays how far ahead a
-// person's page looks.
+// person's page looks, and dueSize how much of that it shows.
 const (
 	timelineSize = 20
 	dueDays      = 366
+	dueSize      = 50
 )
 
-func (v *request) personContent(found *connectionsv1.GetConnectionResponse) personContent {
-	c := found.GetConnection()
+const kindsParameter = "kinds"
+
+// shownTimeline returns the parameters that select the part of the timeline.
+func shownTimeline(address url.Values) url.Values {
+	kept := url.Values{}
+	for _, name := range []string{kindsParameter, cursorParameter} {
+		if value := address.Get(name); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	return kept
+}
+
+// showForm shows the page of a person with a form open; the zero form is none.
+func (v *request) showForm(status int, p *person, form Form) error {
+	entries, due, err := v.entriesOf(p.GetConnection())
+	if err != nil {
+		return err
+	}
+	content := v.personContent(p, due)
+	if err := v.addEntries(&content, entries, &form); err != nil {
+		return err
+	}
+	if err := v.addHistory(&content, v.R.URL.Query().Get("history")); err != nil {
+		return err
+	}
+	content.open(&form)
+	v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
+	return nil
+}
+
+// entriesOf returns a page of the timeline, and what is due. Of an archived person it returns
+// the latest entries: they have no timeline, and nothing is due.
+func (v *request) entriesOf(c *connectionsv1.Connection) (*timelinev1.ListTimelineResponse, []*remindersv1.DueItem, error) {
+	if c.ArchivedAt != nil {
+		entries, err := v.latestEntries(c.GetId())
+		return entries, nil, err
+	}
+	history := &timelinev1.ListTimelineRequest{ConnectionId: new(c.GetId()), Limit: new(int32(timelineSize))}
+	page.Fill(history, shownTimeline(v.R.URL.Query()))
+	entries, wrong, err := page.Read(v.Member, history, v.Timeline.ListTimeline)
+	if err == nil && len(wrong) > 0 {
+		err = fault.New(fault.Invalid, "there is no such part of the timeline")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: new(c.GetId()), Days: new(int32(dueDays)), Limit: new(int32(dueSize))})
+	return entries, due.GetItems(), err
+}
+
+// latestEntries returns the latest notes and interactions that get_connection includes.
+func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineResponse, error) {
+	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
+	out := &timelinev1.ListTimelineResponse{}
+	for _, n := range found.GetNotes() {
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: n.GetCreatedAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
+	}
+	for _, i := range found.GetInteractions() {
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
+	}
+	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int {
+		return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime())
+	})
+	return out, err
+}
+
+func (v *request) personContent(p *person, due []*remindersv1.DueItem) personContent {
+	c := p.GetConnection()
 	content := personContent{
-		Connection: c, Avatar: avatarOf(c.GetId(), c.GetName()), Positions: found.GetPositions(), CompanyPath: v.listWith("company", c.GetOrganization()),
-		Added: c.GetCreatedAt().AsTime().In(v.Zone),
+		Connection: c, Avatar: avatarOf(c.GetId(), c.GetName()), Path: v.path(), Keep: join("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Parts: v.parts(p),
 	}
 	if c.LastInteractionAt != nil {
 		content.LastContact = c.GetLastInteractionAt().AsTime().In(v.Zone)
@@ -104,50 +235,248 @@ func (v *request) personContent(found *connectionsv1.GetConnectionResponse) pers
 	if c.ArchivedAt != nil {
 		content.Archived = c.GetArchivedAt().AsTime().In(v.Zone)
 	}
-	for _, value := range c.GetEmails() {
-		content.Emails = append(content.Emails, contactLink{value, template.URL("mailto:" + url.PathEscape(value))})
-	}
-	for _, value := range c.GetPhones() {
-		content.Phones = append(content.Phones, contactLink{value, template.URL("tel:" + strings.Map(dialled, value))})
-	}
-	for _, value := range c.GetUrls() {
-		content.Links = append(content.Links, contactLink{value, template.URL(webAddress(value))})
-	}
-	for _, d := range c.GetImportantDates() {
-		label := d.GetLabel()
-		if label == "" {
-			label = d.GetKind()
-		}
-		content.Dates = append(content.Dates, dateRow{page.Sentence(label), d.GetDate()})
-	}
-	for _, r := range c.GetRelationships() {
-		content.Relationships = append(content.Relationships, relationRow{r.GetName(), strings.ReplaceAll(r.GetType(), "_", " "), v.To(page.PathPeople + "/" + r.GetConnectionId())})
-	}
-	for _, tag := range c.GetTags() {
-		content.TagLinks = append(content.TagLinks, contactLink{tag, template.URL(v.listWith("tag", tag))})
-	}
-	for _, group := range c.GetGroups() {
-		content.GroupLinks = append(content.GroupLinks, contactLink{group, template.URL(v.listWith("group", group))})
+	for _, item := range due {
+		on, _ := time.Parse(time.DateOnly, item.GetDueOn()) // zero is not shown
+		content.Due = append(content.Due, dueRow{DueItem: item, On: on})
 	}
 	return content
 }
 
-func (v *request) addEntries(content *personContent, entries *timelinev1.ListTimelineResponse, paged bool) {
-	path := v.To(page.PathPeople + "/" + content.GetId())
+// parts returns what is known about a person, section by section.
+func (v *request) parts(p *person) []part {
+	c := p.GetConnection()
+	return []part{
+		{Name: sectionName, Title: "Name and how you met", Rows: rows(
+			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()),
+			text1("Added", c.GetCreatedAt().AsTime().In(v.Zone).Format("2 January 2006"), c.GetSource()))},
+		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
+			partRow{Label: "E-mail", Values: linked(c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
+			partRow{Label: "Phone", Values: linked(c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
+			partRow{Label: "Links", Values: linked(c.GetUrls(), webAddress)})},
+		{Name: sectionPositions, Title: "Positions", Rows: v.positionRows(p)},
+		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
+		{Name: sectionRelations, Title: "Relations", Rows: v.relationRows(c), Linked: relations(c)},
+		{Name: sectionGroups, Title: "Groups and tags", Rows: rows(
+			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.listWith("tag", tag) })},
+			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.listWith("group", group) })})},
+		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
+		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true})},
+	}
+}
+
+func nonEmpty(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// rows returns the rows that have a value.
+func rows(all ...partRow) []partRow {
+	var out []partRow
+	for _, row := range all {
+		if len(row.Values) > 0 {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// text1 is a row with one text; a note alone is a value too.
+func text1(label, value, note string) partRow {
+	if value == "" && note == "" {
+		return partRow{}
+	}
+	return partRow{Label: label, Values: []contactLink{{Text: value, Note: note}}}
+}
+
+// linked returns texts with the addresses that they lead to.
+func linked(values []string, address func(string) string) []contactLink {
+	var out []contactLink
+	for _, value := range values {
+		link := contactLink{Text: value}
+		if address != nil {
+			link.Path = template.URL(address(value))
+		}
+		out = append(out, link)
+	}
+	return out
+}
+
+func (v *request) positionRows(p *person) []partRow {
+	var out []partRow
+	for _, held := range p.GetPositions() {
+		label := "Worked at"
+		if held.GetCurrent() {
+			label = "Works at"
+		}
+		value := contactLink{Text: held.GetTitle()}
+		if held.GetOrganization() != "" {
+			value = contactLink{Text: held.GetOrganization(), Path: template.URL(v.listWith("company", held.GetOrganization())), Note: held.GetTitle()}
+		}
+		if held.GetStartedOn() != "" || held.GetEndedOn() != "" {
+			value.Note = strings.TrimSpace(value.Note + " (" + held.GetStartedOn() + "–" + held.GetEndedOn() + ")")
+		}
+		out = append(out, partRow{Label: label, Values: []contactLink{value}})
+	}
+	return out
+}
+
+func dateRows(c *connectionsv1.Connection) []partRow {
+	var out []partRow
+	for _, d := range c.GetImportantDates() {
+		label := d.GetLabel()
+		if label == "" {
+			label = strings.ToUpper(d.GetKind()[:1]) + d.GetKind()[1:]
+		}
+		out = append(out, text1(label, d.GetDate(), ""))
+	}
+	return out
+}
+
+func relations(c *connectionsv1.Connection) []relationRow {
+	var out []relationRow
+	for _, r := range c.GetRelationships() {
+		out = append(out, relationRow{ID: r.GetConnectionId(), Name: r.GetName(), Type: r.GetType(), Words: strings.ReplaceAll(r.GetType(), "_", " ")})
+	}
+	return out
+}
+
+func (v *request) relationRows(c *connectionsv1.Connection) []partRow {
+	var out []partRow
+	for _, r := range relations(c) {
+		out = append(out, partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Path: v.personPath(r.ID)}}})
+	}
+	return out
+}
+
+func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
+	every, last := "No interval of their own", "Never in touch"
+	if days := c.GetCadenceDays(); days == 1 {
+		every = "Every day"
+	} else if days > 1 {
+		every = fmt.Sprintf("Every %d days", days)
+	}
+	if c.LastInteractionAt != nil {
+		last = c.GetLastInteractionAt().AsTime().In(v.Zone).Format("2 January 2006")
+	}
+	return rows(text1("Be in touch", every, ""), text1("Last contact", last, ""), text1("Strength", fmt.Sprintf("%d of 100", c.GetStrength()), ""))
+}
+
+// addHistory adds who wrote a part, and for keeping in touch also what the strength counts.
+func (v *request) addHistory(content *personContent, name string) error {
+	if name == "" {
+		return nil
+	}
+	facts, err := v.facts(content.GetId(), name)
+	if err != nil {
+		return err
+	}
+	for i := range content.Parts {
+		shown := &content.Parts[i]
+		if shown.Name != name {
+			continue
+		}
+		shown.Facts, shown.ShowFacts = facts, true
+		if name == sectionCadence {
+			counted, err := people.Strengths(v.Ctx, v.Data(), []string{content.GetId()}, v.At)
+			if err != nil {
+				return err
+			}
+			s := counted[content.GetId()]
+			evidence := fmt.Sprintf("Meetings: %d. Calls: %d. E-mails and messages: %d. Each counts half after 180 days.", s.Meetings, s.Calls, s.Messages)
+			shown.Rows = append(shown.Rows, text1("Counted", evidence, ""))
+		}
+	}
+	return nil
+}
+
+// addEntries adds the timeline. It opens the form of the entry that the address names, unless
+// another form is open.
+func (v *request) addEntries(content *personContent, entries *timelinev1.ListTimelineResponse, form *Form) error {
+	asked := v.R.URL.Query()
 	for _, e := range entries.GetEntries() {
-		row := entryRow{Kind: e.GetKind(), Text: e.GetText(), At: e.GetOccurredAt().AsTime().In(v.Zone), Pinned: e.GetPinned()}
+		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: e.GetOccurredAt().AsTime().In(v.Zone), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
 		for _, with := range e.GetParticipants() {
 			if with.GetId() != content.GetId() {
-				row.With = append(row.With, contactLink{with.GetName(), v.personPath(with.GetId())})
+				row.With = append(row.With, withRow{contactLink{Text: with.GetName(), Path: v.personPath(with.GetId())}, with.GetId()})
 			}
 		}
+		edit := shownTimeline(asked)
+		edit.Set(entryField, row.ID)
+		row.EditPath = join(content.Path, edit) + "#" + row.ID
 		content.Entries = append(content.Entries, row)
+		if form.Name == "" && e.GetId() == asked.Get(entryField) && content.Archived.IsZero() {
+			var err error
+			if *form, err = v.entryForm(e); err != nil {
+				return err
+			}
+		}
 	}
+	kept := shownTimeline(asked)
 	if entries.GetHasMore() {
-		content.Older = withCursor(path, nil, entries.GetNextCursor())
+		content.Older = withCursor(content.Path, kept, entries.GetNextCursor())
 	}
-	if paged {
-		content.Latest = path
+	if kept.Has(cursorParameter) {
+		content.Latest = withCursor(content.Path, kept, "")
+	}
+	kinds := []kindLink{{Label: "All", Path: content.Path + "#timeline", Current: !kept.Has(kindsParameter)}, {Label: "Notes", Path: "note"}}
+	for _, kind := range interactionKinds() {
+		kinds = append(kinds, kindLink{Label: kind.Label, Path: kind.Value})
+	}
+	for i := range kinds[1:] {
+		link := &kinds[i+1]
+		link.Current = kept.Get(kindsParameter) == link.Path
+		link.Path = join(content.Path, url.Values{kindsParameter: {link.Path}}) + "#timeline"
+	}
+	content.Kinds = kinds
+	return nil
+}
+
+// kindWord returns the word for a kind of entry.
+func kindWord(kind string) string {
+	for _, k := range interactionKinds() {
+		if k.Value == kind {
+			return k.Label
+		}
+	}
+	return page.Sentence(kind)[:len(kind)]
+}
+
+// open puts a form at its place on the page.
+func (c *personContent) open(form *Form) {
+	if form.Name == "" {
+		return
+	}
+	for i := range c.Parts {
+		if c.Parts[i].Name == form.Name {
+			if form.Name == sectionRelations && form.Fields == nil {
+				form.Fields = linkFields()
+			}
+			c.Parts[i].Form = form
+			return
+		}
+	}
+	for i := range c.Bar {
+		if c.Bar[i].Name == form.Name {
+			c.Bar[i] = *form
+			return
+		}
+	}
+	for i := range c.Entries {
+		if c.Entries[i].ID == form.Name {
+			c.Entries[i].Form = form
+			return
+		}
+	}
+	for i := range c.Due {
+		if c.Due[i].GetReminderId() == form.Name {
+			c.Due[i].Form = form
+			return
+		}
+	}
+	if len(form.Fields) > 0 {
+		c.Apart = form
 	}
 }
 

@@ -25,6 +25,7 @@ type asset struct {
 const (
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
+	ScriptPerson  = "person"
 	ScriptZone    = "zone"
 	scriptShell   = "shell"
 )
@@ -44,7 +45,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptImports, ScriptPeople, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptImports, ScriptPeople, ScriptPerson, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -167,3 +168,6 @@ func (p *Page) Fill(action string, change url.Values) url.Values {
 	}
 	return form
 }
+
+// OwnScript is the tag of a script of ours.
+var OwnScript = regexp.MustCompile(`<script type="module" src="/assets/[a-z]+\.js\?v=[0-9a-f]{12}"></script>`)

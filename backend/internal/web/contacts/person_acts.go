@@ -1,0 +1,264 @@
+package contacts
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+)
+
+// actField is the name of the buttons that say what to do.
+const actField = "act"
+
+// act answers a form of the page of a person.
+func (v *request) act() error {
+	handle, ok := map[string]func() error{
+		"edit": v.editSection, "note": v.addNote, "log": v.logInteraction, "remind": v.addReminder, "entry": v.actOnEntry, "entry-edit": v.editEntry,
+		"reminder": v.actOnReminder, "reminder-edit": v.editReminder, "act": v.actOnPerson, "link": v.link, "unlink": v.unlink, "merge": v.merge,
+	}[v.R.PathValue("form")]
+	if !ok {
+		return noSuchThing()
+	}
+	err := handle()
+	if fault.Is(err, fault.Conflict) {
+		return &page.Refusal{
+			Status: http.StatusConflict, Title: "This has changed in the meantime",
+			Text: "Nothing was written. Look at the page again: the person may be archived or merged, or the reminder done.", Next: page.Link{Path: v.path(), Title: "Back to the person"},
+		}
+	}
+	return err
+}
+
+// path returns the address of the page of the person.
+func (v *request) path() string {
+	return v.To(page.PathPeople + "/" + url.PathEscape(v.R.PathValue("id")))
+}
+
+// shown returns the address of the page of the person, with the part of the timeline that was
+// shown.
+func (v *request) shown() string { return join(v.path(), shownTimeline(v.R.URL.Query())) }
+
+// done goes back to the page of the person and says what was done. A form that changed
+// nothing has no change, and no notice.
+func (v *request) done(notice, changeID string) {
+	if changeID == "" {
+		v.Redirect(v.shown())
+		return
+	}
+	v.RedirectUndoable(v.shown(), notice, changeID)
+}
+
+// actOnPerson stars, archives or deletes a person, or takes that back.
+func (v *request) actOnPerson() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	switch act := v.R.PostForm.Get(actField); act {
+	case "star", "unstar":
+		req := &connectionsv1.UpdateConnectionRequest{Id: connectionID, Starred: new(act == "star")}
+		res, wrong, err := page.Write(v.Member, pageName, req, v.People.UpdateConnection)
+		return v.acted(wrong, act+"red", res.GetChangeId(), err)
+	case "archive", "unarchive":
+		req := &connectionsv1.ArchiveConnectionsRequest{Ids: []string{connectionID}, Archived: new(act == "archive")}
+		res, wrong, err := page.Write(v.Member, pageName, req, v.People.ArchiveConnections)
+		return v.acted(wrong, act+"d", res.GetChangeId(), err)
+	case "delete":
+		return v.deletePerson()
+	}
+	return noSuchThing()
+}
+
+// deletePerson moves the person to the bin. The page shows whom: no name has to be typed.
+func (v *request) deletePerson() error {
+	p, err := v.person()
+	if err != nil {
+		return err
+	}
+	req := &connectionsv1.DeleteConnectionRequest{Id: p.GetConnection().GetId(), ConfirmName: p.GetConnection().GetName()}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.DeleteConnection)
+	if err == nil && len(wrong) > 0 {
+		err = fault.New(fault.Conflict, "the person was renamed")
+	}
+	if err == nil {
+		v.RedirectUndoable(v.To(page.PathPeople), "deleted", res.GetChangeId())
+	}
+	return err
+}
+
+// linkFields are the inputs that relate the person to another one.
+func linkFields() []FormField {
+	return []FormField{
+		textField(withField+"_person", "Person", "Name or e-mail address of somebody you know."),
+		choiceField("type", "What they are", choice{Value: "spouse", Label: "Spouse"}, choice{Value: "parent", Label: "Parent"}, choice{Value: "child", Label: "Child"},
+			choice{Value: "sibling", Label: "Sibling"}, choice{Value: "colleague", Label: "Colleague"}, choice{Value: "manager", Label: "Manager"},
+			choice{Value: "introduced_by", Label: "Introduced by"}, choice{Value: "friend", Label: "Friend"}, choice{Value: "other", Label: "Other"}).with("friend"),
+	}
+}
+
+// link relates the person to another one.
+func (v *request) link() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	form := v.typedForm(sectionRelations, linkFields())
+	values := valuesOf(form.Fields)
+	person := form.Fields[0].Name
+	others, problem, err := v.resolve(values[person])
+	if problem == "" && len(others) != 1 {
+		problem = "Enter one person."
+	}
+	if err != nil || problem != "" {
+		return v.answer(form, []page.FieldError{{Name: person, Message: problem}}, "", "", err)
+	}
+	req := &connectionsv1.LinkConnectionsRequest{FromId: connectionID, ToId: others[0], Type: values["type"]}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.LinkConnections)
+	for i := range wrong {
+		if wrong[i].Name != "type" {
+			wrong[i] = page.FieldError{Name: person, Message: "Enter another person."}
+		}
+	}
+	return v.answer(form, wrong, "linked", res.GetChangeId(), err)
+}
+
+// unlink ends a relation. One that is shown by its inverse is stored from the other side.
+func (v *request) unlink() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	req := &connectionsv1.LinkConnectionsRequest{FromId: connectionID, ToId: v.R.PostForm.Get("other"), Type: v.R.PostForm.Get("type"), Remove: new(true)}
+	if stored, inverse := map[string]string{"report": "manager", "introduced": "introduced_by"}[req.GetType()]; inverse {
+		req.FromId, req.ToId, req.Type = req.GetToId(), req.GetFromId(), stored
+	}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.LinkConnections)
+	return v.acted(wrong, "unlinked", res.GetChangeId(), err)
+}
+
+// mergeContent is the content of the page on which two records of a person are merged.
+type mergeContent struct {
+	// Path is the address of the person who stays, Self of this page.
+	Path, Self, Name string
+	Query            string
+	// Found are the people who may be merged.
+	Found []mergeRow
+	// Other is the person to be merged; empty until one is chosen.
+	Other, OtherName string
+	// Swap is the address of the page on which the other person stays.
+	Swap      string
+	After     *connectionsv1.Connection
+	Conflicts []*connectionsv1.MergeConflict
+	Moved     int32
+}
+
+// mergeRow is a person who may be merged, with the reasons if they may be the same.
+type mergeRow struct {
+	Avatar
+
+	Path, Name, Headline, Reasons string
+}
+
+const mergeParameter = "merge"
+
+// mergeChoices is how many people the page offers.
+const mergeChoices = 10
+
+// showMerge shows the people to merge with, or what merging one would do. Nothing is
+// written.
+func (v *request) showMerge() error {
+	p, err := v.person()
+	if err != nil {
+		return err
+	}
+	c := p.GetConnection()
+	content := mergeContent{Path: v.path(), Self: v.path() + "/merge", Name: c.GetName(), Query: v.R.URL.Query().Get("q")}
+	if other := v.R.URL.Query().Get(mergeParameter); other != "" {
+		if err := v.previewMerge(&content, c.GetId(), other); err != nil {
+			return err
+		}
+		v.Render(http.StatusOK, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Content: content})
+		return nil
+	}
+	wrong, err := v.mergeCandidates(&content, c)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if len(wrong) > 0 {
+		status = http.StatusBadRequest
+	}
+	v.Render(status, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
+	return nil
+}
+
+// mergeCandidates adds the people found by words or, without words, those who may be the
+// same person.
+func (v *request) mergeCandidates(content *mergeContent, c *connectionsv1.Connection) ([]page.FieldError, error) {
+	row := func(otherID, name, headline, reasons string) {
+		if otherID != c.GetId() {
+			path := join(content.Self, url.Values{mergeParameter: {otherID}})
+			content.Found = append(content.Found, mergeRow{Avatar: avatarOf(otherID, name), Path: path, Name: name, Headline: headline, Reasons: reasons})
+		}
+	}
+	if text.Line(content.Query) == "" {
+		found, err := v.People.FindDuplicates(v.Ctx, &connectionsv1.FindDuplicatesRequest{ConnectionId: new(c.GetId()), MinScore: new(0.4), Limit: new(int32(mergeChoices))})
+		for _, pair := range found.GetPairs() {
+			other := pair.GetFirst()
+			if other.GetId() == c.GetId() {
+				other = pair.GetSecond()
+			}
+			row(other.GetId(), other.GetName(), other.GetHeadline(), strings.Join(pair.GetReasons(), ", "))
+		}
+		return nil, err
+	}
+	req := &connectionsv1.SearchConnectionsRequest{Query: &content.Query, Limit: new(int32(mergeChoices))}
+	found, wrong, err := page.Read(v.Member, req, v.Search.SearchConnections)
+	for _, hit := range found.GetHits() {
+		row(hit.GetId(), hit.GetName(), hit.GetHeadline(), "")
+	}
+	return wrong, err
+}
+
+// previewMerge adds what a merge would do: a dry run.
+func (v *request) previewMerge(content *mergeContent, into, from string) error {
+	if !id.Valid(id.Connection, from) || from == into {
+		return noSuchThing()
+	}
+	other, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &from})
+	if err != nil {
+		return err
+	}
+	res, err := v.mergeWith(into, from, true)
+	if err != nil {
+		return err
+	}
+	content.Other, content.OtherName = from, other.GetConnection().GetName()
+	content.Swap = join(v.To(page.PathPeople+"/"+from+"/merge"), url.Values{mergeParameter: {into}})
+	content.After, content.Conflicts, content.Moved = res.GetConnection(), res.GetConflicts(), res.GetMoved()
+	return nil
+}
+
+func (v *request) mergeWith(into, from string, dryRun bool) (*connectionsv1.MergeConnectionsResponse, error) {
+	req := &connectionsv1.MergeConnectionsRequest{IntoId: &into, FromIds: []string{from}, DryRun: &dryRun}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.MergeConnections)
+	if err == nil && len(wrong) > 0 {
+		err = noSuchThing()
+	}
+	return res, err
+}
+
+// merge merges another person into this one.
+func (v *request) merge() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	res, err := v.mergeWith(connectionID, v.R.PostForm.Get("other"), false)
+	return v.acted(nil, "merged", res.GetChangeId(), err)
+}
