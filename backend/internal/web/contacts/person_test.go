@@ -72,7 +72,7 @@ func TestEditSections(t *testing.T) {
 		p := b.Get("/people/" + id)
 		without(t, p, "Lisbon", "a@b.example", "Name day", "1990")
 		p = done(t, b, edit(t, b, id, "name", url.Values{"location": {"Faro"}}), "Faro")
-		p = b.Follow(b.Submit(p, "/settings/activity/undo", nil))
+		p = b.Follow(b.Submit(p, "/activity/undo", nil))
 		wantPage(t, p, http.StatusOK, "Porto")
 		without(t, p, "Faro")
 		without(t, done(t, b, edit(t, b, id, "name", nil)), "Your changes are saved.")
@@ -206,7 +206,7 @@ func TestBar(t *testing.T) {
 
 		wantWrong(t, b.Submit(page, path+"/note", url.Values{"body": {" "}}), http.StatusBadRequest, "body")
 		p := done(t, b, b.Submit(page, path+"/note", url.Values{"body": {"Prefers calls."}, "pinned": {"true"}}), "Prefers calls.", "pinned", "The note is added.")
-		p = b.Follow(b.Submit(p, "/settings/activity/undo", nil))
+		p = b.Follow(b.Submit(p, "/activity/undo", nil))
 		without(t, p, "Prefers calls.")
 
 		for typed, field := range map[string]string{"occurred_at": "2999-01-01", "kind": "dance", "with": "Kim Lee", "summary": strings.Repeat("s", 2001)} {
@@ -255,7 +255,7 @@ func TestEntries(t *testing.T) {
 		without(t, done(t, b, b.Submit(p, path+"/entry", url.Values{"act": {"unpin"}})), "pinned")
 		p = done(t, b, b.Submit(b.Get(path), path+"/entry", url.Values{"act": {"delete"}}), "The entry is deleted.")
 		without(t, p, "Two")
-		wantPage(t, b.Follow(b.Submit(p, "/settings/activity/undo", nil)), http.StatusOK, "Two")
+		wantPage(t, b.Follow(b.Submit(p, "/activity/undo", nil)), http.StatusOK, "Two")
 
 		done(t, b, b.Submit(b.Get(path), path+"/log", url.Values{"summary": {"Lunch"}}), "Lunch")
 		p = b.Get(path + "?kinds=meeting")
@@ -277,9 +277,9 @@ func TestReminders(t *testing.T) {
 	due := func() *webtest.Page {
 		return done(t, b, b.Submit(b.Get(path), path+"/remind", url.Values{"text": {"Call Ben"}, "due_on": {today.Format(time.DateOnly)}}), "Call Ben")
 	}
-	p := done(t, b, b.Submit(due(), path+"/reminder", url.Values{"act": {"done"}}), "The reminder is done.")
+	p := done(t, b, b.Submit(due(), path+"/reminder", url.Values{"act": {"done"}}), "A repeating reminder moved to its next day.")
 	without(t, p, "Call Ben")
-	p = b.Follow(b.Submit(p, "/settings/activity/undo", nil))
+	p = b.Follow(b.Submit(p, "/activity/undo", nil))
 	p = done(t, b, b.Submit(p, path+"/reminder", url.Values{"act": {"next-week"}}), today.AddDate(0, 0, 7).Format("2 January 2006"))
 	reminder := p.Form(path + "/reminder").Get("reminder")
 	first, second := b.Get(path+"?reminder="+reminder), b.Get(path+"?reminder="+reminder)
@@ -323,12 +323,12 @@ func TestActsOnAPerson(t *testing.T) {
 		if to := b.Get("/people/" + ben).Header.Get("Location"); to != path {
 			t.Errorf("the merged record leads to %q", to)
 		}
-		wantPage(t, b.Follow(b.Submit(p, "/settings/activity/undo", nil)), http.StatusOK)
+		wantPage(t, b.Follow(b.Submit(p, "/activity/undo", nil)), http.StatusOK)
 		wantPage(t, b.Get("/people/"+ben), http.StatusOK, "Lagos")
 
 		p = act("delete", "The person is in the bin")
 		wantPage(t, b.Get(path), http.StatusNotFound)
-		b.Follow(b.Submit(p, "/settings/activity/undo", nil))
+		b.Follow(b.Submit(p, "/activity/undo", nil))
 		wantPage(t, b.Get(path), http.StatusOK, "Ada Stone")
 	})
 }

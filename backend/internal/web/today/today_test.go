@@ -118,7 +118,7 @@ func formWith(t *testing.T, p *webtest.Page, action, field, value string) url.Va
 func undo(t *testing.T, b *webtest.Browser, p *webtest.Page) {
 	t.Helper()
 	shown := b.Follow(p)
-	undone := b.Submit(shown, "/settings/activity/undo", nil)
+	undone := b.Submit(shown, "/activity/undo", nil)
 	if to := undone.Header.Get("Location"); to != "/?done=undone" {
 		t.Fatalf("the undo leads to %q:\n%s", to, undone.Text())
 	}
@@ -233,7 +233,7 @@ func TestLog(t *testing.T) {
 	form.Set("summary", "The <i>budget</i>")
 	done := b.Post("/today/log", form)
 	shown := b.Follow(done)
-	want(t, shown, http.StatusOK, "Logged.")
+	want(t, shown, http.StatusOK, "It is logged as your last contact")
 	without(t, shown, "Every day, last contact 3")
 	undo(t, b, done)
 	want(t, b.Get("/"), http.StatusOK, "Every day, no recorded contact")
