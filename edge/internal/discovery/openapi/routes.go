@@ -45,6 +45,9 @@ func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 		original = strings.TrimPrefix(original, route.SandboxPrefix)
 	}
 	described := child(source, original)
+	if described == nil && r.Protocol == route.Page {
+		described = page(r)
+	}
 	if described == nil {
 		return nil, errors.New("its path is not described")
 	}

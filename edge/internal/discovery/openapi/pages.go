@@ -1,0 +1,77 @@
+package openapi
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// page describes a page, or a script of pages, that the source says nothing about. Agents do not
+// use it: it says what a page or a form may answer, not when.
+func page(r route.Route) *yaml.Node {
+	item := newMapping()
+	for _, method := range r.Methods {
+		operation := newMapping()
+		put(operation, "operationId", newText(strings.ToLower(method)+camelCase(r.Name)))
+		put(operation, "tags", newList([]string{"People"}))
+		security := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		if !r.Anonymous {
+			session := newMapping()
+			put(session, "session", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
+			security.Content = append(security.Content, session)
+		}
+		put(operation, "security", security)
+		answers := map[string]string{"200": "Page", "303": "SeeOther", "403": "PageRefused", "404": "PageRefused"}
+		parameters := pathParameters(r.Pattern)
+		switch {
+		case strings.HasSuffix(r.Pattern, ".js"):
+			answers = map[string]string{"200": "Script", "304": "SameAsset"}
+			parameters = []*yaml.Node{newRef(parameterRef + "AssetVersion"), newRef(parameterRef + "IfNoneMatch")}
+		case method == http.MethodPost:
+			answers["409"], answers["422"] = "PageRefused", "PageRefused"
+			put(operation, "requestBody", newRef("#/components/requestBodies/Form"))
+			if r.Anonymous {
+				answers["429"] = "PageTooManyRequests" // attempts at a password
+			}
+		}
+		if len(parameters) > 0 {
+			put(operation, "parameters", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: parameters})
+		}
+		responses := obtain(operation, "responses")
+		for status, component := range answers {
+			addAnswer(responses, status, component)
+		}
+		put(item, strings.ToLower(method), operation)
+	}
+	return item
+}
+
+const parameterRef = "#/components/parameters/"
+
+var parameterPattern = regexp.MustCompile(`{(\w+)}`)
+
+func pathParameters(pattern string) (list []*yaml.Node) {
+	for _, found := range parameterPattern.FindAllStringSubmatch(pattern, -1) {
+		kind, parameter := newMapping(), newMapping()
+		put(kind, "type", newText("string"))
+		put(parameter, "name", newText(found[1]))
+		put(parameter, "in", newText("path"))
+		put(parameter, "required", newScalar(tagBool, "true"))
+		put(parameter, "schema", kind)
+		list = append(list, parameter)
+	}
+	return list
+}
+
+// camelCase makes "TagRename" of "tag-rename".
+func camelCase(name string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(name, "-") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
