@@ -38,7 +38,7 @@ func TestAnswersOfEveryOperation(t *testing.T) {
 			if err != nil || http.StatusText(status) == "" {
 				t.Errorf("%s: %q is not a status", op.OperationID, code)
 			}
-			if status/100 == 2 || status == http.StatusSeeOther && r.Protocol == route.Page {
+			if status/100 == 2 || (status == http.StatusSeeOther || status == http.StatusPermanentRedirect) && r.Protocol == route.Page {
 				success++
 			}
 			if h := answer.Value.Headers["X-Request-Id"]; h == nil || !h.Value.Required {
