@@ -91,6 +91,7 @@ func accessPages() []route.Route {
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
 		{Name: "shell-script", Methods: get, Pattern: "/assets/shell.js", Anonymous: true, Summary: "The script of every member's page: palette and shortcuts."},
+		{Name: "capture-script", Methods: get, Pattern: "/assets/capture.js", Anonymous: true, Summary: "The script of the page that adds a person."},
 		{Name: "people-script", Methods: get, Pattern: "/assets/people.js", Anonymous: true, Summary: "The script of the list of people."},
 		{Name: "person-script", Methods: get, Pattern: "/assets/person.js", Anonymous: true, Summary: "The script of the page of a person."},
 	}
@@ -110,6 +111,7 @@ func areaPages() []route.Route {
 		{Name: "people-views", Methods: both, Pattern: "/people/views", Summary: "The saved views of the list of people."},
 		{Name: "people-views-rename", Methods: post, Pattern: "/people/views/rename", Summary: "Renames a saved view."},
 		{Name: "people-views-delete", Methods: post, Pattern: "/people/views/delete", Summary: "Deletes a saved view."},
+		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},

@@ -32,6 +32,8 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "POST " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).saveView)},
 		{Pattern: "POST " + pathViews + "/rename", Enter: page.MembersOnly, Handle: p.with((*request).renameView)},
 		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
+		{Pattern: "GET " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).showCapture)},
+		{Pattern: "POST " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).capture)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
 		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
