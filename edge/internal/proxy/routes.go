@@ -112,6 +112,7 @@ func areaPages() []route.Route {
 		{Name: "people-views-rename", Methods: post, Pattern: "/people/views/rename", Summary: "Renames a saved view."},
 		{Name: "people-views-delete", Methods: post, Pattern: "/people/views/delete", Summary: "Deletes a saved view."},
 		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
+		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Pairs of people who may be one, and their merge."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},

@@ -34,6 +34,8 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
 		{Pattern: "GET " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).showCapture)},
 		{Pattern: "POST " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).capture)},
+		{Pattern: "GET " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).showDuplicates)},
+		{Pattern: "POST " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).mergePair)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
 		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
