@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -69,7 +70,10 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
-		"FindGroup":  func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
+		"FindTag": func(ctx context.Context, _ victim) (any, error) {
+			return groups.FindTag(ctx, data, strings.ToUpper(secret))
+		},
+		"FindGroup": func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
 		"List": func(ctx context.Context, v victim) (any, error) {
 			q := reminders.DueQuery{Today: time.Now(), Until: time.Now().AddDate(1, 0, 0), Zone: time.UTC, Limit: 50}
 			all, _, err := reminders.List(ctx, data, index.New(), q)
