@@ -88,7 +88,7 @@ func (c *contract) consent(t *testing.T, request, redirectURI, state string) str
 	values.Set("login", person["MEMBER_USERNAME"])
 	values.Set("password", person["MEMBER_PASSWORD"])
 	signedIn := v.Send(t, "/sign-in", values)
-	c.checkPage(t, "signIn", signedIn)
+	c.checkPage(t, "postSignIn", signedIn)
 	scheme := c.document.Components.SecuritySchemes["session"].Value
 	if scheme.In != openapi3.ParameterInCookie || !strings.HasPrefix(signedIn.Header.Get("Set-Cookie"), scheme.Name+"=") {
 		t.Errorf("the session is in %q, not in %s", signedIn.Header.Get("Set-Cookie"), scheme.Name)
