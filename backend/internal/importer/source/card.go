@@ -112,7 +112,7 @@ func (r *cardReader) photo(p *property) {
 	if p.isBinary() {
 		value = "data:;base64," + value
 	} else {
-		value = strings.ReplaceAll(value, `\\`, "") // some escape the URI as if it was a text
+		value = strings.ReplaceAll(value, `\`, "") // some escape the URI as if it was a text
 	}
 	switch {
 	case value == "" || r.Photo != "":
