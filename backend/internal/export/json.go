@@ -134,11 +134,11 @@ func leftOut(archived, photos bool) []string {
 		"Vectors of the search by likeness.",
 		"The account: profile, settings, agents, tokens, credits and jobs.",
 	}
-	if !archived {
-		out = append(out, "Archived people, and what is about nobody else.")
-	}
 	if !photos {
 		out = append(out, "Photos: files have them, answers do not.")
+	}
+	if !archived {
+		out = append(out, "Archived people, and what is about nobody else.")
 	}
 	return out
 }

@@ -65,6 +65,16 @@ type Image struct {
 	Data  []byte
 }
 
+// Size returns the photo in one of the sizes, and its media type.
+func (p *Photo) Size(size int) (data []byte, media string) {
+	for _, i := range p.images {
+		if i.Size == size {
+			return i.Data, i.Media
+		}
+	}
+	return nil, ""
+}
+
 // decoding admits one file at a time: a large one takes maxMemory.
 var decoding = make(chan struct{}, 1) //nolint:gochecknoglobals // bounds the memory of the process
 

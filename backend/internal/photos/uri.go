@@ -13,6 +13,9 @@ func (i Image) URI() string {
 	return "data:" + i.Media + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 
+// URI returns the largest size as a data: URI.
+func (p *Photo) URI() string { return p.images[0].URI() }
+
 // Inline reports whether a URI is a data: URI in base64.
 func Inline(uri string) bool {
 	const longest = 200
