@@ -37,8 +37,8 @@ type Account struct {
 func WriteAccount(ctx context.Context, out io.Writer, a Account, data *db.Tenant, now time.Time) error {
 	f := &file{archive: zip.NewWriter(out), now: now.UTC()}
 	f.objects = func(each func(any) error) error { return Export(ctx, data, each) }
-	f.people = func(withTimeline bool, each func(People) error) error {
-		return ExportPeople(ctx, data, withTimeline, each)
+	f.people = func(withTimeline, withPhotos bool, each func(People) error) error {
+		return ExportPeople(ctx, data, withTimeline, withPhotos, each)
 	}
 	return f.write(a)
 }
@@ -69,7 +69,7 @@ type file struct {
 	now     time.Time
 	// objects and people read the member's data.
 	objects func(each func(any) error) error
-	people  func(withTimeline bool, each func(People) error) error
+	people  func(withTimeline, withPhotos bool, each func(People) error) error
 }
 
 // begin begins a file in the ZIP, and ends the previous one.
@@ -98,7 +98,7 @@ func (f *file) documents() error {
 		return err
 	}
 	parts := 1
-	err = f.people(true, func(page People) error {
+	err = f.people(true, true, func(page People) error {
 		if part.Size() > partSize {
 			if err := part.Close(); err != nil {
 				return err
@@ -136,7 +136,7 @@ func (f *file) contacts(name, format string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.people(false, w.Add); err != nil {
+	if err := f.people(false, format == VCard, w.Add); err != nil {
 		return err
 	}
 	return w.Close()

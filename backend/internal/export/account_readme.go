@@ -12,9 +12,9 @@ const readmeText = `Everything that Kith keeps for %s, %s.
 
 account.json             all of it: your people, notes, interactions, groups, reminders,
                          relationships, saved views and changes, your profile, agents and
-                         tokens, and how often agents read
+                         tokens, and how often agents read; not the photos
 contacts.json            your people, archived ones too, with notes, interactions,
-                         reminders and groups; Kith reads it back, on the page Imports
+                         reminders, groups and photos; Kith reads it back, on the page Imports
                          or by import_file. Its list left_out says what is not in it.
 contacts-2.json, ...     further people, where they do not fit into one import; import
                          these files one after the other. Two people in different files

@@ -80,7 +80,7 @@ func (c crowd) file(out io.Writer) *file {
 	}
 }
 
-func (c crowd) people(withTimeline bool, each func(People) error) error {
+func (c crowd) people(withTimeline, _ bool, each func(People) error) error {
 	for n := range c.pages {
 		page := People{People: []Person{{Connection: people.Connection{ID: fmt.Sprintf("con_%02d", n), Name: "Ana", Bio: strings.Repeat("x", c.size)}}}}
 		if withTimeline {

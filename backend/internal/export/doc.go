@@ -5,7 +5,8 @@
 //	vcard      vCard 4.0, RFC 6350
 //	jscontact  an array of cards of JSContact 1.0, RFC 9553
 //
-// Only json is lossless; its list left_out names what it omits. The others omit notes,
+// Only json is lossless; its list left_out names what it omits. Files in json and vcard have the
+// photos; answers of export_connections leave them out. The others omit notes,
 // interactions, reminders, descriptions and intervals of groups, starred, the source,
 // keep-in-touch intervals and past positions; vcard and jscontact also omit dates other
 // than birthdays and anniversaries.

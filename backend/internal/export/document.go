@@ -60,7 +60,7 @@ func (d *DocumentWriter) Size() int {
 
 // Add implements Writer.
 func (d *DocumentWriter) Add(p People) error {
-	if err := d.begin(p.Archived); err != nil {
+	if err := d.begin(p); err != nil {
 		return err
 	}
 	for i := range p.People {
@@ -93,7 +93,7 @@ func (d *DocumentWriter) hold(list int, id string, record any) error {
 	return d.held[list].add(record)
 }
 
-func (d *DocumentWriter) begin(archived bool) error {
+func (d *DocumentWriter) begin(p People) error {
 	if d.begun {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (d *DocumentWriter) begin(archived bool) error {
 		return err
 	}
 	missing := jsonList{out: d.out, depth: inDocument}
-	for _, what := range leftOut(archived) {
+	for _, what := range leftOut(p.Archived, p.Photos) {
 		if err := missing.add(what); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (d *DocumentWriter) begin(archived bool) error {
 
 // Close implements Writer.
 func (d *DocumentWriter) Close() error {
-	errs := []error{d.begin(true), d.people.end("")}
+	errs := []error{d.begin(People{Archived: true, Photos: true}), d.people.end("")}
 	for _, list := range d.held {
 		_, err := fmt.Fprintf(d.out, ",\n %q: ", list.name)
 		errs = append(errs, err, list.end(""))

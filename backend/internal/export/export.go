@@ -7,6 +7,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -24,6 +25,9 @@ type Person struct {
 	people.Connection
 
 	Relations []people.Relation
+	// Picture is the person's photo in its largest size; without data if there is none. Only
+	// JSON and vCard hold it.
+	Picture photos.Image
 }
 
 // People is the input of a Writer.
@@ -35,8 +39,8 @@ type People struct {
 	Interactions []timeline.Interaction
 	Reminders    []reminders.Reminder
 	Groups       []groups.Group
-	// Archived says that archived people are included.
-	Archived bool
+	// Archived says that archived people are included, Photos that photos are.
+	Archived, Photos bool
 }
 
 // Write returns the people as a document of a format, and its media type. It fails for an

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/uptrace/bun"
 )
@@ -19,13 +20,15 @@ type PeopleFilter struct {
 	// Timeline adds the notes and interactions. A page then ends early when these would
 	// exceed MaxTimeline characters.
 	Timeline bool
+	// Photos adds the photos, in formats that hold them. A page then ends early as with Timeline.
+	Photos bool
 	// Archived adds archived people, but not those who were merged into others.
 	Archived bool
 	// Live leaves out those of IDs who are archived or do not exist.
 	Live bool
 }
 
-// MaxTimeline limits the notes and interactions of a page, in characters.
+// MaxTimeline limits the notes, interactions and photos of a page, in characters.
 const MaxTimeline = 2_000_000
 
 // ListPeople returns a page of people with all their stored data, in the order of their
@@ -42,15 +45,18 @@ func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People,
 		if more = len(who) > f.Limit; more {
 			who = who[:f.Limit]
 		}
-		if f.Timeline && len(who) > 0 {
-			fit, err := fitting(ctx, q, who)
+		if (f.Timeline || f.Photos) && len(who) > 0 {
+			fit, err := fitting(ctx, q, who, f.Photos)
 			if err != nil {
 				return err
 			}
 			more = more || fit < len(who)
 			who = who[:fit]
 		}
-		if page, err = wholePeople(ctx, q, who, f); err != nil || !f.Timeline {
+		if page, err = wholePeople(ctx, q, who, f); err != nil {
+			return err
+		}
+		if err := fillPhotos(ctx, q, who, f, &page); err != nil || !f.Timeline {
 			return err
 		}
 		return fillArrangements(ctx, q, who, f, &page)
@@ -60,10 +66,11 @@ func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People,
 
 // ExportPeople calls each with all people, page by page, as ListPeople returns them. With
 // timeline it includes everything, archived people too; data about people on several pages
-// comes with each of these pages. Without it, archived people are left out. Like Export,
+// comes with each of these pages. Without it, archived people are left out. With photos, each
+// person's photo comes too. Like Export,
 // it holds no transaction while each runs.
-func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline bool, each func(page People) error) error {
-	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline, Archived: withTimeline}
+func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline, withPhotos bool, each func(page People) error) error {
+	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline, Archived: withTimeline, Photos: withPhotos}
 	for {
 		page, more, err := ListPeople(ctx, t, f)
 		if err != nil {
@@ -114,9 +121,9 @@ func allOnFile(ctx context.Context, q db.Reader, who []string) error {
 	return nil
 }
 
-// fitting returns how many of the people, at least one, have notes and interactions that
-// fit on one page.
-func fitting(ctx context.Context, q db.Reader, who []string) (int, error) {
+// fitting returns how many of the people, at least one, have notes, interactions and with
+// photos photos that fit on one page.
+func fitting(ctx context.Context, q db.Reader, who []string, withPhotos bool) (int, error) {
 	const around = 400 // the size of an entry without its text
 	var rows []struct {
 		ConnectionID string
@@ -127,7 +134,10 @@ SELECT l.connection_id, length(n.body) + ?2 AS size FROM note_connections l
 JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id WHERE l.tenant_id = ?0 AND l.connection_id IN (?1)
 UNION ALL SELECT l.connection_id, length(i.summary) + ?2 FROM interaction_connections l
 JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id WHERE l.tenant_id = ?0 AND l.connection_id IN (?1)
-) AS e GROUP BY connection_id`, q.TenantID(), bun.List(who), around).Scan(ctx, &rows)
+UNION ALL SELECT c.id, length(p.data) * 4 / 3 FROM connections c
+JOIN photos p ON p.tenant_id = c.tenant_id AND p.connection_id = c.id AND p.id = c.photo AND p.size = ?3
+WHERE ?4 AND c.tenant_id = ?0 AND c.id IN (?1) AND c.photo <> ''
+) AS e GROUP BY connection_id`, q.TenantID(), bun.List(who), around, photos.Large, withPhotos).Scan(ctx, &rows)
 	sizes := make(map[string]int, len(rows))
 	for _, row := range rows {
 		sizes[row.ConnectionID] = row.Size
@@ -169,6 +179,18 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 		return out, nil
 	}
 	return out, fillTimeline(ctx, q, who, &out)
+}
+
+// fillPhotos adds the people's photos, if the filter asks for them.
+func fillPhotos(ctx context.Context, q db.Reader, who []string, f PeopleFilter, out *People) error {
+	if out.Photos = f.Photos; !f.Photos {
+		return nil
+	}
+	pictures, err := photos.Largest(ctx, q, who)
+	for i := range out.People {
+		out.People[i].Picture = pictures[out.People[i].ID]
+	}
+	return err
 }
 
 // liveOr returns the condition for connections to be exported.

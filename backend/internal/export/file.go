@@ -58,12 +58,17 @@ func (f File) Count(ctx context.Context, t *db.Tenant) (count int, err error) {
 // Write writes the content page by page, and returns how many people are in it. People who
 // were archived or deleted since the file was asked for are left out.
 func (f File) Write(ctx context.Context, t *db.Tenant, out io.Writer) (count int, err error) {
+	return f.write(ctx, t, out, f.Format == JSON || f.Format == VCard)
+}
+
+// write is Write, with or without photos.
+func (f File) write(ctx context.Context, t *db.Tenant, out io.Writer, withPhotos bool) (count int, err error) {
 	w, err := NewWriter(f.Format, out)
 	if err != nil {
 		return 0, err
 	}
 	add := func(filter PeopleFilter) error {
-		filter.Limit, filter.Timeline, filter.Live = exportPage, f.Format == JSON, true
+		filter.Limit, filter.Timeline, filter.Photos, filter.Live = exportPage, f.Format == JSON, withPhotos, true
 		for {
 			page, more, err := ListPeople(ctx, t, filter)
 			if err != nil {

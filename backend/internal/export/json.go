@@ -43,6 +43,7 @@ type (
 		Handles           []HandleRecord       `json:"handles"`
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
+		Photo             string               `json:"photo,omitempty"` // a data: URI; not in account.json
 		Tags              []string             `json:"tags"`
 		Groups            []string             `json:"groups"`
 		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // absent in account.json, which lists them
@@ -122,8 +123,9 @@ type (
 	}
 )
 
-// leftOut lists what a document omits. archived says whether it has archived people.
-func leftOut(archived bool) []string {
+// leftOut lists what a document omits. archived and photos say whether it has archived people
+// and photos.
+func leftOut(archived, photos bool) []string {
 	out := []string{
 		"Ids and versions: an import gives new ones.",
 		"The history of changes, and people in the bin.",
@@ -131,6 +133,9 @@ func leftOut(archived bool) []string {
 		"When relationships, groups and organisations were made, and when people were archived.",
 		"Vectors of the search by likeness.",
 		"The account: profile, settings, agents, tokens, credits and jobs.",
+	}
+	if !photos {
+		out = append(out, "Photos: files have them, answers do not.")
 	}
 	if !archived {
 		out = append(out, "Archived people, and what is about nobody else.")
@@ -142,6 +147,9 @@ func recordOf(p *Person) PersonRecord {
 	r := newPersonRecord(&p.Connection)
 	for i := range r.Positions {
 		r.Positions[i].OrganizationID = ""
+	}
+	if len(p.Picture.Data) > 0 {
+		r.Photo = p.Picture.URI()
 	}
 	r.Relationships = []RelationshipRecord{}
 	for _, rel := range p.Relations {

@@ -46,10 +46,11 @@ func (h *RPC) ExportConnections(ctx context.Context, req *connectionsv1.ExportCo
 	return h.exportWhole(ctx, data, File{Format: req.GetFormat(), IDs: ids})
 }
 
-// exportWhole answers with all people, or with the job that makes a file of them.
+// exportWhole answers with all people, or with the job that makes a file of them. Only the file
+// has photos: they would not fit into an answer.
 func (h *RPC) exportWhole(ctx context.Context, data *db.Tenant, f File) (*connectionsv1.ExportConnectionsResponse, error) {
 	var content answerBuffer
-	count, err := f.Write(ctx, data, &content)
+	count, err := f.write(ctx, data, &content, false)
 	if err == nil {
 		return &connectionsv1.ExportConnectionsResponse{Content: content.String(), MediaType: f.MediaType(), Count: int32(count)}, nil
 	}

@@ -84,6 +84,9 @@ func (c *cards) person(p *Person) {
 		c.line("ADR:;;;" + escape(p.Location) + ";;;") // a free text, where readers look for the town
 	}
 	c.property("NOTE", p.Bio)
+	if len(p.Picture.Data) > 0 {
+		c.line("PHOTO:" + p.Picture.URI())
+	}
 	c.property("CATEGORIES", append(append([]string{}, p.Tags...), p.Groups...)...)
 	c.dates(p)
 	for _, r := range p.Relations {

@@ -87,8 +87,15 @@ func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any)
 	return len(ended), err
 }
 
-// Forget removes permanently deleted people from all changes.
+// Forget removes permanently deleted people from all changes, and deletes their photos, which
+// stay until then for an undo.
 func Forget(ctx context.Context, tx *db.Tx, people []string) error {
+	if len(people) > 0 {
+		_, err := tx.NewRaw("DELETE FROM photos WHERE tenant_id = ? AND connection_id IN (?)", tx.TenantID(), bun.List(people)).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
 	gone := make(map[string]bool, len(people))
 	for _, id := range people {
 		gone[id] = true

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -198,6 +199,9 @@ func (im *fileImport) people(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := readPhotos(ctx, entries); err != nil {
+			return err
+		}
 		err := im.step(ctx, next, func(ctx context.Context, s *step) error {
 			p, err := im.plan(ctx, s.tx, entries, s.report)
 			if err != nil {
@@ -209,6 +213,26 @@ func (im *fileImport) people(ctx context.Context) error {
 			return s.plan(p)
 		})
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPhotos reads the photos of entries. It takes long, and happens before the transaction. A
+// photo that cannot be read becomes a warning.
+func readPhotos(ctx context.Context, entries []*entry) error {
+	for _, e := range entries {
+		if e.err != nil || e.picture == "" {
+			continue
+		}
+		photo, err := photos.ReadURI(ctx, e.picture)
+		switch {
+		case err == nil:
+			e.photo, e.person.Photo = photo, photo.ID
+		case fault.Is(err, fault.Invalid):
+			e.warnings = append(e.warnings, "the photo was left out: "+err.Error())
+		default:
 			return err
 		}
 	}

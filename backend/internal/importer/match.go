@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -40,6 +41,10 @@ type entry struct {
 	namesake namesake
 	groups   []string
 	notes    []string
+	// picture is the photo in the file, a data: URI; photo is what was read from it. person names
+	// it.
+	picture string
+	photo   *photos.Photo
 	// archived says that the person was archived where the file was written.
 	archived bool
 }
@@ -69,7 +74,7 @@ func newReader(format string, tags []string) *reader {
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
-	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio), related: len(p.Relationships) > 0}
+	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: len(p.Relationships) > 0}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -40,6 +41,7 @@ type person struct {
 	notes, newNotes      []string
 	keys                 []string
 	archived             bool // and new
+	photo                *photos.Photo
 }
 
 // decide plans and reports what happens to each entry.
@@ -87,6 +89,7 @@ func (p *plan) decideOne(e *entry) {
 		p.overwritten[who.before.ID] = true
 	}
 	who.after, who.changed = after, who.changed || changed
+	who.show(e.photo)
 	changed = p.join(who, e.groups) || changed
 	if who.note(e.notes) || changed {
 		p.report.count(updated)
@@ -134,7 +137,7 @@ func (p *plan) match(e *entry) (*person, namesake) {
 
 // add plans a new person.
 func (p *plan) add(e *entry) {
-	who := &person{after: e.person, archived: e.archived}
+	who := &person{after: e.person, archived: e.archived, photo: e.photo}
 	p.join(who, e.groups)
 	who.note(e.notes)
 	p.order = append(p.order, who)
@@ -176,6 +179,13 @@ func (p *plan) join(who *person, names []string) (changed bool) {
 		changed = true
 	}
 	return changed
+}
+
+// show keeps the photo that the planned record names.
+func (w *person) show(photo *photos.Photo) {
+	if photo != nil && w.after.Photo == photo.ID {
+		w.photo = photo
+	}
 }
 
 // note adds notes whose texts are new.

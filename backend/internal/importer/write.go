@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -104,6 +105,12 @@ func (s *step) person(who *person) (err error) {
 		s.rows.Replaced = append(s.rows.Replaced, c)
 		s.effect(history.Connection, c.ID, who.before, c)
 	}
+	if who.photo != nil {
+		if s.rows.Photos == nil {
+			s.rows.Photos = map[string]*photos.Photo{}
+		}
+		s.rows.Photos[c.ID] = who.photo
+	}
 	for _, key := range who.keys {
 		s.rows.Keys = append(s.rows.Keys, Key{Key: key, ConnectionID: c.ID, Added: who.before == nil})
 	}
@@ -141,6 +148,8 @@ type Batch struct {
 	Groups   []*groups.Group
 	// Created are new people, Replaced the next versions of stored people.
 	Created, Replaced []*people.Connection
+	// Photos are photos that people name, by the ids of the people.
+	Photos map[string]*photos.Photo
 	// Joined adds people to groups.
 	Joined        []Link
 	Relationships []*people.Relationship
@@ -178,6 +187,7 @@ func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },
 		func() error { return people.InsertPeople(ctx, tx, b.Created) },
 		func() error { return people.ReplacePeople(ctx, tx, b.Replaced) },
+		func() error { return photos.Insert(ctx, tx, b.Photos) },
 		func() error { return insertJoined(ctx, tx, b.Joined) },
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
 		func() error { return tx.InsertAll(ctx, &b.Reminders, len(b.Reminders)) },

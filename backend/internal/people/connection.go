@@ -39,6 +39,8 @@ type Connection struct {
 	ArchivedAt        time.Time `bun:",nullzero"`
 	// MergedInto is the connection that took this one over.
 	MergedInto string `bun:",nullzero"`
+	// Photo is the id of the photo, which package photos keeps; empty for none.
+	Photo string
 	// Version grows by one with each change (optimistic locking).
 	Version int32
 	// DataVersion is the tenant's data version at the last write to anything that a search

@@ -80,6 +80,7 @@ func (b *blend) fields(from *Connection) {
 		}
 	}
 	set(b, &b.Starred, from.Starred)
+	set(b, &b.Photo, from.Photo)
 	set(b, &b.CadenceDays, from.CadenceDays)
 	if !from.SnoozedUntil.Equal(b.SnoozedUntil) {
 		set(b, &b.SnoozedUntil, from.SnoozedUntil)

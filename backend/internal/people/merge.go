@@ -104,6 +104,12 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 		}
 		person.From = append(person.From, from.Name)
 		person.Conflicts = append(person.Conflicts, into.absorb(from, one.Take)...)
+		if into.Photo == "" && from.Photo != "" {
+			into.Photo = from.Photo
+			if err := copyPhoto(ctx, m.w, from, intoID); err != nil {
+				return err
+			}
+		}
 		if err := m.putAway(ctx, from, intoID); err != nil {
 			return err
 		}

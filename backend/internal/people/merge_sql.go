@@ -146,3 +146,39 @@ func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]histo
 		{Kind: history.Membership, ID: into, Before: Groups{Groups: own}, After: Groups{Groups: both}},
 	}, nil
 }
+
+// copyPhoto copies a person's photo to another person. Each person has photos of their own, so
+// that deleting one for good takes none from the other.
+func copyPhoto(ctx context.Context, tx *db.Tx, from *Connection, into string) error {
+	_, err := tx.NewRaw(`INSERT INTO photos (tenant_id, connection_id, id, size, media, data)
+SELECT tenant_id, ?, id, size, media, data FROM photos WHERE tenant_id = ? AND connection_id = ? AND id = ?
+ON CONFLICT (tenant_id, connection_id, id, size) DO UPDATE SET unused_at = NULL`, into, tx.TenantID(), from.ID, from.Photo).Exec(ctx)
+	return err
+}
+
+// keepPhotos keeps the photos of people who are being restored. A photo that is no longer stored is
+// left out: the rest of the person is restored.
+func keepPhotos(ctx context.Context, tx *db.Tx, people map[string]*Connection) error {
+	var ids []string
+	for id, c := range people {
+		if c.Photo != "" {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var kept []struct{ ConnectionID, ID string }
+	err := tx.NewRaw("UPDATE photos SET unused_at = NULL WHERE tenant_id = ? AND connection_id IN (?) RETURNING connection_id, id",
+		tx.TenantID(), bun.List(ids)).Scan(ctx, &kept)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		c := people[id]
+		if !slices.ContainsFunc(kept, func(k struct{ ConnectionID, ID string }) bool { return k.ConnectionID == id && k.ID == c.Photo }) {
+			c.Photo = ""
+		}
+	}
+	return nil
+}

@@ -197,6 +197,9 @@ func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawM
 	if err := r.dropTakenRows(ctx, wanted); err != nil {
 		return nil, err
 	}
+	if err := keepPhotos(ctx, r.tx, wanted); err != nil {
+		return nil, err
+	}
 	ids := slices.Collect(maps.Keys(wanted))
 	var present []Connection
 	if err := r.tx.From(&present).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/photos"
 )
 
 // How long rows are kept after they ended. The grace period is for rows that a running
@@ -31,7 +32,7 @@ const (
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents, Reads,
+	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents, Reads, Photos,
 	// Deletions is how many deletions became final.
 	Deletions int64
 }
@@ -40,7 +41,7 @@ type SweepResult struct {
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Reads + r.Deletions
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -61,8 +62,8 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 // Sweep deletes what has ended: expired sessions, requests, codes, tokens, mail links,
 // sign-ins, counted attempts and stored responses of idempotency keys; files that waited
 // for a day; clients that were not used in the 30 days since they registered, or in the
-// day since their document was read; people who were archived 30 days ago; and people who
-// have been in the bin for 30 days. When one statement fails, the others still run; the
+// day since their document was read; people who were archived 30 days ago; people who have been
+// in the bin for 30 days; and photos that nobody has used for 30 days. When one statement fails, the others still run; the
 // next sweep tries it again.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	now = now.UTC()
@@ -104,6 +105,9 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		errs = append(errs, fmt.Errorf("sweep archived people: %w", err))
 	}
 	var err error
+	if r.Photos, err = photos.Sweep(ctx, s, now); err != nil {
+		errs = append(errs, fmt.Errorf("sweep photos: %w", err))
+	}
 	if r.Deletions, err = history.SweepBin(ctx, s, now); err != nil {
 		errs = append(errs, fmt.Errorf("sweep the bin: %w", err))
 	}

@@ -164,8 +164,8 @@ func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request, _ string) {
 	p.serveBody(w, r, route.Page, maxPage, nil)
 }
 
-// serveImports forwards files while they arrive.
-func (p *Proxy) serveImports(w http.ResponseWriter, r *http.Request, _ string) {
+// serveUpload forwards files while they arrive.
+func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 	requestlog.FromContext(r.Context()).Proxied = true
 	if r.Method == http.MethodPost {
 		if httpapi.Encoded(r.Header) {

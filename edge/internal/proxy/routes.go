@@ -10,7 +10,9 @@ import (
 
 const (
 	// pathImports is where members upload files. It takes larger bodies than the others.
-	pathImports  = "/settings/imports"
+	pathImports = "/settings/imports"
+	// pathPhoto is where they upload the photo of a person.
+	pathPhoto    = "/people/{id}/photo"
 	pathRegister = "/oauth/register"
 )
 
@@ -65,8 +67,8 @@ func (p *Proxy) pages() []route.Route {
 		if route.NeedsMember(r.Pattern + "/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}
-		if r.Pattern == pathImports {
-			r.Handle = p.serveImports
+		if r.Pattern == pathImports || r.Pattern == pathPhoto {
+			r.Handle = p.serveUpload
 		}
 	}
 	return routes
@@ -138,6 +140,8 @@ func areaPages() []route.Route {
 		{Name: "person-reminder", Methods: post, Pattern: "/people/{id}/reminder", Summary: "Completes, moves or deletes a reminder."},
 		{Name: "person-reminder-edit", Methods: post, Pattern: "/people/{id}/reminder-edit", Summary: "Saves the form of a reminder."},
 		{Name: "person-act", Methods: post, Pattern: "/people/{id}/act", Summary: "Stars, archives or deletes a person, or takes that back."},
+		{Name: "person-photo", Methods: both, Pattern: pathPhoto, Summary: "The photo of a person in a size; takes a new one."},
+		{Name: "person-photo-remove", Methods: post, Pattern: "/people/{id}/photo-remove", Summary: "Removes the photo of a person."},
 		{Name: "person-link", Methods: post, Pattern: "/people/{id}/link", Summary: "Adds a relation to another person."},
 		{Name: "person-unlink", Methods: post, Pattern: "/people/{id}/unlink", Summary: "Removes a relation."},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -95,9 +96,30 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-SPOUSE": func(r *cardReader, p *property) {
 			r.relate(export.RelationshipRecord{Name: r.text(p), Type: people.RelationSpouse})
 		},
+		propertyPhoto:             (*cardReader).photo,
 		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
 		"REV":                     func(r *cardReader, p *property) { r.UpdatedAt = timestamp(r.text(p)) },
+	}
+}
+
+const propertyPhoto = "PHOTO"
+
+// photo reads the first photo that is in the file itself: in base64, or as a data: URI. Nothing is
+// fetched from other sites.
+func (r *cardReader) photo(p *property) {
+	value := strings.TrimSpace(string(p.value))
+	if p.isBinary() {
+		value = "data:;base64," + value
+	} else {
+		value = strings.ReplaceAll(value, `\`, "") // some escape the URI as if it was a text
+	}
+	switch {
+	case value == "" || r.Photo != "":
+	case !photos.Inline(value):
+		r.warn("the photo was left out: it is not in the file, and Kith fetches no pictures from other sites")
+	default:
+		r.Photo = value
 	}
 }
 

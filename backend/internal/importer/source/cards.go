@@ -150,7 +150,7 @@ func (c *card) add(line []byte, last string) string {
 	case p.name == "VERSION":
 		version := strings.TrimSpace(string(p.value[:min(len(p.value), 8)]))
 		c.old, c.raw = version == "2.1", version == "4.0"
-	case isDropped(p.name) || p.isBinary():
+	case isDropped(p.name) || p.isBinary() && p.name != propertyPhoto:
 	case len(c.properties) == maxProperties:
 		c.tooMany = true
 	default:
@@ -194,7 +194,7 @@ func hasStreet(value []byte) bool {
 // isDropped reports whether a property is not imported and may be large.
 func isDropped(name string) bool {
 	switch name {
-	case "PHOTO", "LOGO", "SOUND", "KEY", "AGENT":
+	case "LOGO", "SOUND", "KEY", "AGENT":
 		return true
 	}
 	return false

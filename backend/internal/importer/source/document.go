@@ -101,6 +101,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.setText(t.name, *t.value)
 	}
 	d.about(p.Bio)
+	d.Photo = p.Photo
 	d.metOn(p.MetOn, monthFirst)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
 		d.warn("the interval of %d days was left out", p.CadenceDays)

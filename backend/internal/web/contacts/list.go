@@ -117,5 +117,9 @@ func (v *request) find(search url.Values, content *listContent) ([]page.FieldErr
 	if req.Cursor != nil {
 		content.First = withCursor(v.To(page.PathPeople), search, "")
 	}
-	return nil, nil
+	avatars := make(map[string][]*Avatar, len(content.People))
+	for i := range content.People {
+		avatars[content.People[i].ID] = []*Avatar{&content.People[i].Avatar}
+	}
+	return nil, v.AddPhotos(avatars)
 }

@@ -24,6 +24,8 @@ type personContent struct {
 
 	*connectionsv1.Connection
 
+	// PhotoError says what is wrong with the photo that was chosen.
+	PhotoError string
 	// Path is the address of the page, Keep the parameters with the part of the timeline that
 	// it shows.
 	Path, Keep  string
@@ -184,6 +186,9 @@ func (v *request) showForm(status int, p *person, form Form) error {
 		return err
 	}
 	content.open(&form)
+	if err := v.AddPhotos(map[string][]*Avatar{content.GetId(): {&content.Avatar}}); err != nil {
+		return err
+	}
 	v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
 	return nil
 }
@@ -445,7 +450,11 @@ func kindWord(kind string) string {
 
 // open puts a form at its place on the page.
 func (c *personContent) open(form *Form) {
-	if form.Name == "" {
+	switch form.Name {
+	case "":
+		return
+	case photoField:
+		c.PhotoError = form.Errors[0].Message
 		return
 	}
 	for i := range c.Parts {

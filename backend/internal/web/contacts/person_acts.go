@@ -19,7 +19,7 @@ const actField = "act"
 func (v *request) act() error {
 	handle, ok := map[string]func() error{
 		"edit": v.editSection, "note": v.addNote, "log": v.logInteraction, "remind": v.addReminder, "entry": v.actOnEntry, "entry-edit": v.editEntry,
-		"reminder": v.actOnReminder, "reminder-edit": v.editReminder, "act": v.actOnPerson, "link": v.link, "unlink": v.unlink, "merge": v.merge,
+		"reminder": v.actOnReminder, "reminder-edit": v.editReminder, "act": v.actOnPerson, "link": v.link, "unlink": v.unlink, "merge": v.merge, "photo-remove": v.removePhoto,
 	}[v.R.PathValue("form")]
 	if !ok {
 		return noSuchThing()
@@ -161,6 +161,7 @@ type mergeContent struct {
 type mergeRow struct {
 	Avatar
 
+	id                            string
 	Path, Name, Headline, Reasons string
 }
 
@@ -189,6 +190,9 @@ func (v *request) showMerge() error {
 	if err != nil {
 		return err
 	}
+	if err := v.addPhotos(&content); err != nil {
+		return err
+	}
 	status := http.StatusOK
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
@@ -203,7 +207,7 @@ func (v *request) mergeCandidates(content *mergeContent, c *connectionsv1.Connec
 	row := func(otherID, name, headline, reasons string) {
 		if otherID != c.GetId() {
 			path := join(content.Self, url.Values{mergeParameter: {otherID}})
-			content.Found = append(content.Found, mergeRow{Avatar: avatarOf(otherID, name), Path: path, Name: name, Headline: headline, Reasons: reasons})
+			content.Found = append(content.Found, mergeRow{Avatar: avatarOf(otherID, name), id: otherID, Path: path, Name: name, Headline: headline, Reasons: reasons})
 		}
 	}
 	if text.Line(content.Query) == "" {
@@ -223,6 +227,15 @@ func (v *request) mergeCandidates(content *mergeContent, c *connectionsv1.Connec
 		row(hit.GetId(), hit.GetName(), hit.GetHeadline(), "")
 	}
 	return wrong, err
+}
+
+// addPhotos adds the photos of those who may be merged.
+func (v *request) addPhotos(content *mergeContent) error {
+	avatars := map[string][]*Avatar{}
+	for i := range content.Found {
+		avatars[content.Found[i].id] = []*Avatar{&content.Found[i].Avatar}
+	}
+	return v.AddPhotos(avatars)
 }
 
 // previewMerge adds what a merge would do: a dry run.

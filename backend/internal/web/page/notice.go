@@ -129,6 +129,8 @@ func notices() map[string]string {
 		"archived":              "The person is archived. Lists and searches leave them out.",
 		"unarchived":            "The person is back in your lists.",
 		"deleted":               "The person is in the bin, for 30 days.",
+		"photo-saved":           "The photo is saved.",
+		"photo-removed":         "The photo is removed.",
 		"linked":                "The relation is added, on both pages.",
 		"unlinked":              "The relation is removed, on both pages.",
 		"merged":                "The two are merged.",

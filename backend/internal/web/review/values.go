@@ -89,6 +89,9 @@ func actionWord(action string) string {
 func (v *request) words(names *objectNames, field string, value any) string {
 	switch x := value.(type) {
 	case string:
+		if field == "photo" && x != "" {
+			return "a photo" // its id says nothing to people
+		}
 		return v.stringWords(names, x)
 	case bool:
 		if x {

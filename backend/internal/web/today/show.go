@@ -48,6 +48,7 @@ type part struct {
 // dueRow is a due entry with its evidence.
 type dueRow struct {
 	*remindersv1.DueItem
+	page.Avatar
 
 	// When says in words when it is or was due.
 	When        string
@@ -70,6 +71,7 @@ func (r dueRow) Cadence() bool { return r.GetKind() == reminders.KindCadence }
 // fadingRow is a person with whom the member was often in touch, and no more.
 type fadingRow struct {
 	quick
+	page.Avatar
 
 	Path        string
 	LastContact time.Time
@@ -111,6 +113,9 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	v.addPeople(&c, ix.Summary())
+	if err := v.addPhotos(&c); err != nil {
+		return err
+	}
 	if err := v.addChanges(&c); err != nil {
 		return err
 	}
@@ -158,7 +163,7 @@ func (v *request) addDue(c *content) error {
 }
 
 func (v *request) dueRow(item *remindersv1.DueItem) dueRow {
-	row := dueRow{DueItem: item}
+	row := dueRow{DueItem: item, Avatar: page.AvatarOf(item.GetConnectionId(), item.GetConnectionName())}
 	if item.GetConnectionId() != "" {
 		row.Path = v.To(page.PathPeople + "/" + item.GetConnectionId())
 	}
@@ -191,9 +196,25 @@ func (v *request) addPeople(c *content, s *index.Summary) {
 	for _, d := range s.Fading(people.Sum(insights.FadingScore), v.At.Add(-insights.FadingAfter), fadingSize) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{
-			quick: quick{d.ID, d.Name}, Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
+			quick: quick{d.ID, d.Name}, Avatar: page.AvatarOf(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
 		})
 	}
+}
+
+// addPhotos adds the photos of the people on the page.
+func (v *request) addPhotos(c *content) error {
+	avatars := map[string][]*page.Avatar{}
+	for _, p := range c.Parts {
+		for i := range p.Rows {
+			if r := &p.Rows[i]; r.GetConnectionId() != "" {
+				avatars[r.GetConnectionId()] = append(avatars[r.GetConnectionId()], &r.Avatar)
+			}
+		}
+	}
+	for i := range c.Fading {
+		avatars[c.Fading[i].ID] = append(avatars[c.Fading[i].ID], &c.Fading[i].Avatar)
+	}
+	return v.AddPhotos(avatars)
 }
 
 // addChanges adds what agents changed lately.

@@ -316,6 +316,7 @@ CREATE TABLE connections (
     last_interaction_at TIMESTAMPTZ,
     archived_at         TIMESTAMPTZ,       -- deleted for good 30 days later
     merged_into         TEXT COLLATE "C",  -- the connection that took this one over
+    photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
     created_at          TIMESTAMPTZ NOT NULL,
@@ -332,6 +333,22 @@ CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE 
 CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
 -- Who was merged into a person, before that person is deleted.
 CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
+
+-- Photos of people, in three sizes. connections.photo names the current one. Others are
+-- kept for 30 days after they were used, and those of a person in the bin too, so that an
+-- undo restores them: no row of connections has to exist.
+CREATE TABLE photos (
+    tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,  -- a hash of the largest size
+    size          INTEGER NOT NULL,  -- the length of a side, in pixels
+    media         TEXT NOT NULL,     -- image/jpeg or image/png
+    unused_at     TIMESTAMPTZ,         -- when a sweep found that nobody uses it; NULL if it is in use
+    data          BYTEA NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, id, size)
+);
+-- Deletes photos that nobody uses.
+CREATE INDEX photos_unused ON photos (unused_at) WHERE unused_at IS NOT NULL;
 
 -- The addresses of a person: e-mail, phone, web pages, social networks. Several
 -- people may share an address.

@@ -1,0 +1,234 @@
+package photos
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+)
+
+// The sizes of a photo: the length of a side, in pixels.
+const (
+	Small  = 48
+	Medium = 144
+	Large  = 432
+)
+
+// MaxBytes is how large an uploaded file may be. Larger files are refused.
+const MaxBytes = 5 << 20
+
+const (
+	// maxPixels and maxMemory bound what decoding a file takes: its pixels, and the bytes of
+	// its pixels while they are decoded.
+	maxPixels = 40_000_000
+	maxMemory = 240 << 20
+	// maxSide keeps lines of one pixel's height out.
+	maxSide = 30_000
+)
+
+// The media types that are read; JPEG and PNG are also those that are stored.
+const (
+	mediaJPEG = "image/jpeg"
+	mediaPNG  = "image/png"
+	mediaWebP = "image/webp"
+)
+
+// quality is that of stored JPEGs.
+const quality = 85
+
+// Photo is a photo that was read from a file, ready to be stored.
+type Photo struct {
+	// ID is a hash of the largest size.
+	ID string
+	// images are the sizes, the largest first.
+	images []Image
+}
+
+// Image is one size of a photo.
+type Image struct {
+	// ID is that of the photo.
+	ID string
+	// Size is the length of a side, in pixels.
+	Size int
+	// Media is image/jpeg, or image/png for a photo with transparency.
+	Media string
+	Data  []byte
+}
+
+// Size returns the photo in one of the sizes, and its media type.
+func (p *Photo) Size(size int) (data []byte, media string) {
+	for _, i := range p.images {
+		if i.Size == size {
+			return i.Data, i.Media
+		}
+	}
+	return nil, ""
+}
+
+// decoding admits one file at a time: a large one takes maxMemory.
+var decoding = make(chan struct{}, 1) //nolint:gochecknoglobals // bounds the memory of the process
+
+// Read decodes a PNG, JPEG or WebP of at most MaxBytes, turns it as its EXIF orientation says,
+// crops it to the square in its middle and encodes it in three sizes. It fails with
+// fault.Invalid for any other file; the message is a sentence for people.
+func Read(ctx context.Context, data []byte) (*Photo, error) {
+	if len(data) > MaxBytes {
+		return nil, fault.New(fault.Invalid, "the picture is larger than %d MB", MaxBytes>>20)
+	}
+	f, err := formatOf(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(data); err != nil {
+		return nil, err
+	}
+	select {
+	case decoding <- struct{}{}:
+		defer func() { <-decoding }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	picture, err := f.decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the picture is damaged or incomplete")
+	}
+	large := square(picture, orientationOf(data))
+	return encode(data, large)
+}
+
+// format is a kind of file that is read.
+type format struct {
+	media  string
+	header func(*bytes.Reader) (image.Config, error)
+	decode func(*bytes.Reader) (image.Image, error)
+}
+
+// formatOf returns the format of a file, by its content.
+func formatOf(data []byte) (format, error) {
+	switch media := http.DetectContentType(data); media {
+	case mediaJPEG:
+		return format{media, func(r *bytes.Reader) (image.Config, error) { return jpeg.DecodeConfig(r) }, func(r *bytes.Reader) (image.Image, error) { return jpeg.Decode(r) }}, nil
+	case mediaPNG:
+		return format{media, func(r *bytes.Reader) (image.Config, error) { return png.DecodeConfig(r) }, func(r *bytes.Reader) (image.Image, error) { return png.Decode(r) }}, nil
+	case mediaWebP:
+		return format{media, func(r *bytes.Reader) (image.Config, error) { return webp.DecodeConfig(r) }, func(r *bytes.Reader) (image.Image, error) { return webp.Decode(r) }}, nil
+	}
+	return format{}, fault.New(fault.Invalid, "choose a picture: a JPEG, PNG or WebP file")
+}
+
+// check refuses a file that would take too much to decode, by its header.
+func (f format) check(data []byte) error {
+	c, err := f.header(bytes.NewReader(data))
+	if err != nil || c.Width < 1 || c.Height < 1 {
+		return fault.New(fault.Invalid, "the picture is damaged or incomplete")
+	}
+	pixels := int64(c.Width) * int64(c.Height)
+	if c.Width > maxSide || c.Height > maxSide || pixels > maxPixels || pixels*f.perPixel(c, data) > maxMemory {
+		return fault.New(fault.Invalid, "the picture has too many pixels: make it smaller first")
+	}
+	return nil
+}
+
+// perPixel returns how many bytes a pixel takes while it is decoded.
+func (f format) perPixel(c image.Config, data []byte) int64 {
+	switch {
+	case f.media == mediaJPEG && progressive(data):
+		return 15 // three coefficients of four bytes, and the pixel
+	case c.ColorModel == color.RGBA64Model || c.ColorModel == color.NRGBA64Model:
+		return 8
+	}
+	return 4
+}
+
+// square returns the square in the middle of a picture, turned, in the largest size.
+func square(picture image.Image, orientation int) *image.NRGBA {
+	b := picture.Bounds()
+	side := min(b.Dx(), b.Dy())
+	from := image.Rect(0, 0, side, side).Add(b.Min).Add(image.Pt((b.Dx()-side)/2, (b.Dy()-side)/2))
+	out := image.NewNRGBA(image.Rect(0, 0, Large, Large))
+	if side == Large { // nothing is to be scaled: our own pictures stay exactly as they are
+		draw.Copy(out, image.Point{}, picture, from, draw.Src, nil)
+	} else {
+		shrink(out, picture, from)
+	}
+	return turn(out, orientation)
+}
+
+// shrink scales a part of a picture. A picture that is much larger is first made smaller
+// cheaply: the good scaler looks at every pixel several times.
+func shrink(to *image.NRGBA, picture image.Image, from image.Rectangle) {
+	const cheap = 4
+	if from.Dx() > cheap*to.Bounds().Dx() {
+		between := image.NewNRGBA(image.Rect(0, 0, cheap*to.Bounds().Dx(), cheap*to.Bounds().Dy()))
+		draw.ApproxBiLinear.Scale(between, between.Bounds(), picture, from, draw.Src, nil)
+		picture, from = between, between.Bounds()
+	}
+	draw.CatmullRom.Scale(to, to.Bounds(), picture, from, draw.Src, nil)
+}
+
+// encode encodes a square in all sizes. data is the file that it was read from.
+func encode(data []byte, large *image.NRGBA) (*Photo, error) {
+	p := &Photo{}
+	media := mediaJPEG
+	if !large.Opaque() {
+		media = mediaPNG
+	}
+	for _, size := range []int{Large, Medium, Small} {
+		picture := large
+		if size != Large {
+			picture = image.NewNRGBA(image.Rect(0, 0, size, size))
+			shrink(picture, large, large.Bounds())
+		}
+		var out bytes.Buffer
+		var err error
+		if media == mediaPNG {
+			err = png.Encode(&out, picture)
+		} else {
+			err = jpeg.Encode(&out, picture, &jpeg.Options{Quality: quality})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encode a photo: %w", err)
+		}
+		p.images = append(p.images, Image{Size: size, Media: media, Data: out.Bytes()})
+	}
+	if media == mediaJPEG && isOurs(data, p.images[0].Data) {
+		p.images[0].Data = bytes.Clone(data)
+	}
+	sum := sha256.Sum256(p.images[0].Data)
+	p.ID = hex.EncodeToString(sum[:16])
+	for i := range p.images {
+		p.images[i].ID = p.ID
+	}
+	return p, nil
+}
+
+// isOurs reports whether a file is a JPEG that this package wrote: it has exactly the tables
+// that encoded has, the pixels, and nothing else. Encoding it anew would only make it worse,
+// and an export that is imported again would differ.
+func isOurs(data, encoded []byte) bool {
+	scan := bytes.Index(encoded, []byte{0xff, markerScan})
+	if scan < 0 {
+		return false
+	}
+	const scanHeader = 14
+	head := scan + scanHeader
+	if len(encoded) < head || len(data) < head+2 || !bytes.Equal(data[:head], encoded[:head]) {
+		return false
+	}
+	for i := head; i < len(data)-2; i++ {
+		if data[i] == 0xff && data[i+1] != 0 {
+			return false // another segment, or an earlier end
+		}
+	}
+	return data[len(data)-2] == 0xff && data[len(data)-1] == markerEnd
+}

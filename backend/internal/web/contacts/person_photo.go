@@ -1,0 +1,135 @@
+package contacts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/photos"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// photoField is the input with the file.
+const photoField = "photo"
+
+// maxPhotoForm limits the form with a photo, in bytes.
+const maxPhotoForm = photos.MaxBytes + 64<<10
+
+// tooLarge refuses a photo of more than photos.MaxBytes.
+func tooLarge() error {
+	return page.Refuse(http.StatusRequestEntityTooLarge, "That picture is too large", "A photo may hold 5 MB. Go back and choose a smaller one.")
+}
+
+// readPhoto reads the form with a photo, if the sender is signed in.
+func readPhoto(v *page.Request) error {
+	login, err := v.Current(v.R)
+	if err != nil || login == nil {
+		return err
+	}
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxPhotoForm)
+	err = v.R.ParseMultipartForm(maxPhotoForm)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return tooLarge()
+	}
+	if err != nil {
+		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+	}
+	return nil
+}
+
+// setPhoto makes an uploaded picture the photo of the person.
+func (v *request) setPhoto() error {
+	p, err := v.person() // before the work of decoding
+	if err != nil {
+		return err
+	}
+	data, err := v.uploadedPhoto()
+	if err != nil {
+		return err
+	}
+	var changeID string
+	photo, err := photos.Read(v.Ctx, data)
+	if err == nil {
+		changeID, err = v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) {
+			return photos.Set(ctx, tx, p.GetConnection().GetId(), photo)
+		})
+	}
+	if err == nil {
+		v.done("photo-saved", changeID)
+		return nil
+	}
+	var wrong page.Mistakes
+	if err := wrong.Take(photoField, err); err != nil {
+		return err
+	}
+	return v.showForm(http.StatusBadRequest, p, Form{Name: photoField, Errors: wrong.List})
+}
+
+// uploadedPhoto returns the content of the file; nothing if none was chosen.
+func (v *request) uploadedPhoto() ([]byte, error) {
+	if v.R.MultipartForm == nil || len(v.R.MultipartForm.File[photoField]) == 0 {
+		return nil, nil
+	}
+	header := v.R.MultipartForm.File[photoField][0]
+	if header.Size > photos.MaxBytes {
+		return nil, tooLarge()
+	}
+	file, err := header.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(file)
+}
+
+// removePhoto leaves the person without a photo.
+func (v *request) removePhoto() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	changeID, err := v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
+	return v.acted(nil, "photo-removed", changeID, err)
+}
+
+func (v *request) changePhoto(change func(context.Context, *db.Tx) (string, error)) (changeID string, err error) {
+	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) error {
+		changeID, err = change(ctx, tx)
+		return err
+	})
+	return changeID, err
+}
+
+// showPhoto serves a size of the photo of the person. With the current version in the address, a
+// browser may keep it; only the member's own, since pages need a session.
+func (v *request) showPhoto() error {
+	connectionID, err := v.connectionID()
+	if err != nil {
+		return err
+	}
+	size, err := strconv.Atoi(v.R.URL.Query().Get("size"))
+	if err != nil {
+		return fault.New(fault.NotFound, "there is no such photo")
+	}
+	image, err := photos.Get(v.Ctx, v.Data(), connectionID, size)
+	if err != nil {
+		return err
+	}
+	keep := "private, no-cache" // the requested version may not be this one
+	if v.R.URL.Query().Get("v") == image.ID {
+		keep = "private, max-age=31536000, immutable"
+	}
+	h := v.W.Header()
+	h.Set("Content-Type", image.Media)
+	h.Set("Cache-Control", keep)
+	h.Set("ETag", `"`+image.ID+"-"+strconv.Itoa(image.Size)+`"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	http.ServeContent(v.W, v.R, "", time.Time{}, bytes.NewReader(image.Data))
+	return nil
+}

@@ -1,0 +1,64 @@
+package page
+
+import (
+	"hash/fnv"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/photos"
+)
+
+// Avatar is a person's picture: their photo, or initials in a colour that stays the same. The
+// templates "avatar" and "avatar-large" show it.
+type Avatar struct {
+	Initials string
+	// Tone is the number of the colour, of tones.
+	Tone uint32
+	// Photo is the address of the photo, to which the size is added; empty for none.
+	Photo string
+}
+
+// tones is the number of colours that the stylesheet has.
+const tones = 8
+
+// AvatarOf returns the avatar of a person without a photo.
+func AvatarOf(id, name string) Avatar {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	a := Avatar{Tone: h.Sum32() % tones}
+	if len(words) > 0 {
+		a.Initials = initial(words[0])
+	}
+	if len(words) > 1 {
+		a.Initials += initial(words[len(words)-1])
+	}
+	return a
+}
+
+func initial(word string) string {
+	first, _ := utf8.DecodeRuneInString(word)
+	return string(unicode.ToUpper(first))
+}
+
+// At returns the address of the photo in a size of package photos.
+func (a Avatar) At(size int) string { return a.Photo + "&size=" + strconv.Itoa(size) }
+
+// AddPhotos adds the photos of people to their avatars, by the ids of the people, with one
+// statement.
+func (m *Member) AddPhotos(avatars map[string][]*Avatar) error {
+	ids := make([]string, 0, len(avatars))
+	for id := range avatars {
+		ids = append(ids, id)
+	}
+	versions, err := photos.Versions(m.Ctx, m.Data(), ids)
+	for id, version := range versions {
+		for _, a := range avatars[id] {
+			a.Photo = m.To(PathPeople+"/"+url.PathEscape(id)+"/photo") + "?v=" + version
+		}
+	}
+	return err
+}
