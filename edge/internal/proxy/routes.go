@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -147,6 +149,22 @@ func (p *Proxy) pages() []route.Route {
 		if r.Pattern == pathImports {
 			r.Handle = p.serveImports
 		}
+	}
+	return append(routes, demo(routes)...)
+}
+
+// demo returns the pages of the areas of the site a second time, below /demo: open to
+// everybody, with the data of the demo account, and for reading only.
+func demo(pages []route.Route) []route.Route {
+	var routes []route.Route
+	for _, r := range pages {
+		if r.RatePolicy != ratelimit.PolicySettings || strings.HasPrefix(r.Pattern, "/settings") || !slices.Contains(r.Methods, http.MethodGet) {
+			continue
+		}
+		r.Name, r.Pattern, r.Methods = "demo-"+r.Name, route.DemoPrefix+strings.TrimPrefix(r.Pattern, "/today"), []string{http.MethodGet}
+		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, ratelimit.PolicyDemo
+		r.Summary = "With the data of the demo account, read-only: " + strings.ToLower(r.Summary[:1]) + r.Summary[1:]
+		routes = append(routes, r)
 	}
 	return routes
 }

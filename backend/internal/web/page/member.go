@@ -69,6 +69,9 @@ func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(co
 	if wrong, err = m.Check(req); err != nil || len(wrong) > 0 {
 		return answer, wrong, err
 	}
+	if m.Principal.ReadOnly {
+		return answer, nil, fault.New(fault.ReadOnly, "this account is read-only")
+	}
 	err = m.Data().Write(m.Ctx, db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
 		answer, err = handle(ctx, tx, req)
 		return err

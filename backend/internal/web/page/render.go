@@ -39,6 +39,8 @@ type Page struct {
 type frame struct {
 	Page
 
+	// Demo is set on the pages of the demo.
+	Demo bool
 	// Base comes before the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
@@ -114,7 +116,7 @@ func clock(t time.Time) string {
 // render writes a page. Every page shows who is signed in.
 func (v *Request) Render(status int, name string, p Page) {
 	f := frame{
-		Page: p, Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
+		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
 		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
 	}
 	if len(p.Errors) > 0 {
@@ -126,7 +128,7 @@ func (v *Request) Render(status int, name string, p Page) {
 	if v.Login != nil {
 		f.Member, f.Zone, f.SessionToken = cmp.Or(v.Login.Name, v.Login.Username), v.Login.Timezone, formToken(v.SessionSecret(v.R))
 	}
-	if f.Notice == "" {
+	if f.Notice == "" && !f.Demo {
 		f.Notice, f.Undo = v.notice()
 	}
 	v.addNavigation(&f)
@@ -141,8 +143,12 @@ func (v *Request) Render(status int, name string, p Page) {
 		v.Broken(err)
 		return
 	}
+	document := buf.Bytes()
+	if f.Demo {
+		document = turnOff(document)
+	}
 	v.W.WriteHeader(status)
-	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
+	_, _ = v.W.Write(document) // the browser may have gone
 }
 
 // addScripts adds the scripts of a page: its own, and that of the shell.

@@ -1,0 +1,20 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestDemo
+
+package web
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestDemo: a visitor without an account looks around in the demo and can change nothing, with
+// screenshots.
+func TestDemo(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Start()
+		settings := s.NewPerson(t)
+		settings["SCREENSHOTS"] = s.Screenshots(t)
+		s.RunWithBrowser(t, "demo.test.mjs", settings)
+	})
+}
