@@ -38,6 +38,7 @@ func ForMember(handle func(m *Member) error) Handler {
 		if err != nil {
 			return err
 		}
+		v.locale = principal.Locale
 		return handle(&Member{
 			Request: v, Ctx: tenant.WithPrincipal(v.R.Context(), principal), Principal: principal,
 			Zone: civil.Zone(principal.Timezone), At: v.Now(),

@@ -66,7 +66,7 @@ func (s *Site) Guest(w http.ResponseWriter, r *http.Request) *Request {
 	v := &Request{Site: s, W: w, R: r}
 	SetHeaders(w.Header())
 	if login, err := s.Current(r); err == nil && login != nil {
-		v.Login, v.Secret = login, s.SessionSecret(r)
+		v.Login, v.Secret, v.locale = login, s.SessionSecret(r), login.Locale
 	}
 	return v
 }
