@@ -116,7 +116,9 @@ func setFilter(name, label, before string) filter {
 func birthdayFilter() filter {
 	return filter{
 		Field: page.Field{Name: "birthday_between", Label: "Birthday between", Hint: "Month and day, such as 12-01 and 12-31."}, Shape: shapePair,
-		Values: []string{"", ""}, text: func(value string) string { return longDay("01-02", func(t time.Time) string { return t.Format("2 January") }, value) },
+		Values: []string{"", ""}, text: func(value string) string {
+			return longDay("01-02", func(t time.Time) string { return t.Format("2 January") }, value)
+		},
 	}
 }
 
