@@ -69,7 +69,11 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
-		"FindGroup":  func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
+		"FindTag": func(ctx context.Context, _ victim) (any, error) {
+			found, _ := groups.FindTag(ctx, data, secret) // the error names what the attacker asked for
+			return found, nil
+		},
+		"FindGroup": func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
 		"List": func(ctx context.Context, v victim) (any, error) {
 			q := reminders.DueQuery{Today: time.Now(), Until: time.Now().AddDate(1, 0, 0), Zone: time.UTC, Limit: 50}
 			all, _, err := reminders.List(ctx, data, index.New(), q)

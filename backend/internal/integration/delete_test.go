@@ -76,7 +76,7 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		t.Fatal(err)
 	}
 	key := idempotency.Key{Scope: "pat_" + username, Name: username, Fingerprint: username, Tenant: owner}
-	_, err = dbtest.Keys(t, s).KeepAnswer(t.Context(), key, &billing.Charge{Tenant: owner, Tool: username, Price: 1}, func(billing.Receipt) ([]byte, error) {
+	_, err = dbtest.Keys(t, s).KeepAnswer(t.Context(), key, &billing.Charge{Tenant: owner, Tool: username, Price: 1, CredentialID: key.Scope, CredentialName: username}, func(billing.Receipt) ([]byte, error) {
 		return []byte(username), nil
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -15,7 +16,7 @@ import (
 func keepSecret(t *testing.T, s *db.DB, owner tenant.ID) idempotency.Key {
 	t.Helper()
 	key := idempotency.Key{Scope: "pat_victim", Name: "key", Fingerprint: "print", Tenant: owner}
-	_, err := dbtest.Keys(t, s).KeepAnswer(t.Context(), key, &billing.Charge{Tenant: owner, Tool: secret, Price: 1}, func(billing.Receipt) ([]byte, error) {
+	_, err := dbtest.Keys(t, s).KeepAnswer(t.Context(), key, &billing.Charge{Tenant: owner, Tool: secret, Price: 1, CredentialID: key.Scope, CredentialName: secret}, func(billing.Receipt) ([]byte, error) {
 		return []byte(secret), nil
 	})
 	if err != nil {
@@ -36,6 +37,7 @@ func paidReads(data *db.Tenant) map[string]attempt {
 			})
 			return string(answer), err
 		},
+		"ListReads": func(ctx context.Context, _ victim) (any, error) { return billing.ListReads(ctx, data, time.Time{}) },
 	}
 }
 
@@ -45,5 +47,6 @@ func paidWrites(u *db.Tx) map[string]attempt {
 		"Charge": func(ctx context.Context, v victim) (any, error) {
 			return v.ledger.ChargeTx(ctx, u, billing.MonthOf(u.Now()), 1)
 		},
+		"CountRead": func(ctx context.Context, _ victim) (any, error) { return nil, billing.CountRead(ctx, u) },
 	}
 }

@@ -19,6 +19,9 @@ type MergeConflict struct{ Field, Kept, Dropped string }
 type MergeInto struct {
 	Into string
 	From []string
+	// Take are the names of the texts, such as location, of which a merged person's value
+	// stays if there is one.
+	Take []string
 }
 
 // MergedPerson is a person who stays, as merged.
@@ -47,7 +50,7 @@ func Merge(ctx context.Context, w *db.Tx, merges []MergeInto, dryRun bool, show 
 	err := w.Attempt(ctx, func(ctx context.Context) (bool, error) {
 		m := merge{w: w}
 		for _, one := range merges {
-			if err := m.run(ctx, one.Into, one.From); err != nil {
+			if err := m.run(ctx, one); err != nil {
 				return false, err
 			}
 		}
@@ -87,7 +90,8 @@ func (m *merge) summary() string {
 
 // run does one merge. It empties and archives the others first, so that their values are
 // free to be given to the person that stays.
-func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error {
+func (m *merge) run(ctx context.Context, one MergeInto) error {
+	intoID, fromIDs := one.Into, one.From
 	before, err := live(ctx, m.w, intoID)
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error 
 			return err
 		}
 		person.From = append(person.From, from.Name)
-		person.Conflicts = append(person.Conflicts, into.absorb(from)...)
+		person.Conflicts = append(person.Conflicts, into.absorb(from, one.Take)...)
 		if err := m.putAway(ctx, from, intoID); err != nil {
 			return err
 		}
@@ -141,8 +145,8 @@ func (m *merge) replace(ctx context.Context, before, after *Connection) error {
 }
 
 // absorb adds what other has to c. Where both have a value, c's stays, and other's is
-// reported as a conflict.
-func (c *Connection) absorb(other *Connection) []MergeConflict {
+// reported as a conflict; of the texts named in take it is the other way round.
+func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 	var conflicts []MergeConflict
 	conflict := func(field, kept, dropped string) {
 		if kept != dropped && dropped != "" {
@@ -151,10 +155,11 @@ func (c *Connection) absorb(other *Connection) []MergeConflict {
 	}
 	its := other.texts()
 	for i, mine := range c.texts() {
-		if *mine.value == "" {
-			*mine.value = *its[i].value
+		dropped := *its[i].value
+		if *mine.value == "" || dropped != "" && slices.Contains(take, mine.name) {
+			*mine.value, dropped = dropped, *mine.value
 		}
-		conflict(mine.name, *mine.value, *its[i].value)
+		conflict(mine.name, *mine.value, dropped)
 	}
 	if c.CadenceDays == 0 {
 		c.CadenceDays = other.CadenceDays

@@ -53,7 +53,7 @@ func TestAbsorb(t *testing.T) {
 		"tags are joined": {into: Connection{Tags: []string{"a"}}, from: Connection{Tags: []string{"A", "b"}}, want: Connection{Tags: []string{"a", "b"}}},
 	} {
 		got := c.into
-		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from)); diff != "" {
+		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from, nil)); diff != "" {
 			t.Errorf("%s: conflicts\n%s", name, diff)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -283,14 +283,19 @@ func (a Acted) Names() []string {
 	return call.FirstNames(a.Changed, func(c Connection) string { return c.Name })
 }
 
-func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {
-	written, err := Create(ctx, u, Draft{
+// DraftOf returns the person that a request adds. The source is one of the Source constants.
+func DraftOf(req *connectionsv1.CreateConnectionRequest, source string) Draft {
+	return Draft{
 		Name: req.GetName(), Nickname: req.GetNickname(), Organization: req.GetOrganization(), Title: req.GetTitle(),
 		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
-		Starred: req.GetStarred(), Source: SourceAgent, OnDuplicate: req.GetOnDuplicate(),
+		Starred: req.GetStarred(), Source: source, OnDuplicate: req.GetOnDuplicate(),
 		Dates: dateDrafts(req.GetImportantDates()), Jobs: jobDrafts(req.GetPositions()),
-	})
+	}
+}
+
+func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {
+	written, err := Create(ctx, u, DraftOf(req, SourceAgent))
 	if err != nil {
 		return nil, err
 	}

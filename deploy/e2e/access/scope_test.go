@@ -58,7 +58,7 @@ func TestMissingScope(t *testing.T) {
 		}
 		noWrite := without("write")
 		groups := map[string]harness.Agent{}
-		good := map[string]harness.Arguments{"get_account": {}, "get_job": ada.Agent(t).Call(t, "embed_objects", harness.Arguments{})}
+		good := map[string]harness.Arguments{"get_account": {}, "get_job": {"task_id": ada.Agent(t).Call(t, "embed_objects", harness.Arguments{})["task_id"]}}
 		listed := noWrite.Tools(t)
 		for _, tool := range s.Agent(harness.PathCurrent, "").Tools(t) {
 			t.Run(tool.Name, func(t *testing.T) {

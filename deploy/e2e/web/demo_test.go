@@ -12,9 +12,7 @@ import (
 // screenshots.
 func TestDemo(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
-		s.Start()
-		settings := s.NewPerson(t)
-		settings["SCREENSHOTS"] = s.Screenshots(t)
-		s.RunWithBrowser(t, "demo.test.mjs", settings)
+		s.StartWith(map[string]string{"KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
+		harness.RunNodeTests(t, "demo.test.mjs", map[string]string{"BASE_URL": s.Base, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Screenshots(t)})
 	})
 }

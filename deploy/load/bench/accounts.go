@@ -24,6 +24,11 @@ func (a accounts) bearer(account, k int) string {
 	return fmt.Sprintf("bench_%s_%d_%d_0123456789abcdef0123456789abcdef", a.name, account, k)
 }
 
+// session is the secret in the cookie of an account's browser.
+func (a accounts) session(account int) string {
+	return fmt.Sprintf("session_%s_%d_0123456789abcdef0123456789abcdef", a.name, account)
+}
+
 func (a accounts) tenant(account int) string { return fmt.Sprintf("mem_%s_%07d", a.name, account) }
 
 // scopes are all scopes.
@@ -36,13 +41,16 @@ const batch = 500
 // account, and copies of it for the others. The service itself would create only about a
 // thousand rows a second.
 func (a accounts) fill(ctx context.Context, d *database) error {
-	now := time.Now().UTC().Format("2006-01-02 15:04:05.999999-07:00")
-	var members, states, profiles, tokens []string
+	const timestamp = "2006-01-02 15:04:05.999999-07:00"
+	now, tomorrow := time.Now().UTC().Format(timestamp), time.Now().UTC().AddDate(0, 0, 1).Format(timestamp)
+	var members, states, profiles, tokens, sessions []string
 	for i := range a.count {
 		id := a.tenant(i)
 		members = append(members, fmt.Sprintf("('%s', 'bench-%s-%d', '%s@people.example', 'free', '%s', '%s')", id, a.name, i, id, now, now))
 		states = append(states, fmt.Sprintf("('%s')", id))
 		profiles = append(profiles, fmt.Sprintf(`('%s', 'Bench %d', 'bench%d@example.com answers every question about benches', 'public', '{"headline":"public"}', TRUE, '%s')`, id, i, i, now))
+		secret := sha256.Sum256([]byte(a.session(i)))
+		sessions = append(sessions, fmt.Sprintf("('%s', '%s', '%s', '%s')", hex.EncodeToString(secret[:]), id, now, tomorrow))
 		for k := range a.bearers {
 			sum := sha256.Sum256([]byte(a.bearer(i, k)))
 			tokens = append(tokens, fmt.Sprintf("('pat_%s_%d_%d', '%s', 'bench', '%s', '%s', '%s')", a.name, i, k, id, hex.EncodeToString(sum[:]), scopes, now))
@@ -56,6 +64,7 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 		{"tenant_states (tenant_id)", states},
 		{"profiles (member_id, name, headline, visibility, field_visibility, listed, updated_at)", profiles},
 		{"personal_tokens (id, member_id, name, hash, scopes, created_at)", tokens},
+		{"login_sessions (hash, member_id, created_at, expires_at)", sessions},
 	} {
 		if err := d.insert(ctx, rows.into, rows.values); err != nil {
 			return err

@@ -148,6 +148,17 @@ func (b *beside) reads(ctx context.Context, file string) {
 	profile := b.whole.asks("profile", func(n int) call {
 		return get(path(n), "", http.StatusOK, fmt.Sprintf("bench%d@example.com", n%publicProfiles))
 	})
+	if pocketbase != nil {
+		records := &target{
+			name: "PocketBase, 50 records", addr: pocketbase.addr, used: pocketbase.used, connections: callers, ready: callers + 1,
+			next: func(int) call {
+				return get("/api/collections/people/records?perPage=50&sort=name", "", http.StatusOK, "@people.example")
+			},
+		}
+		b.than("page of the list of people : PocketBase, 50 records", b.whole.asks("page of the list of people", func(int) call {
+			return get("/people", "Cookie: kith_session="+b.a.session(0)+"\r\n", http.StatusOK, "</html>")
+		}), records, 0)
+	}
 	batch := b.whole.asks("batch of 20 profiles", func(n int) call {
 		var items []string
 		for i := range 20 {

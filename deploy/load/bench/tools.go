@@ -60,12 +60,13 @@ func (b *bench) toolRows() ([]toolRow, error) {
 type member struct {
 	*service
 
-	bearer string
-	people []person
-	client *client
-	made   map[string]json.RawMessage // what was made once, by row
-	calls  map[string]int             // by row
-	job    int                        // the job that the last call started, until it has ended
+	bearer  string
+	session string // the cookie's secret
+	people  []person
+	client  *client
+	made    map[string]json.RawMessage // what was made once, by row
+	calls   map[string]int             // by row
+	job     int                        // the job that the last call started, until it has ended
 }
 
 // tools measures every tool, one call at a time, at each size of the network.
@@ -96,6 +97,14 @@ func tools(ctx context.Context, s *stage) ([]comparison, error) {
 			}
 			at[row.Row][size] = t
 		}
+		for _, row := range s.bench.pageRows() {
+			if at[row.name] == nil {
+				at[row.name] = map[int]*target{}
+			}
+			if at[row.name][size], err = m.page(ctx, row, size); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var list []comparison
 	for _, row := range rows {
@@ -112,7 +121,7 @@ func tools(ctx context.Context, s *stage) ([]comparison, error) {
 			list = append(list, comparison{what: row.Row + ", 100,000 : 1,000 people", of: large, to: small, aim: 2 * max(1, longer)})
 		}
 	}
-	return list, nil
+	return append(list, s.bench.comparePages(at)...), nil
 }
 
 // toolAim returns the most that a tool should cost, in searches; 0 if there is no aim.
@@ -135,7 +144,7 @@ func toolAim(row toolRow, writes bool) float64 {
 
 func newMember(ctx context.Context, s *stage, size int) (*member, error) {
 	a := accounts{name: fmt.Sprint("tools", size), count: 1, bearers: 1}
-	m := &member{bearer: a.bearer(0, 0), people: people(size), made: map[string]json.RawMessage{}, calls: map[string]int{}}
+	m := &member{bearer: a.bearer(0, 0), session: a.session(0), people: people(size), made: map[string]json.RawMessage{}, calls: map[string]int{}}
 	var err error
 	if m.service, err = s.network(ctx, fmt.Sprint(size), a, m.people, accounts{name: "public", count: publicProfiles}); err != nil {
 		return nil, err
@@ -250,8 +259,19 @@ func (m *member) target(ctx context.Context, row toolRow, rpcs *catalog.Catalog,
 	if !ok {
 		return nil, errors.New("no such tool")
 	}
-	t := &target{name: row.Row, people: size}
-	next := func() (call, error) { return m.call(ctx, row, found) }
+	// Counting rows ends database connections, and a job continues only much later after that.
+	job := found.Tool.JobKind != ""
+	if row.Before != nil {
+		before, _ := rpcs.Tool(row.Before.Tool)
+		job = job || before.Tool.JobKind != ""
+	}
+	return m.oneByOne(ctx, row.Row, size, !job, func() (call, error) { return m.call(ctx, row, found) })
+}
+
+// oneByOne returns a target of calls that are made one after the other, after counting what one
+// does, and with the rows that it reads if wanted.
+func (m *member) oneByOne(ctx context.Context, name string, size int, rows bool, next func() (call, error)) (t *target, err error) {
+	t = &target{name: name, people: size}
 	refresh := search(m.bearer, m.people[0].name(), "")
 	t.instead = func(ctx context.Context, window time.Duration) (sample, error) {
 		// A search first updates the index, so that this row does not pay for the writes of others.
@@ -264,25 +284,18 @@ func (m *member) target(ctx context.Context, row toolRow, rpcs *catalog.Catalog,
 		for end := time.Now().Add(window); len(took) == 0 || time.Now().Before(end); {
 			c, err := next()
 			if err != nil {
-				return sample{}, fmt.Errorf("before %s at %d: %w", row.Row, size, err)
+				return sample{}, fmt.Errorf("before %s at %d: %w", name, size, err)
 			}
 			d, used, err := m.once(ctx, c)
 			if err != nil {
-				return sample{}, fmt.Errorf("%s at %d: %w", row.Row, size, err)
+				return sample{}, fmt.Errorf("%s at %d: %w", name, size, err)
 			}
 			took, sent = append(took, d), sent+int64(t.counted.Bytes)
 			sum.service, sum.database = sum.service+used.service, sum.database+used.database
 		}
 		return sampleOf(took, sum, sent), nil
 	}
-	var err error
-	// Counting rows ends database connections, and a job continues only much later after that.
-	job := found.Tool.JobKind != ""
-	if row.Before != nil {
-		before, _ := rpcs.Tool(row.Before.Tool)
-		job = job || before.Tool.JobKind != ""
-	}
-	t.counted, err = m.count(ctx, next, !job)
+	t.counted, err = m.count(ctx, next, rows)
 	return t, err
 }
 

@@ -59,9 +59,25 @@ func (p *Proxy) authorizationServer() []route.Route {
 
 // pages are what people open in a browser.
 func (p *Proxy) pages() []route.Route {
+	routes := slices.Concat(accessPages(), areaPages(), settingsPages())
+	for i := range routes {
+		r := &routes[i]
+		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
+		if route.NeedsMember(r.Pattern + "/") {
+			r.RatePolicy = ratelimit.PolicySettings
+		}
+		if r.Pattern == pathImports {
+			r.Handle = p.serveImports
+		}
+	}
+	return append(routes, demo(routes)...)
+}
+
+// accessPages are those of people who are not signed in, and what all pages load.
+func accessPages() []route.Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	both := []string{http.MethodGet, http.MethodPost}
-	routes := []route.Route{
+	return []route.Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
 		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
@@ -76,17 +92,28 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
 		{Name: "shell-script", Methods: get, Pattern: "/assets/shell.js", Anonymous: true, Summary: "The script of every member's page: palette and shortcuts."},
+		{Name: "capture-script", Methods: get, Pattern: "/assets/capture.js", Anonymous: true, Summary: "The script of the page that adds a person."},
 		{Name: "people-script", Methods: get, Pattern: "/assets/people.js", Anonymous: true, Summary: "The script of the list of people."},
+		{Name: "person-script", Methods: get, Pattern: "/assets/person.js", Anonymous: true, Summary: "The script of the page of a person."},
+	}
+}
+
+// areaPages are those about people and what was done with them.
+func areaPages() []route.Route {
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	both := []string{http.MethodGet, http.MethodPost}
+	return []route.Route{
 		{Name: "today", Methods: get, Pattern: "/today", Summary: "What is due, and what agents did; signed-in members get it at / too."},
 		{Name: "today-done", Methods: post, Pattern: "/today/done", Summary: "Marks a reminder as done, or logs a contact."},
 		{Name: "today-snooze", Methods: post, Pattern: "/today/snooze", Summary: "Snoozes a due entry for a week."},
 		{Name: "today-log", Methods: post, Pattern: "/today/log", Summary: "Logs a contact with a person."},
-		{Name: "person-script", Methods: get, Pattern: "/assets/person.js", Anonymous: true, Summary: "The script of the page of a person."},
 		{Name: "people", Methods: get, Pattern: "/people", Summary: "The people whom the member knows, by words and filters."},
 		{Name: "people-act", Methods: post, Pattern: "/people/act", Summary: "Asks before something is done with several people, and does it."},
 		{Name: "people-views", Methods: both, Pattern: "/people/views", Summary: "The saved views of the list of people."},
 		{Name: "people-views-rename", Methods: post, Pattern: "/people/views/rename", Summary: "Renames a saved view."},
 		{Name: "people-views-delete", Methods: post, Pattern: "/people/views/delete", Summary: "Deletes a saved view."},
+		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
+		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Pairs of people who may be one, and their merge."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},
@@ -114,6 +141,14 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "person-act", Methods: post, Pattern: "/people/{id}/act", Summary: "Stars, archives or deletes a person, or takes that back."},
 		{Name: "person-link", Methods: post, Pattern: "/people/{id}/link", Summary: "Adds a relation to another person."},
 		{Name: "person-unlink", Methods: post, Pattern: "/people/{id}/unlink", Summary: "Removes a relation."},
+	}
+}
+
+// settingsPages are those of the account.
+func settingsPages() []route.Route {
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	both := []string{http.MethodGet, http.MethodPost}
+	return []route.Route{
 		{Name: "settings", Methods: get, Pattern: "/settings", Summary: "The member's settings."},
 		{Name: "settings-profile", Methods: both, Pattern: "/settings/profile", Summary: "The public profile, with who sees what."},
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
@@ -140,17 +175,6 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "settings-export-file", Methods: get, Pattern: "/settings/exports/{job}", Summary: "A file of people that export_connections made; for an hour, to the signed-in member or a bearer with the scope connections."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
 	}
-	for i := range routes {
-		r := &routes[i]
-		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
-		if route.NeedsMember(r.Pattern + "/") {
-			r.RatePolicy = ratelimit.PolicySettings
-		}
-		if r.Pattern == pathImports {
-			r.Handle = p.serveImports
-		}
-	}
-	return append(routes, demo(routes)...)
 }
 
 // demo returns the pages of the areas of the site a second time, below /demo: open to

@@ -49,9 +49,9 @@ type part struct {
 	Form *Form
 	// Linked are the relations, which can be ended while the form is open.
 	Linked []relationRow
-	// Facts say who wrote the part, if ShowFacts is set.
-	Facts     []factRow
-	ShowFacts bool
+	// Writings say who wrote the part, if ShowWritings is set.
+	Writings     []writingRow
+	ShowWritings bool
 }
 
 // partRow is a line of a part.
@@ -368,7 +368,7 @@ func (v *request) addHistory(content *personContent, name string) error {
 	if name == "" {
 		return nil
 	}
-	facts, err := v.facts(content.GetId(), name)
+	writings, err := v.writings(content.GetId(), name)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (v *request) addHistory(content *personContent, name string) error {
 		if shown.Name != name {
 			continue
 		}
-		shown.Facts, shown.ShowFacts = facts, true
+		shown.Writings, shown.ShowWritings = writings, true
 		if name == sectionCadence {
 			counted, err := people.Strengths(v.Ctx, v.Data(), []string{content.GetId()}, v.At)
 			if err != nil {

@@ -17,8 +17,8 @@ import (
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 )
 
-// factRow says who wrote a fact, and when.
-type factRow struct {
+// writingRow says who wrote a fact, and when.
+type writingRow struct {
 	Label, Before, After string
 	// Who is the name of the agent or token; empty for the member.
 	Who  string
@@ -26,8 +26,8 @@ type factRow struct {
 	At   time.Time
 }
 
-// maxFacts is how many changes are searched for those of a section.
-const maxFacts = 50
+// maxWritings is how many changes are searched for those of a section.
+const maxWritings = 50
 
 // recordedField is a field of a recorded state.
 type recordedField struct{ name, label string }
@@ -49,14 +49,14 @@ func recordedFields(section string) []recordedField {
 	}[section]
 }
 
-// facts returns who wrote the facts of a section, the latest first, from the changes that
+// writings returns who wrote what a section shows, the latest first, from the changes that
 // list_changes finds for the person.
-func (v *request) facts(connectionID, section string) ([]factRow, error) {
+func (v *request) writings(connectionID, section string) ([]writingRow, error) {
 	fields := recordedFields(section)
 	if fields == nil {
 		return nil, noSuchThing()
 	}
-	found, err := v.Changes.ListChanges(v.Ctx, &accountv1.ListChangesRequest{ConnectionId: &connectionID, Limit: new(int32(maxFacts))})
+	found, err := v.Changes.ListChanges(v.Ctx, &accountv1.ListChangesRequest{ConnectionId: &connectionID, Limit: new(int32(maxWritings))})
 	if err != nil || len(found.GetChanges()) == 0 {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (v *request) facts(connectionID, section string) ([]factRow, error) {
 	if r.names, err = v.namesFor(section, changes); err != nil {
 		return nil, err
 	}
-	var rows []factRow
+	var rows []writingRow
 	for _, c := range changes {
 		for _, e := range c.Effects {
 			for _, f := range fields {
-				row := factRow{Label: f.label, Before: r.value(e, e.Before, f.name), After: r.value(e, e.After, f.name), At: c.CreatedAt.In(v.Zone)}
+				row := writingRow{Label: f.label, Before: r.value(e, e.Before, f.name), After: r.value(e, e.After, f.name), At: c.CreatedAt.In(v.Zone)}
 				if row.Before == row.After {
 					continue
 				}

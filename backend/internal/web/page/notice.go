@@ -114,6 +114,8 @@ func notices() map[string]string {
 		"people-deleted":        "Moved to the bin. You can restore them for 30 days.",
 		"view-saved":            "The view is saved.",
 		"view-deleted":          "The view is deleted. Nobody in it was changed.",
+		"person-added":          "The person is added.",
+		"person-completed":      "What was new is added to the person.",
 		"person-saved":          "Your changes are saved.",
 		"noted":                 "The note is added.",
 		"reminded":              "The reminder is set.",

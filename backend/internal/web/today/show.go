@@ -29,8 +29,8 @@ type content struct {
 	Next, First string
 	Fading      []fadingRow
 	Changes     []changeRow
-	// Nobody is set if the member has no people.
-	Nobody bool
+	// Empty is set if the member has no people.
+	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
 	// Kinds are the kinds of contact that can be logged.
@@ -187,7 +187,7 @@ func when(f page.Format, due, today time.Time) string {
 
 // addPeople adds the people with whom the member is losing touch.
 func (v *request) addPeople(c *content, s *index.Summary) {
-	c.Nobody = s.People+s.Archived == 0
+	c.Empty = s.People+s.Archived == 0
 	for _, d := range s.Fading(people.Sum(insights.FadingScore), v.At.Add(-insights.FadingAfter), fadingSize) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{

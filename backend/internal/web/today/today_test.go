@@ -62,8 +62,8 @@ func logged(t *testing.T, s *webtest.Site, owner tenant.ID, person string, days 
 	})
 }
 
-// inTouch sets how often to be in touch with a person.
-func inTouch(t *testing.T, s *webtest.Site, owner tenant.ID, person string, days int) {
+// setInterval sets how often to be in touch with a person.
+func setInterval(t *testing.T, s *webtest.Site, owner tenant.ID, person string, days int) {
 	t.Helper()
 	write(t, s, owner, db.Actor{Tool: "test"}, func(ctx context.Context, tx *db.Tx) error {
 		_, err := people.SetCadence(ctx, tx, people.CadencePatch{IDs: []string{person}, Days: &days, Today: s.Clock.Now()})
@@ -136,7 +136,7 @@ func TestToday(t *testing.T) {
 		remind(t, s, b.Owner, reminders.Reminder{Text: "Book the room"}, 0)
 		remind(t, s, b.Owner, reminders.Reminder{Text: "Renew the passport"}, -30)
 		logged(t, s, b.Owner, ben, 45)
-		inTouch(t, s, b.Owner, ben, 20)
+		setInterval(t, s, b.Owner, ben, 20)
 		for days := range 12 {
 			logged(t, s, b.Owner, cleo, 200+days)
 		}
@@ -159,7 +159,7 @@ func TestToday(t *testing.T) {
 }
 
 // Without people, the page leads to where they come from.
-func TestNobodyYet(t *testing.T) {
+func TestEmptyNetwork(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
@@ -178,7 +178,7 @@ func TestOneClick(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		ada := add(t, s, b.Owner, people.Draft{Name: "Ada Stone"})
 		logged(t, s, b.Owner, ada, 90)
-		inTouch(t, s, b.Owner, ada, 10)
+		setInterval(t, s, b.Owner, ada, 10)
 		deck := remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck"}, 3)
 		for _, act := range []struct{ action, field, value, gone string }{
 			{"/today/done", "reminder", deck, "Send the deck"}, {"/today/snooze", "reminder", deck, "Send the deck"},
@@ -212,7 +212,7 @@ func TestLog(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	ada := add(t, s, b.Owner, people.Draft{Name: "Ada <b>Stone</b>"})
-	inTouch(t, s, b.Owner, ada, 1)
+	setInterval(t, s, b.Owner, ada, 1)
 	s.Clock.Advance(72 * time.Hour)
 	form := formWith(t, b.Get("/"), "/today/log", "connection", ada)
 	long := strings.Repeat("x", 2001)
@@ -327,7 +327,7 @@ func TestTextAsText(t *testing.T) {
 	for days := range 12 {
 		logged(t, s, b.Owner, ada, 300+days)
 	}
-	inTouch(t, s, b.Owner, ada, 10)
+	setInterval(t, s, b.Owner, ada, 10)
 	write(t, s, b.Owner, db.Actor{CredentialID: "grt_01J00000000000000000000000", CredentialName: evil, Tool: "create_connection"}, func(ctx context.Context, tx *db.Tx) error {
 		_, err := people.Create(ctx, tx, people.Draft{Name: evil + "2"})
 		return err

@@ -17,7 +17,7 @@ func main() {
 	app := pocketbase.NewWithConfig(pocketbase.Config{DefaultDataDir: dir, HideStartBanner: true})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		c := core.NewBaseCollection("people")
-		c.ViewRule = types.Pointer("")
+		c.ViewRule, c.ListRule = types.Pointer(""), types.Pointer("")
 		for _, name := range []string{"name", "email", "organization", "title", "city"} {
 			c.Fields.Add(&core.TextField{Name: name})
 		}

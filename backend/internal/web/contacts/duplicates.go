@@ -1,0 +1,182 @@
+package contacts
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+)
+
+const pathDuplicates = page.PathPeople + "/duplicates"
+
+// pairsOnPage is how many pairs one page shows: get_connection reads their people at once.
+const pairsOnPage = 10
+
+// maxPairPage limits the number of the page.
+const maxPairPage = 50
+
+// duplicatesContent is the content of the page that lists pairs who may be one person.
+type duplicatesContent struct {
+	Self, List     string
+	Page           int
+	Pairs          []pairRow
+	Next, Previous string
+}
+
+// pairRow is two people who may be one. First is the one with more data.
+type pairRow struct {
+	First, Second pairSide
+	Reasons       string
+	// Facts are what is known about either.
+	Facts []pairFact
+}
+
+// pairSide is one of two people.
+type pairSide struct {
+	Avatar
+
+	ID, Path, Name, Headline string
+}
+
+// pairFact is what is known about two people. Name is the input of the choice between them;
+// empty if there is nothing to choose, since both stay or they are the same.
+type pairFact struct{ Name, Label, First, Second string }
+
+func (v *request) showDuplicates() error {
+	number := 1
+	if given := v.R.URL.Query().Get("page"); given != "" {
+		var err error
+		if number, err = strconv.Atoi(given); err != nil || number < 1 || number > maxPairPage {
+			return fault.New(fault.Invalid, "there is no such page")
+		}
+	}
+	content := duplicatesContent{Self: v.To(pathDuplicates), List: v.To(page.PathPeople), Page: number}
+	pairs, more, err := people.FindDuplicates(v.Ctx, v.Data(), people.Query{MinScore: people.DefaultMinScore, Limit: number * pairsOnPage})
+	if err != nil {
+		return err
+	}
+	if content.Pairs, err = v.pairRows(pairs[min(len(pairs), (number-1)*pairsOnPage):]); err != nil {
+		return err
+	}
+	address := func(n int) string { return join(content.Self, url.Values{"page": {strconv.Itoa(n)}}) }
+	if more && number < maxPairPage {
+		content.Next = address(number + 1)
+	}
+	if number > 1 {
+		content.Previous = address(number - 1)
+	}
+	v.Render(http.StatusOK, "people-duplicates", page.Page{Title: "Duplicates", Area: page.PathPeople, Content: content})
+	return nil
+}
+
+// pairRows returns the pairs with what is known about their people. A pair of whom one was
+// deleted meanwhile is left out.
+func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
+	var ids []string
+	for _, pair := range pairs {
+		ids = append(ids, pair.First.ID, pair.Second.ID)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := people.GetConnections(v.Ctx, v.Data(), distinct(ids))
+	if err != nil {
+		return nil, err
+	}
+	var list []people.Connection
+	for _, c := range found {
+		list = append(list, *c)
+	}
+	known, err := people.WholeConnections(v.Ctx, v.Data(), list)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]*connectionsv1.Connection{}
+	for _, c := range known {
+		byID[c.GetId()] = c
+	}
+	var rows []pairRow
+	for _, pair := range pairs {
+		first, second := byID[pair.First.ID], byID[pair.Second.ID]
+		if first != nil && second != nil {
+			rows = append(rows, pairRow{First: v.side(first), Second: v.side(second), Reasons: strings.Join(pair.Reasons, ", "), Facts: factsOf(first, second)})
+		}
+	}
+	return rows, nil
+}
+
+func (v *request) side(c *connectionsv1.Connection) pairSide {
+	return pairSide{Avatar: avatarOf(c.GetId(), c.GetName()), ID: c.GetId(), Path: v.To(page.PathPeople + "/" + c.GetId()), Name: c.GetName(), Headline: c.GetHeadline()}
+}
+
+// pairTexts are the texts of which a merge keeps one, with their labels.
+func pairTexts() []choice {
+	return []choice{
+		{Value: "name", Label: "Name"}, {Value: "nickname", Label: "Nickname"}, {Value: "location", Label: "Place"}, {Value: "met_how", Label: "How you met"},
+		{Value: "met_on", Label: "When you met"}, {Value: "bio", Label: "About"},
+	}
+}
+
+// factsOf returns what is known about either of two people.
+func factsOf(first, second *connectionsv1.Connection) []pairFact {
+	var facts []pairFact
+	one := first.ProtoReflect()
+	two := second.ProtoReflect()
+	for _, t := range pairTexts() {
+		field := one.Descriptor().Fields().ByTextName(t.Value)
+		fact := pairFact{Label: t.Label, First: one.Get(field).String(), Second: two.Get(field).String()}
+		if fact.First != "" && fact.Second != "" && fact.First != fact.Second {
+			fact.Name = t.Value
+		}
+		facts = append(facts, fact)
+	}
+	list := func(label string, of func(*connectionsv1.Connection) []string) {
+		facts = append(facts, pairFact{Label: label, First: strings.Join(of(first), ", "), Second: strings.Join(of(second), ", ")})
+	}
+	list("E-mail addresses", (*connectionsv1.Connection).GetEmails)
+	list("Phone numbers", (*connectionsv1.Connection).GetPhones)
+	list("Links", (*connectionsv1.Connection).GetUrls)
+	list("Tags", (*connectionsv1.Connection).GetTags)
+	list("Groups", (*connectionsv1.Connection).GetGroups)
+	return slices.DeleteFunc(facts, func(f pairFact) bool { return f.First == "" && f.Second == "" })
+}
+
+// mergePair merges the second person of a pair into the first one. The form says of which
+// fields the second one's value stays.
+func (v *request) mergePair() error {
+	into, from := v.R.PostForm.Get("first"), v.R.PostForm.Get("second")
+	if !id.Valid(id.Connection, into) || !id.Valid(id.Connection, from) || into == from {
+		return noSuchThing()
+	}
+	var taken []string
+	for _, t := range pairTexts() {
+		if v.R.PostForm.Get(t.Value) == "second" {
+			taken = append(taken, t.Value)
+		}
+	}
+	var done people.Merged
+	err := v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) (err error) {
+		done, err = people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}, Take: taken}}, false, func(context.Context, []people.MergedPerson) error { return nil })
+		return err
+	})
+	if fault.Is(err, fault.Conflict) {
+		return &page.Refusal{
+			Status: http.StatusConflict, Title: "This has changed in the meantime", Text: "Nothing was merged: one of the two was merged or archived already.",
+			Next: page.Link{Path: v.To(pathDuplicates), Title: "Back to Duplicates"},
+		}
+	}
+	if err != nil {
+		return err
+	}
+	v.RedirectUndoable(v.To(pathDuplicates), "people-merged", done.ChangeID)
+	return nil
+}
