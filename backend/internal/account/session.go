@@ -12,10 +12,11 @@ type LoginSession struct {
 	MemberID  tenant.ID
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username, Name, Email and Timezone belong to the member; they are read with the
+	// Username, Name, Email, Timezone and Locale belong to the member; they are read with the
 	// session.
 	Username string `bun:",scanonly"`
 	Name     string `bun:",scanonly"`
 	Email    string `bun:",scanonly"`
 	Timezone string `bun:",scanonly"`
+	Locale   string `bun:",scanonly"`
 }

@@ -18,7 +18,7 @@ func CreateLoginSession(ctx context.Context, s *db.DB, row *LoginSession) error 
 // fault.NotFound.
 func GetLoginSession(ctx context.Context, s *db.DB, hash string) (*LoginSession, error) {
 	row := &LoginSession{}
-	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone").
+	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Join("JOIN profiles AS p ON p.member_id = m.id").
 		Join("JOIN tenant_states AS st ON st.tenant_id = m.id AND NOT st.read_only").

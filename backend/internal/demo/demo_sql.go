@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -38,6 +39,17 @@ func demoDay(ctx context.Context, s *db.DB) (username, day string, err error) {
 		err = nil
 	}
 	return username, day, err
+}
+
+// Member returns the demo account. It fails with fault.NotFound if it is not seeded. The
+// result is never an account that can be changed.
+func Member(ctx context.Context, s *db.DB) (owner tenant.ID, err error) {
+	err = s.NewRaw(`SELECT m.id FROM members m JOIN sandbox_states s ON s.username = m.username
+JOIN tenant_states t ON t.tenant_id = m.id AND t.read_only`).Scan(ctx, &owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fault.New(fault.NotFound, "there is no demo account")
+	}
+	return owner, err
 }
 
 // CountDemo returns how many connections the demo account has.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -10,8 +11,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -157,6 +160,7 @@ func (web *Web) Mount(mux *http.ServeMux) {
 		web.site.Mount(mux, mounted)
 	}
 	web.site.Mount(mux, web.areas...)
+	web.site.Mount(mux, page.DemoRoutes(func(ctx context.Context) (tenant.ID, error) { return demo.Member(ctx, web.Store) }, web.areas...)...)
 	web.site.MountAssets(mux)
 }
 

@@ -73,7 +73,7 @@ func New(o Options) *Endpoint {
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	for _, r := range o.Routes {
-		if r.Anonymous && (r.Batchable || r.Original() == batch.RouteBatch || r.SandboxOnly && r.CopyOf == "") {
+		if r.Anonymous && (r.Batchable || r.Original() == batch.RouteBatch || r.SandboxOnly && r.CopyOf == "" && r.Protocol != route.Page) {
 			e.capabilities = append(e.capabilities, capability{Method: r.Methods[0], Path: r.Pattern, Summary: r.Summary})
 		}
 	}

@@ -18,8 +18,8 @@ type landing struct {
 	Tools           int
 	Endpoints       []endpoint
 	Documents       []entryLink
-	// ToolDocs, SignUp, Settings and Sandbox are paths; "" for what is not served.
-	ToolDocs, SignUp, Settings, Sandbox string
+	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served.
+	ToolDocs, SignUp, Settings, Sandbox, Demo string
 }
 
 // endpoint is one entry in the table of paths.
@@ -45,7 +45,7 @@ func (s *site) landing() *landing {
 		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
 		MCPSandbox: s.address(route.PathMCPSandbox), Endpoints: s.endpoints(),
 		ToolDocs: s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
-		Sandbox: s.served(route.SandboxPrefix),
+		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
 	}
 	for _, e := range []entryLink{
 		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example"},

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -71,7 +72,7 @@ func (p *Proxy) pages() []route.Route {
 			r.Handle = p.serveUpload
 		}
 	}
-	return routes
+	return append(routes, demo(routes)...)
 }
 
 // accessPages are those of people who are not signed in, and what all pages load.
@@ -178,4 +179,20 @@ func settingsPages() []route.Route {
 		{Name: "settings-export-file", Methods: get, Pattern: "/settings/exports/{job}", Summary: "A file of people that export_connections made; for an hour, to the signed-in member or a bearer with the scope connections."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
 	}
+}
+
+// demo returns the pages of the areas of the site a second time, below /demo: open to
+// everybody, with the data of the demo account, and for reading only.
+func demo(pages []route.Route) []route.Route {
+	var routes []route.Route
+	for _, r := range pages {
+		if r.RatePolicy != ratelimit.PolicySettings || strings.HasPrefix(r.Pattern, "/settings") || !slices.Contains(r.Methods, http.MethodGet) {
+			continue
+		}
+		r.Name, r.Pattern, r.Methods = "demo-"+r.Name, route.DemoPrefix+strings.TrimPrefix(r.Pattern, "/today"), []string{http.MethodGet}
+		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, ratelimit.PolicyDemo
+		r.Summary = "With the data of the demo account, read-only: " + strings.ToLower(r.Summary[:1]) + r.Summary[1:]
+		routes = append(routes, r)
+	}
+	return routes
 }

@@ -59,6 +59,7 @@ const (
 	PolicyLogin          = "login"
 	PolicyIdentity       = "identity"
 	PolicySettings       = "settings"
+	PolicyDemo           = "demo"
 )
 
 // Defaults returns the policies without an operator's overrides. The login policy is enforced by
@@ -77,6 +78,7 @@ func Defaults() []Policy {
 		{Name: PolicyLogin, Quota: 10, Window: 5 * time.Minute, By: Address},
 		{Name: PolicyIdentity, Quota: 30, Window: time.Minute, By: Address},
 		{Name: PolicySettings, Quota: 300, Window: time.Minute, By: Address},
+		{Name: PolicyDemo, Quota: 120, Window: time.Minute, By: Address},
 	}
 }
 

@@ -35,6 +35,8 @@ const (
 const (
 	// SandboxPrefix is where the sandbox is mounted.
 	SandboxPrefix = "/sandbox"
+	// DemoPrefix is where the pages of the demo account are.
+	DemoPrefix = "/demo"
 	// ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
 	// its path follows.
 	ResourcePrefix    = "/.well-known/oauth-protected-resource"

@@ -126,11 +126,11 @@ func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields 
 	return m
 }
 
-// notFound returns the Match of a path without a route. Below the settings and people there are
-// only pages, so a browser gets a page as the error.
+// notFound returns the Match of a path without a route. Below the settings, people and the demo there
+// are only pages, so a browser gets a page as the error.
 func (t *Table) notFound(r *http.Request, path string) *Match {
 	m := t.unmatched(path, httpapi.NotFound, "No resource has this path.")
-	if t.options.ErrorWriters[Page] == nil || !NeedsMember(path) {
+	if t.options.ErrorWriters[Page] == nil || !NeedsMember(path) && !strings.HasPrefix(path, DemoPrefix+"/") {
 		return m
 	}
 	m.VaryAccept = true

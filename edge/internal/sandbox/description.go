@@ -59,16 +59,14 @@ func newDescription(o Options) description {
 		Limits:      limitsJSON{ReadOnly: true, RatePolicies: []limitJSON{}},
 		Try:         []tryJSON{},
 	}
-	for _, r := range o.Routes {
-		if !r.SandboxOnly {
-			continue
-		}
+	routes := slices.DeleteFunc(slices.Clone(o.Routes), func(r route.Route) bool { return !r.SandboxOnly || r.Protocol == route.Page })
+	for _, r := range routes {
 		for _, method := range r.Methods {
 			d.Endpoints = append(d.Endpoints, endpointJSON{method, r.Pattern, r.Summary, r.RatePolicy})
 		}
 	}
 	for _, p := range o.Policies {
-		used := slices.ContainsFunc(o.Routes, func(r route.Route) bool { return r.SandboxOnly && r.RatePolicy == p.Name })
+		used := slices.ContainsFunc(routes, func(r route.Route) bool { return r.RatePolicy == p.Name })
 		if used && p.Enabled() {
 			d.Limits.RatePolicies = append(d.Limits.RatePolicies, limitJSON{p.Name, p.Quota, int(p.Window / time.Second), "address"})
 		}

@@ -54,7 +54,7 @@ const pageSize = 50
 func (v *request) showList() error {
 	search := searchIn(v.R.URL.Query())
 	content := listContent{
-		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(), Back: search.Encode(),
+		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(v.Format()), Back: search.Encode(),
 		Sorts: sorts(search.Get(sortParameter)), Orders: orders(search.Get(orderParameter)),
 	}
 	if err := v.addViews(&content); err != nil {

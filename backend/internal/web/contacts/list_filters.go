@@ -49,7 +49,7 @@ const (
 )
 
 // filterGroups returns every filter of search_connections.
-func filterGroups() []filterGroup {
+func filterGroups(format page.Format) []filterGroup {
 	return []filterGroup{
 		{"Who", []filter{
 			textFilter("company", "Organisation", ""), textFilter("title", "Job title", ""), textFilter("location", "Place", "A city or a region."), textFilter("country", "Country", ""),
@@ -57,13 +57,13 @@ func filterGroups() []filterGroup {
 			choiceFilter("starred", "Starred", "Starred", "Not starred"), choiceFilter("archived", "Archived", "Archived people", ""),
 		}},
 		{"In touch", []filter{
-			dayFilter("last_contact_before", "Last contact before"), dayFilter("last_contact_after", "Last contact after"),
+			dayFilter(format, "last_contact_before", "Last contact before"), dayFilter(format, "last_contact_after", "Last contact after"),
 			choiceFilter("never_contacted", "Ever in touch", "Never in touch", "In touch before"),
 			choiceFilter("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
 		}},
 		{"How you met", []filter{
 			textFilter("met_how", "How you met", ""), partialDayFilter("met_on_after", "Met after"), partialDayFilter("met_on_before", "Met before"),
-			dayFilter("created_after", "Added after"),
+			dayFilter(format, "created_after", "Added after"),
 		}},
 		{"What you know", []filter{
 			birthdayFilter(), setFilter("has", "Has", "Has "), setFilter("missing", "Is missing", "Has no "),
@@ -79,9 +79,9 @@ func listFilter(name, label string) filter {
 	return filter{Field: page.Field{Name: name, Label: label}, Shape: shapeList}
 }
 
-func dayFilter(name, label string) filter {
+func dayFilter(format page.Format, name, label string) filter {
 	return filter{Field: page.Field{Name: name, Label: label, Kind: "date"}, Shape: shapeText, text: func(value string) string {
-		return label + " " + longDay(time.DateOnly, "2 January 2006", value)
+		return label + " " + longDay(time.DateOnly, format.Day, value)
 	}}
 }
 
@@ -116,17 +116,19 @@ func setFilter(name, label, before string) filter {
 func birthdayFilter() filter {
 	return filter{
 		Field: page.Field{Name: "birthday_between", Label: "Birthday between", Hint: "Month and day, such as 12-01 and 12-31."}, Shape: shapePair,
-		Values: []string{"", ""}, text: func(value string) string { return longDay("01-02", "2 January", value) },
+		Values: []string{"", ""}, text: func(value string) string {
+			return longDay("01-02", func(t time.Time) string { return t.Format("2 January") }, value)
+		},
 	}
 }
 
 // longDay returns a day as a sentence has it, or the value if it is none.
-func longDay(from, to, value string) string {
+func longDay(from string, to func(time.Time) string, value string) string {
 	t, err := time.Parse(from, value)
 	if err != nil {
 		return value
 	}
-	return t.Format(to)
+	return to(t)
 }
 
 // optionText returns the label of an option, or the value if there is no such option.

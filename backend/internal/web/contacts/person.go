@@ -253,7 +253,7 @@ func (v *request) parts(p *person) []part {
 	return []part{
 		{Name: sectionName, Title: "Name and how you met", Rows: rows(
 			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()),
-			text1("Added", c.GetCreatedAt().AsTime().In(v.Zone).Format("2 January 2006"), c.GetSource()))},
+			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
 		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
 			partRow{Label: "E-mail", Values: linked(c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
 			partRow{Label: "Phone", Values: linked(c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
@@ -363,7 +363,7 @@ func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
 		every = fmt.Sprintf("Every %d days", days)
 	}
 	if c.LastInteractionAt != nil {
-		last = c.GetLastInteractionAt().AsTime().In(v.Zone).Format("2 January 2006")
+		last = v.Format().Day(c.GetLastInteractionAt().AsTime().In(v.Zone))
 	}
 	return rows(text1("Be in touch", every, ""), text1("Last contact", last, ""), text1("Strength", fmt.Sprintf("%d of 100", c.GetStrength()), ""))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 )
@@ -64,7 +65,7 @@ func (v *request) writings(connectionID, section string) ([]writingRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{connectionID: connectionID, section: section, zone: v.Zone}
+	r := reader{connectionID: connectionID, section: section, zone: v.Zone, format: v.Format()}
 	if r.names, err = v.namesFor(section, changes); err != nil {
 		return nil, err
 	}
@@ -118,6 +119,7 @@ func (v *request) namesFor(section string, changes []history.Change) (map[string
 type reader struct {
 	connectionID, section string
 	zone                  *time.Location
+	format                page.Format
 	names                 map[string]string
 }
 
@@ -165,7 +167,7 @@ func (r reader) words(field string, value json.RawMessage) string {
 			if at.IsZero() {
 				return ""
 			}
-			return at.In(r.zone).Format("2 January 2006")
+			return r.format.Day(at.In(r.zone))
 		}
 		return typed
 	case bool:

@@ -38,6 +38,7 @@ func ForMember(handle func(m *Member) error) Handler {
 		if err != nil {
 			return err
 		}
+		v.locale = principal.Locale
 		return handle(&Member{
 			Request: v, Ctx: tenant.WithPrincipal(v.R.Context(), principal), Principal: principal,
 			Zone: civil.Zone(principal.Timezone), At: v.Now(),
@@ -68,6 +69,9 @@ func Read[Q proto.Message, A any](m *Member, req Q, handle func(context.Context,
 func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(context.Context, *db.Tx, Q) (A, error)) (answer A, wrong []FieldError, err error) {
 	if wrong, err = m.Check(req); err != nil || len(wrong) > 0 {
 		return answer, wrong, err
+	}
+	if m.Principal.ReadOnly {
+		return answer, nil, fault.New(fault.ReadOnly, "this account is read-only")
 	}
 	err = m.Data().Write(m.Ctx, db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
 		answer, err = handle(ctx, tx, req)

@@ -77,8 +77,13 @@ func (v *Request) addNavigation(f *frame) {
 	if f.Area == PathSettings {
 		f.Width = "wide reading"
 	}
-	f.Settings = Sections()
-	f.Areas = placesOf(areas(), f.Area, current)
+	shown := areas()
+	if f.Demo {
+		shown = shown[:len(shown)-1] // no settings
+	} else {
+		f.Settings = Sections()
+	}
+	f.Areas = placesOf(shown, f.Area, current)
 	for i := range f.Areas {
 		f.Areas[i].Path = v.To(f.Areas[i].Path)
 	}

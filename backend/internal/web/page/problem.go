@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/oauth"
 )
@@ -23,8 +25,8 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 		next = v.next()
 	}
 	p := Page{Title: title, Content: problemContent{Text: text, Next: next}}
-	if v.Login != nil {
-		p.Area = areaOf(v.R.URL.Path)
+	if v.Login != nil || v.inDemo() {
+		p.Area = areaOf(v.pathInArea())
 	}
 	v.Render(status, "problem", p)
 }
@@ -32,19 +34,25 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 // next returns where visitors can continue after an error: the place of the site that they
 // were in, the sign-in page, or the start page.
 func (v *Request) next() Link {
-	path := v.R.URL.Path
+	path := v.pathInArea()
 	place, ok := PlaceOf(path)
+	member := v.Login != nil || v.inDemo()
 	switch {
-	case v.Login != nil && ok && path != PathStart:
-		return Link{place.Path, "Back to " + place.Title}
-	case v.Login != nil:
-		return Link{PathStart, "Go to Today"}
+	case member && ok && path != PathStart:
+		return Link{v.To(place.Path), "Back to " + place.Title}
+	case member:
+		return Link{v.To(PathStart), "Go to Today"}
 	case path == PathReset && v.MailOn:
 		return Link{PathForgot, "Ask for a new link"}
 	case path == oauth.PathAuthorize:
 		return Link{PathStart, "Go to the start page"}
 	}
 	return Link{PathSignIn, "Sign in"}
+}
+
+// pathInArea returns the path of the request without Base.
+func (v *Request) pathInArea() string {
+	return cmp.Or(strings.TrimPrefix(v.R.URL.Path, v.Base), PathStart)
 }
 
 // Problem writes a page with one message, for a path that another package serves.
@@ -58,7 +66,7 @@ func (s *Site) Guest(w http.ResponseWriter, r *http.Request) *Request {
 	v := &Request{Site: s, W: w, R: r}
 	SetHeaders(w.Header())
 	if login, err := s.Current(r); err == nil && login != nil {
-		v.Login, v.Secret = login, s.SessionSecret(r)
+		v.Login, v.Secret, v.locale = login, s.SessionSecret(r), login.Locale
 	}
 	return v
 }

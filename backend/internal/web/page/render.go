@@ -9,8 +9,12 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"reflect"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
 )
 
 //go:embed templates
@@ -39,6 +43,8 @@ type Page struct {
 type frame struct {
 	Page
 
+	// Demo is set on the pages of the demo.
+	Demo bool
 	// Base comes before the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
@@ -65,7 +71,7 @@ type frame struct {
 // parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock, "both": both}).
+	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
@@ -94,27 +100,54 @@ func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
 // that the template shows.
 func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "Of": of} }
 
-func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
-func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
-func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// Clock formats a time in its time zone, for texts that are not of a template.
-func Clock(t time.Time) string { return clock(t) }
-
-// clock formats a time in its time zone. A zone without a name is shown as its offset
-// from UTC.
-func clock(t time.Time) string {
-	zone, _ := t.Zone()
-	if strings.HasPrefix(zone, "+") || strings.HasPrefix(zone, "-") {
-		zone = "UTC" + zone
-	}
-	return t.Format("2 January 2006, 15:04 ") + zone
+// functions returns the functions of templates that depend on the member's locale.
+func (f Format) functions() template.FuncMap {
+	return template.FuncMap{"day": f.Day, "clock": f.Clock, "number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) }}
 }
+
+// pageSets are the templates of the pages, in each format that was used. It is safe for
+// concurrent use.
+type pageSets struct {
+	// parsed are never executed: only then can they be copied.
+	parsed map[string]*template.Template
+	mu     sync.Mutex
+	ready  map[pageKey]*template.Template
+}
+
+type pageKey struct {
+	name   string
+	format Format
+}
+
+// get returns the templates of a page in a format.
+func (s *pageSets) get(name string, format Format) (*template.Template, error) {
+	parsed, ok := s.parsed[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no page %q", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := pageKey{name, format}
+	if set := s.ready[key]; set != nil {
+		return set, nil
+	}
+	set, err := parsed.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("web: copy page: %w", err)
+	}
+	s.ready[key] = set.Funcs(format.functions())
+	return set, nil
+}
+
+// in returns a time in the zone with that name, for texts about the member's own settings.
+func in(zone string, t time.Time) time.Time { return t.In(civil.Zone(zone)) }
+
+func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // render writes a page. Every page shows who is signed in.
 func (v *Request) Render(status int, name string, p Page) {
 	f := frame{
-		Page: p, Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
+		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
 		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
 	}
 	if len(p.Errors) > 0 {
@@ -126,23 +159,27 @@ func (v *Request) Render(status int, name string, p Page) {
 	if v.Login != nil {
 		f.Member, f.Zone, f.SessionToken = cmp.Or(v.Login.Name, v.Login.Username), v.Login.Timezone, formToken(v.SessionSecret(v.R))
 	}
-	if f.Notice == "" {
+	if f.Notice == "" && !f.Demo {
 		f.Notice, f.Undo = v.notice()
 	}
 	v.addNavigation(&f)
 	v.addScripts(&f)
 	var buf bytes.Buffer
-	set, ok := v.pages[name]
-	if !ok {
-		v.Broken(fmt.Errorf("there is no page %q", name))
+	set, err := v.pages.get(name, v.Format())
+	if err != nil {
+		v.Broken(err)
 		return
 	}
 	if err := set.ExecuteTemplate(&buf, "layout", f); err != nil {
 		v.Broken(err)
 		return
 	}
+	document := buf.Bytes()
+	if f.Demo {
+		document = turnOff(document)
+	}
 	v.W.WriteHeader(status)
-	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
+	_, _ = v.W.Write(document) // the browser may have gone
 }
 
 // addScripts adds the scripts of a page: its own, and that of the shell.

@@ -29,6 +29,8 @@ type Request struct {
 	Owner tenant.ID
 	// Base comes before the paths of the areas of the site; empty for a signed-in member.
 	Base string
+	// locale is the member's.
+	locale string
 	// Secret is the secret, from a cookie, that this page's form tokens are derived
 	// from.
 	Secret string
@@ -81,6 +83,7 @@ func (v *Request) admit(route Route) (bool, error) {
 	if v.Login, err = v.Current(v.R); err != nil {
 		return false, err
 	}
+	v.locale = localeOf(v.Login)
 	goOn, err := route.Enter(v)
 	if err != nil || !goOn || v.R.Method != http.MethodPost {
 		return goOn, err
@@ -151,6 +154,16 @@ func (v *Request) To(path string) string {
 		return v.Base
 	}
 	return v.Base + path
+}
+
+// Format returns how the page shows days, times and numbers.
+func (v *Request) Format() Format { return FormatOf(v.locale) }
+
+func localeOf(login *account.LoginSession) string {
+	if login == nil {
+		return ""
+	}
+	return login.Locale
 }
 
 // Line returns a form value as one clean line.

@@ -69,7 +69,7 @@ type Site struct {
 
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
-	pages       map[string]*template.Template
+	pages       pageSets
 	assets      assets
 	checker     *arguments.Checker
 }
@@ -82,7 +82,8 @@ func New(c Config, folders ...fs.FS) (*Site, error) {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
 	var err error
-	if s.pages, err = parsePages(folders); err != nil {
+	s.pages.ready = map[pageKey]*template.Template{}
+	if s.pages.parsed, err = parsePages(folders); err != nil {
 		return nil, err
 	}
 	if s.checker, err = arguments.New(); err != nil {

@@ -134,7 +134,7 @@ func (v *request) stringWords(names *objectNames, s string) string {
 		return "a group that is gone"
 	}
 	if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return page.Clock(at.In(v.Zone))
+		return v.Format().Clock(at.In(v.Zone))
 	}
 	return s
 }

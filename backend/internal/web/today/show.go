@@ -103,7 +103,7 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
 		Day: v.Today(), Log: form, Kinds: kinds(""), Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
-		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: page.PathMCP, Activity: page.PathActivity,
+		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: page.PathMCP, Activity: v.To(page.PathActivity),
 	}
 	if err := v.addDue(&c); err != nil {
 		return err
@@ -169,13 +169,13 @@ func (v *request) dueRow(item *remindersv1.DueItem) dueRow {
 	}
 	row.LastContact, _ = time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
 	if due, err := time.Parse(time.DateOnly, item.GetDueOn()); err == nil {
-		row.When = when(due, v.Today())
+		row.When = when(v.Format(), due, v.Today())
 	}
 	return row
 }
 
 // when says in words when something is due or was due.
-func when(due, today time.Time) string {
+func when(f page.Format, due, today time.Time) string {
 	switch days := civil.Between(today, due); {
 	case days == 0:
 		return "Today"
@@ -184,9 +184,9 @@ func when(due, today time.Time) string {
 	case days == -1:
 		return "Yesterday"
 	case days < 0:
-		return fmt.Sprintf("%s, %d days ago", due.Format("2 January 2006"), -days)
+		return fmt.Sprintf("%s, %d days ago", f.Day(due), -days)
 	default:
-		return due.Format("Monday, 2 January")
+		return f.Weekday(due)
 	}
 }
 

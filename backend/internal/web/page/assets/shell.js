@@ -37,10 +37,10 @@ let people = [], shown = [], chosen = 0, waiting, latest = 0;
 
 function commands() {
   const found = [];
-  for (const link of [...document.querySelectorAll(".areas a"), ...document.getElementById("places").content.querySelectorAll("a")]) {
+  for (const link of [...document.querySelectorAll(".areas a"), ...(document.getElementById("places")?.content.querySelectorAll("a") ?? [])]) {
     found.push({ text: link.textContent, kind: "Page", run: () => location.assign(link.href) });
   }
-  for (const act of document.querySelectorAll("[data-shortcut]:not(input)")) {
+  for (const act of document.querySelectorAll("[data-shortcut]:not(input, :disabled)")) {
     found.push({ text: nameOf(act), kind: "Action", run: () => act.click() });
   }
   found.push({ text: "Keyboard shortcuts", kind: "Action", run: () => help.showModal() });

@@ -1,0 +1,58 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// PathDemo comes before the paths of the demo: the areas of the site, with the data of a
+// member whom nobody can change.
+const PathDemo = "/demo"
+
+// DemoRoutes returns those of the routes that show a member's data, a second time below
+// PathDemo and open to everybody. They show the data of owner, which fails with
+// fault.NotFound if there is no demo. Whoever is signed in sees the demo as all others do.
+func DemoRoutes(owner func(ctx context.Context) (tenant.ID, error), routes ...Route) []Route {
+	enter := func(v *Request) (bool, error) {
+		SetAlone(v.W.Header())
+		v.Login = nil
+		var err error
+		if v.Owner, err = owner(v.R.Context()); err != nil {
+			return false, err
+		}
+		v.Base = PathDemo
+		return true, nil
+	}
+	var out []Route
+	for _, r := range routes {
+		path, reads := strings.CutPrefix(r.Pattern, http.MethodGet+" ")
+		if reads && r.Handle != nil {
+			out = append(out, Route{Pattern: http.MethodGet + " " + PathDemo + strings.TrimSuffix(path, "/{$}"), Enter: enter, Handle: r.Handle})
+		}
+	}
+	return out
+}
+
+// inDemo reports whether the page is one of the demo.
+func (v *Request) inDemo() bool { return v.Base == PathDemo }
+
+// The forms of our templates that write, and the controls in them. The templates escape what
+// members wrote, so it cannot match.
+var (
+	writingForm = regexp.MustCompile(`(?s)<form\b[^>]*\bmethod="post"[^>]*>.*?</form>`)
+	formAction  = regexp.MustCompile(` action="[^"]*"`)
+	control     = regexp.MustCompile(`<(?:input|select|textarea)\b`)
+)
+
+// turnOff disables every control that writes, and has each button say why.
+func turnOff(document []byte) []byte {
+	return writingForm.ReplaceAllFunc(document, func(form []byte) []byte {
+		form = formAction.ReplaceAllLiteral(form, nil)
+		form = control.ReplaceAll(form, []byte("$0 disabled"))
+		return []byte(strings.ReplaceAll(string(form), "<button", `<button disabled aria-describedby="demo" title="Nothing can be changed in the demo."`))
+	})
+}

@@ -1,0 +1,44 @@
+package page
+
+import (
+	"testing"
+	"time"
+)
+
+func TestFormatOf(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 9, 16, 5, 0, 0, time.FixedZone("", 2*60*60))
+	for locale, want := range map[string][3]string{
+		"en":         {"9 March 2026", "Monday, 9 March", "1,234,567"},
+		"en-GB":      {"9 March 2026", "Monday, 9 March", "1,234,567"},
+		"en-US":      {"March 9, 2026", "Monday, March 9", "1,234,567"},
+		"de":         {"09.03.2026", "Monday, 09.03.2026", "1.234.567"},
+		"de-CH":      {"09.03.2026", "Monday, 09.03.2026", "1’234’567"},
+		"pt-BR":      {"09/03/2026", "Monday, 09/03/2026", "1.234.567"},
+		"pt-PT":      {"09/03/2026", "Monday, 09/03/2026", "1\u00a0234\u00a0567"},
+		"fr-CA":      {"2026-03-09", "Monday, 2026-03-09", "1\u00a0234\u00a0567"},
+		"nl-NL":      {"09-03-2026", "Monday, 09-03-2026", "1.234.567"},
+		"ja":         {"2026/03/09", "Monday, 2026/03/09", "1,234,567"},
+		"zh-Hant-TW": {"2026/03/09", "Monday, 2026/03/09", "1,234,567"},
+		"sw":         {"2026-03-09", "Monday, 2026-03-09", "1,234,567"},
+		"":           {"9 March 2026", "Monday, 9 March", "1,234,567"},
+	} {
+		f := FormatOf(locale)
+		if got := [3]string{f.Day(at), f.Weekday(at), f.Number(1234567)}; got != want {
+			t.Errorf("%s: %q, want %q", locale, got, want)
+		}
+	}
+	for locale, want := range map[string]string{
+		"en-GB": "9 March 2026, 16:05 UTC+02", "en-US": "March 9, 2026, 4:05 PM UTC+02", "de": "09.03.2026, 16:05 UTC+02", "pt-BR": "09/03/2026, 16:05 UTC+02",
+		"ja": "2026/03/09, 16:05 UTC+02",
+	} {
+		if got := FormatOf(locale).Clock(at.In(time.FixedZone("+02", 2*60*60))); got != want {
+			t.Errorf("%s: %q, want %q", locale, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 12345: "12,345"} {
+		if got := FormatOf("en").Number(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
