@@ -52,12 +52,13 @@ func needs() map[string][]string {
 		// Features.
 		"people":    {"history", "search/index"},
 		"groups":    {"people"},
+		"photos":    {"people"},
 		"reminders": {"people"},
 		"views":     {"db", "text"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
 		"insights":  {"search", "timeline"},
-		"export":    {"groups", "job", "oauth", "oauth/signin", "reminders", "timeline", "views"},
+		"export":    {"groups", "job", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},
@@ -76,7 +77,7 @@ func needs() map[string][]string {
 		"web/grouping": {"handlers", "web/page"},
 		"web/review":   {"billing", "groups", "web/page"},
 		"web/today":    {"handlers", "web/page"},
-		"web/page":     {"oauth", "rpc/arguments"},
+		"web/page":     {"oauth", "photos", "rpc/arguments"},
 	}
 }
 

@@ -1,9 +1,12 @@
 package integration_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -55,6 +59,9 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
+		if _, err := photos.Set(ctx, u, made.Connection.ID, photo(t)); err != nil {
+			return err
+		}
 		if _, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
@@ -82,6 +89,20 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// photo returns a small photo.
+func photo(t *testing.T) *photos.Photo {
+	t.Helper()
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	p, err := photos.Read(t.Context(), file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // tables returns the names of all tables.

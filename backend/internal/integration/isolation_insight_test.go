@@ -59,7 +59,7 @@ func insightReads(data *db.Tenant) map[string]attempt {
 		},
 		"ExportPeople": func(ctx context.Context, _ victim) (any, error) {
 			var all []any
-			err := export.ExportPeople(ctx, data, true, func(page export.People) error {
+			err := export.ExportPeople(ctx, data, true, true, func(page export.People) error {
 				all = append(all, page)
 				return nil
 			})

@@ -24,6 +24,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -41,6 +42,7 @@ type victim struct {
 	arranged
 	brought
 
+	photo                         *photos.Photo
 	tenant                        tenant.ID
 	connection, note, interaction string
 	email, externalKey            string
@@ -57,6 +59,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 	if _, err := v.ledger.Charge(t.Context(), []billing.Charge{read}); err != nil {
 		t.Fatal(err)
 	}
+	v.photo = photo(t)
 	err := write(t, s, v.tenant, func(ctx context.Context, u *db.Tx) error {
 		made, err := people.Create(ctx, u, people.Draft{
 			Name: secret, Organization: secret, Title: secret, Emails: []string{v.email}, Phones: []string{"+1 212 555 0100"},
@@ -66,6 +69,9 @@ func newVictim(t *testing.T, s *db.DB) victim {
 			return err
 		}
 		v.connection = made.Connection.ID
+		if _, err := photos.Set(ctx, u, v.connection, v.photo); err != nil {
+			return err
+		}
 		note, changeID, err := timeline.AddNote(ctx, u, timeline.Note{Body: secret, ConnectionIDs: []string{v.connection}})
 		if err != nil {
 			return err
@@ -154,6 +160,14 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			bin, binErr := history.ListChanges(ctx, data, history.Query{Limit: 50, InBin: true})
 			return []any{of, err, named, bin, binErr}, namedErr
 		},
+		"Versions": func(ctx context.Context, v victim) (any, error) {
+			found, err := photos.Versions(ctx, data, []string{v.connection})
+			large, largeErr := photos.Largest(ctx, data, []string{v.connection})
+			if image, err := photos.Get(ctx, data, v.connection, 48); err == nil || len(found)+len(large) > 0 {
+				return nil, fmt.Errorf("%s: a photo: %v %v %v", secret, found, large, image)
+			}
+			return err, largeErr
+		},
 		"LoadDocuments": func(ctx context.Context, _ victim) (any, error) { return search.LoadDocuments(ctx, data, -1) },
 	})
 }
@@ -194,6 +208,14 @@ func txAttempts(u *db.Tx) map[string]attempt {
 		},
 		"Record": func(ctx context.Context, v victim) (any, error) {
 			return history.Record(ctx, u, history.One("changed", "connection", v.connection, nil, nil))
+		},
+		"Insert": func(ctx context.Context, v victim) (any, error) {
+			_, setErr := photos.Set(ctx, u, v.connection, v.photo)
+			_, removeErr := photos.Remove(ctx, u, v.connection)
+			if setErr == nil || removeErr == nil {
+				return nil, fmt.Errorf("%s: set %v, removed %v", secret, setErr, removeErr)
+			}
+			return nil, photos.Insert(ctx, u, map[string]*photos.Photo{v.connection: v.photo})
 		},
 		"Now": func(context.Context, victim) (any, error) { return u.Now(), nil },
 	})
@@ -351,7 +373,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views"}
+		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -64,7 +64,7 @@ func exported(t *testing.T, s *stage, owner tenant.ID) string {
 	t.Helper()
 	var b strings.Builder
 	doc := export.NewDocument(&b)
-	if err := export.ExportPeople(t.Context(), s.store.Tenant(owner, true), true, doc.Add); err != nil {
+	if err := export.ExportPeople(t.Context(), s.store.Tenant(owner, true), true, true, doc.Add); err != nil {
 		t.Fatal(err)
 	}
 	if err := doc.Close(); err != nil {

@@ -95,7 +95,7 @@ async function keep(page, words) {
   await press(page, 'Set the reminder');
   await expectNotice(page, 'The reminder is set.');
   await page.getByRole('button', { name: /^Done/ }).first().click();
-  await expectNotice(page, 'The reminder is done.');
+  await expectNotice(page, 'Done. A repeating reminder moved to its next day.');
 }
 
 test('note, log, remind, undo', async () => {

@@ -86,7 +86,7 @@ test('what is due is done, snoozed and logged with one click each, and undone', 
   await mary.getByRole('textbox', { name: 'What it was about' }).fill('The solar eclipse');
   await portray(page, 'today-log');
   await mary.getByRole('button', { name: 'Log it with Mary <b>Somerville</b>' }).click();
-  await expectNotice(page, 'Logged.');
+  await expectNotice(page, 'It is logged as your last contact, unless there was a later one.');
   assert.equal(await page.getByRole('region', { name: 'Overdue' }).count(), 0);
   const { entries } = await tool('list_timeline', { connection_id: people[1] });
   assert.equal(entries[0].text, 'The solar eclipse');
