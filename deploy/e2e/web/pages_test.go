@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestToday|TestPeople|TestMailedLinks|TestAtTheKeyboard|TestOtherSites'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestPeople|TestMailedLinks|TestToday|TestAtTheKeyboard|TestReview|TestOtherSites'
 
 package web
 

@@ -36,8 +36,8 @@ type duplicatesContent struct {
 type pairRow struct {
 	First, Second pairSide
 	Reasons       string
-	// Facts are what is known about either.
-	Facts []pairFact
+	// Parts are what is known about either.
+	Parts []pairFact
 }
 
 // pairSide is one of two people.
@@ -108,7 +108,7 @@ func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
 	for _, pair := range pairs {
 		first, second := byID[pair.First.ID], byID[pair.Second.ID]
 		if first != nil && second != nil {
-			rows = append(rows, pairRow{First: v.side(first), Second: v.side(second), Reasons: strings.Join(pair.Reasons, ", "), Facts: factsOf(first, second)})
+			rows = append(rows, pairRow{First: v.side(first), Second: v.side(second), Reasons: strings.Join(pair.Reasons, ", "), Parts: partsOf(first, second)})
 		}
 	}
 	return rows, nil
@@ -126,8 +126,8 @@ func pairTexts() []choice {
 	}
 }
 
-// factsOf returns what is known about either of two people.
-func factsOf(first, second *connectionsv1.Connection) []pairFact {
+// partsOf returns what is known about either of two people.
+func partsOf(first, second *connectionsv1.Connection) []pairFact {
 	var facts []pairFact
 	one := first.ProtoReflect()
 	two := second.ProtoReflect()

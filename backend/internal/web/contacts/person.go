@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -247,127 +246,6 @@ func (v *request) personContent(p *person, due []*remindersv1.DueItem) personCon
 	return content
 }
 
-// parts returns what is known about a person, section by section.
-func (v *request) parts(p *person) []part {
-	c := p.GetConnection()
-	return []part{
-		{Name: sectionName, Title: "Name and how you met", Rows: rows(
-			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()),
-			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
-		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
-			partRow{Label: "E-mail", Values: linked(c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
-			partRow{Label: "Phone", Values: linked(c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
-			partRow{Label: "Links", Values: linked(c.GetUrls(), webAddress)})},
-		{Name: sectionPositions, Title: "Positions", Rows: v.positionRows(p)},
-		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
-		{Name: sectionRelations, Title: "Relations", Rows: v.relationRows(c), Linked: relations(c)},
-		{Name: sectionGroups, Title: "Groups and tags", Rows: rows(
-			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.listWith("tag", tag) })},
-			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.listWith("group", group) })})},
-		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
-		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true})},
-	}
-}
-
-func nonEmpty(value string) []string {
-	if value == "" {
-		return nil
-	}
-	return []string{value}
-}
-
-// rows returns the rows that have a value.
-func rows(all ...partRow) []partRow {
-	var out []partRow
-	for _, row := range all {
-		if len(row.Values) > 0 {
-			out = append(out, row)
-		}
-	}
-	return out
-}
-
-// text1 is a row with one text; a note alone is a value too.
-func text1(label, value, note string) partRow {
-	if value == "" && note == "" {
-		return partRow{}
-	}
-	return partRow{Label: label, Values: []contactLink{{Text: value, Note: note}}}
-}
-
-// linked returns texts with the addresses that they lead to.
-func linked(values []string, address func(string) string) []contactLink {
-	var out []contactLink
-	for _, value := range values {
-		link := contactLink{Text: value}
-		if address != nil {
-			link.Path = template.URL(address(value))
-		}
-		out = append(out, link)
-	}
-	return out
-}
-
-func (v *request) positionRows(p *person) []partRow {
-	var out []partRow
-	for _, held := range p.GetPositions() {
-		label := "Worked at"
-		if held.GetCurrent() {
-			label = "Works at"
-		}
-		value := contactLink{Text: held.GetTitle()}
-		if held.GetOrganization() != "" {
-			value = contactLink{Text: held.GetOrganization(), Path: template.URL(v.listWith("company", held.GetOrganization())), Note: held.GetTitle()}
-		}
-		if held.GetStartedOn() != "" || held.GetEndedOn() != "" {
-			value.Note = strings.TrimSpace(value.Note + " (" + held.GetStartedOn() + "–" + held.GetEndedOn() + ")")
-		}
-		out = append(out, partRow{Label: label, Values: []contactLink{value}})
-	}
-	return out
-}
-
-func dateRows(c *connectionsv1.Connection) []partRow {
-	var out []partRow
-	for _, d := range c.GetImportantDates() {
-		label := d.GetLabel()
-		if label == "" {
-			label = strings.ToUpper(d.GetKind()[:1]) + d.GetKind()[1:]
-		}
-		out = append(out, text1(label, d.GetDate(), ""))
-	}
-	return out
-}
-
-func relations(c *connectionsv1.Connection) []relationRow {
-	var out []relationRow
-	for _, r := range c.GetRelationships() {
-		out = append(out, relationRow{ID: r.GetConnectionId(), Name: r.GetName(), Type: r.GetType(), Words: strings.ReplaceAll(r.GetType(), "_", " ")})
-	}
-	return out
-}
-
-func (v *request) relationRows(c *connectionsv1.Connection) []partRow {
-	var out []partRow
-	for _, r := range relations(c) {
-		out = append(out, partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Path: v.personPath(r.ID)}}})
-	}
-	return out
-}
-
-func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
-	every, last := "No interval of their own", "Never in touch"
-	if days := c.GetCadenceDays(); days == 1 {
-		every = "Every day"
-	} else if days > 1 {
-		every = fmt.Sprintf("Every %d days", days)
-	}
-	if c.LastInteractionAt != nil {
-		last = v.Format().Day(c.GetLastInteractionAt().AsTime().In(v.Zone))
-	}
-	return rows(text1("Be in touch", every, ""), text1("Last contact", last, ""), text1("Strength", fmt.Sprintf("%d of 100", c.GetStrength()), ""))
-}
-
 // addHistory adds who wrote a part, and for keeping in touch also what the strength counts.
 func (v *request) addHistory(content *personContent, name string) error {
 	if name == "" {
@@ -497,25 +375,4 @@ func (v *request) personPath(connectionID string) template.URL {
 // listWith returns the address of the list of people with one filter.
 func (v *request) listWith(name, value string) string {
 	return join(v.To(page.PathPeople), url.Values{name: {value}})
-}
-
-// dialled keeps what a tel: address may hold (RFC 3966, section 5.1.1).
-func dialled(r rune) rune {
-	if r >= '0' && r <= '9' || r == '+' {
-		return r
-	}
-	return -1
-}
-
-// webAddress returns the address that a stored link leads to; empty unless it is http or
-// https.
-func webAddress(value string) string {
-	if !strings.Contains(value, "://") {
-		value = "https://" + value
-	}
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return ""
-	}
-	return u.String()
 }
