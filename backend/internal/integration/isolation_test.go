@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -164,7 +165,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			found, err := photos.Versions(ctx, data, []string{v.connection})
 			large, largeErr := photos.Largest(ctx, data, []string{v.connection})
 			if image, err := photos.Get(ctx, data, v.connection, 48); err == nil || len(found)+len(large) > 0 {
-				return nil, fmt.Errorf("%s: a photo: %v %v %v", secret, found, large, image)
+				return []any{secret, found, large, image}, nil
 			}
 			return err, largeErr
 		},
@@ -213,7 +214,7 @@ func txAttempts(u *db.Tx) map[string]attempt {
 			_, setErr := photos.Set(ctx, u, v.connection, v.photo)
 			_, removeErr := photos.Remove(ctx, u, v.connection)
 			if setErr == nil || removeErr == nil {
-				return nil, fmt.Errorf("%s: set %v, removed %v", secret, setErr, removeErr)
+				return secret, errors.Join(setErr, removeErr)
 			}
 			return nil, photos.Insert(ctx, u, map[string]*photos.Photo{v.connection: v.photo})
 		},

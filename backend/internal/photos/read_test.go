@@ -157,12 +157,12 @@ var (
 	white = color.NRGBA{255, 255, 255, 255}
 )
 
-func quartered(colors [4]color.Color) image.Image {
+func quartered(tones [4]color.Color) image.Image {
 	const side = 200
 	out := image.NewNRGBA(image.Rect(0, 0, side, side))
 	for y := range side {
 		for x := range side {
-			out.Set(x, y, colors[y*2/side*2+x*2/side])
+			out.Set(x, y, tones[y*2/side*2+x*2/side])
 		}
 	}
 	return out
