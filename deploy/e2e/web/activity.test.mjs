@@ -65,7 +65,7 @@ test('what an agent did is shown, and taken back at once', async () => {
 
   await page.getByRole('link', { name: 'Undo everything by address book since then' }).click();
   await press(page, 'Undo this change');
-  await expectNotice(page, 'The changes are undone.');
+  await expectNotice(page, 'The change is undone.');
   assert.equal((await tool('get_connection', { id })).isError, true);
   await page.getByRole('link', { name: 'Everything that agents read' }).click();
   await expectHeading(page, 'What agents read');
