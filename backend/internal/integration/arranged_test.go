@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
@@ -70,8 +71,11 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindTag": func(ctx context.Context, _ victim) (any, error) {
-			found, _ := groups.FindTag(ctx, data, secret) // the error names what the attacker asked for
-			return found, nil
+			found, err := groups.FindTag(ctx, data, secret)
+			if fault.Is(err, fault.NotFound) { // it names what the attacker asked for
+				err = nil
+			}
+			return found, err
 		},
 		"FindGroup": func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
 		"List": func(ctx context.Context, v victim) (any, error) {

@@ -49,8 +49,8 @@ func NoConnection(ctx context.Context, q db.Reader, id string) error {
 	return fault.New(fault.NotFound, "there is no connection %s; search_connections finds people and returns their ids", id)
 }
 
-// survivor returns the connection that stays when merges are followed from one that
-// another was merged into.
+// survivor returns the connection that a merged one ended up in: it may have been merged
+// several times in a row.
 func survivor(ctx context.Context, q db.Reader, id string) (string, error) {
 	const most = 20 // merges in a row
 	for range most {

@@ -141,8 +141,8 @@ func (f filter) optionText(value string) string {
 	return value
 }
 
-// fill sets the values that an address gives. It returns the chips of them, which lead to
-// the address without the value.
+// fill sets the filter's values from the address of the list. It returns a chip for each value,
+// which links to the list without it.
 func (f *filter) fill(path string, address url.Values) []chip {
 	given := address[f.Name]
 	var chips []chip
