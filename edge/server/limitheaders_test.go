@@ -57,6 +57,7 @@ func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 		{"GET /agent/identity", 405, "identity"},
 		{"GET /settings/nothing", 404, "settings"},
 		{"POST /oauth/authorize", 405, "oauth-authorize"},
+		{"GET /oauth/consent", 405, "oauth-authorize"},
 		{"GET /sandbox/agent/identity", 405, "identity"},
 
 		{"OPTIONS /api/human/amara", 204, ""},
