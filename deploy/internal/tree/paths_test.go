@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	goFile   = regexp.MustCompile(`\b[a-z][a-z0-9_]*\.go\b`)
+	goFile   = regexp.MustCompile(`\b[a-z][a-z0-9_/]*\.go\b`)
 	treePath = regexp.MustCompile("`((?:proto|sandbox|observability|backend|edge|deploy)/[A-Za-z0-9_./*-]+)`")
 )
 
-// TestNamedPathsExist: files that a package comment names are in its folder, and paths that
-// a document names are in the tree.
+// TestNamedPathsExist: files that a package comment names, in its folder or by their whole
+// path, and paths that a document names are in the tree.
 func TestNamedPathsExist(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -27,7 +27,10 @@ func TestNamedPathsExist(t *testing.T) {
 	}
 	for _, s := range readSources(t) {
 		for _, name := range goFile.FindAllString(s.file.Doc.Text(), -1) {
-			check(s.path, path.Join(path.Dir(s.path), name))
+			if !strings.Contains(name, "/") {
+				name = path.Join(path.Dir(s.path), name)
+			}
+			check(s.path, name)
 		}
 	}
 	paths, err := files()
