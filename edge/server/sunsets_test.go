@@ -68,7 +68,8 @@ func TestSunset(t *testing.T) {
 			got.Header.Get("Link") != `<http://kith.example/mcp/v1>; rel="successor-version"` {
 			t.Errorf("%s: %d %v", step.now, got.Status, got.Header)
 		}
-		if policy := got.Header["RateLimit-Policy"]; len(policy) != 1 || !strings.HasPrefix(policy[0], `"mcp";`) {
+		name := "RateLimit-Policy" // spelt so in the header, too
+		if policy := got.Header[name]; len(policy) != 1 || !strings.HasPrefix(policy[0], `"mcp";`) {
 			t.Errorf("%s: %d with the limit %q", step.now, got.Status, policy)
 		}
 		if told := mentions(h); !slices.Equal(told, step.told) {
