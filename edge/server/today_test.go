@@ -28,7 +28,7 @@ func TestStartPage(t *testing.T) {
 				t.Errorf("the backend is asked for %s", r.URL.Path)
 			}
 			asked++
-			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 4000)))
+			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 5000)))
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Cache-Control": {"no-store"}, "Vary": {"Cookie"}}, Body: body, Request: r}, nil
 		})
 		h := newServer(t, c).Handler()
@@ -55,6 +55,26 @@ func TestStartPage(t *testing.T) {
 			if private != member {
 				t.Errorf("%s, %q: headers %v", base, cookie, headers)
 			}
+		}
+	}
+}
+
+// The files that pages load are compressed; pages are not.
+func TestCompressedAssets(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {"text/css; charset=utf-8"}, "Etag": {`"abc"`}, "Cache-Control": {"no-cache"}}
+		return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 5000))), Request: r}, nil
+	})
+	h := newServer(t, c).Handler()
+	for path, compressed := range map[string]bool{"/assets/kith.css": true, "/assets/shell.js": true, "/sign-in": false, "/people": false} {
+		r := httptest.NewRequest(http.MethodGet, c.BaseURL+path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding") == "gzip"; w.Code != http.StatusOK || got != compressed || compressed && w.Body.Len() > 1000 {
+			t.Errorf("%s: %d, %d bytes, headers %v", path, w.Code, w.Body.Len(), w.Header())
 		}
 	}
 }

@@ -64,6 +64,7 @@ type Match struct {
 	WholeServer bool
 	// Compressible says that answers may be compressed. Pages must not be: the length of a
 	// compressed answer that has a secret beside a visitor's input leaks the secret (BREACH).
+	// The files that pages load have neither.
 	Compressible bool
 
 	query, argument string
@@ -105,7 +106,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	}
 	return &Match{
 		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
-		Compressible: !e.Proxied, query: target.query, argument: argument, entry: e, now: t.options.Now,
+		Compressible: !e.Proxied || strings.HasPrefix(e.Pattern, AssetPrefix), query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
 }
 
