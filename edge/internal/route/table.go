@@ -62,9 +62,8 @@ type Match struct {
 	VaryAccept bool
 	// WholeServer says that the target is *, which no route has.
 	WholeServer bool
-	// Compressible says that answers may be compressed. Pages must not be: the length of a
-	// compressed answer that has a secret beside a visitor's input leaks the secret (BREACH).
-	// The files that pages load have neither.
+	// Compressible says that answers may be compressed, whoever made the browser ask for them.
+	// Pages may not: their lengths would leak secrets (BREACH). The files that they load have none.
 	Compressible bool
 
 	query, argument string
