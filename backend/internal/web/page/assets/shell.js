@@ -142,9 +142,9 @@ const help = dialog("Keyboard shortcuts",
   element("dl", {}, ...meanings.flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })])),
   element("p", { className: "radio" }, keys, element("label", { htmlFor: keys.id, textContent: "Use the keys of one letter" })),
   element("form", { method: "dialog" }, element("button", { textContent: "Close" })));
-const offer = element("button", { type: "button", className: "text", textContent: "Keyboard shortcuts" });
+const offer = document.getElementById("shortcuts");
 offer.addEventListener("click", () => help.showModal());
-document.querySelector(".bottom").append(" ", offer);
+offer.classList.remove("waiting");
 
 // Lists: j and k focus the first link or button of a row, x ticks its box.
 const rows = () => [...document.querySelectorAll("[data-list] > li, .people > li")];
