@@ -55,7 +55,7 @@ func TestNotTheSame(t *testing.T) {
 		second := add(t, s, b.Owner, people.Draft{Name: "Eve Stone", Emails: mail, OnDuplicate: people.OnDuplicateCreate}, "")
 		path := "/people/" + first
 		tokenOf := b.Get(path).Fill(path+"/note", nil).Get("form_token")
-		done(t, b, upload(t, b, tokenOf, path+"/photo", "ada.jpg", phototest.JPEG(t, 300, 200)), "The photo is saved.")
+		done(t, b, upload(t, b, tokenOf, path+"/photo-upload", "ada.jpg", phototest.JPEG(t, 300, 200)), "The photo is saved.")
 		p := b.Get(duplicatesPath)
 		if got := address(t, p); !strings.HasPrefix(got, path+"/photo?v=") || b.Get(got).Status != http.StatusOK {
 			t.Errorf("the photo is %s", got)
