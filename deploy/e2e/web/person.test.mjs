@@ -103,6 +103,91 @@ test('note, log, remind, undo', async () => {
   await portray(maria.page, 'person-kept', { everyView: true });
 });
 
+/** The address and the width in pixels of the photo that the first avatar of a part of the page shows. */
+async function photoIn(where) {
+  const photo = where.locator('img.avatar').first();
+  await photo.scrollIntoViewIfNeeded();
+  let shown;
+  do {
+    shown = await photo.evaluate((image) => ({ complete: image.complete, width: image.naturalWidth, address: image.currentSrc }));
+  } while (!shown.complete);
+  const { address } = shown;
+  assert.ok(shown.width > 0, `the browser cannot show ${address}`);
+  const answer = await where.page().request.get(address);
+  const file = await answer.body();
+  assert.equal(answer.headers()['content-type'], 'image/jpeg');
+  return { address, width: widthOf(file) };
+}
+
+/** The width of a JPEG, from the header of its frame. */
+function widthOf(file) {
+  for (let at = 2; at < file.length; at += 2 + file.readUInt16BE(at + 2)) {
+    const marker = file[at + 1];
+    if (marker === 0xc0 || marker === 0xc2) return file.readUInt16BE(at + 7);
+  }
+  return 0;
+}
+
+/**
+ * Uploads a photo, sees it, removes it and undoes that; a disguised file is refused at its field.
+ * It works the same with and without the script.
+ */
+async function photograph(page, portrait = async () => {}) {
+  const picture = await page.screenshot({ clip: { x: 0, y: 0, width: 300, height: 200 } });
+  const main = page.getByRole('main');
+  const upload = async (name, buffer) => {
+    await page.locator('details.photo > summary').click();
+    await page.getByLabel('Photo', { exact: true }).setInputFiles({ name, mimeType: 'image/png', buffer });
+    await press(page, 'Save the photo');
+  };
+  await page.goto(setting('PERSON'));
+  assert.equal(await main.locator('img.avatar').count(), 0);
+  await upload('ada.png', picture);
+  await expectNotice(page, 'The photo is saved.');
+  const { address, width } = await photoIn(main);
+  const density = await page.evaluate(() => devicePixelRatio);
+  assert.equal(width, density === 1 ? 144 : 432);
+  await portrait('person-photo');
+  await page.goto('/people');
+  const row = page.getByRole('listitem').filter({ hasText: 'Ada Stone' });
+  const listed = await photoIn(row);
+  assert.equal(listed.width, density === 1 ? 48 : 144);
+  assert.equal(listed.address.split('&size=')[0], address.split('&size=')[0]);
+
+  await page.goto(setting('PERSON'));
+  await page.locator('details.photo > summary').click();
+  await press(page, 'Remove the photo');
+  await expectNotice(page, 'The photo is removed.');
+  assert.equal(await main.locator('img.avatar').count(), 0);
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  await expectNotice(page, 'The change is undone.');
+  assert.equal((await photoIn(main)).address, address);
+
+  await upload('ada.png', Buffer.from('<!doctype html><title>Ada</title><script>alert(1)</script>'));
+  const input = page.getByLabel('Photo', { exact: true });
+  await page.locator('#photo-error').getByText('choose a picture: a JPEG, PNG or WebP file').waitFor();
+  assert.equal(await input.getAttribute('aria-invalid'), 'true');
+  assert.match(await input.getAttribute('aria-describedby'), /photo-error/);
+  await portrait('person-photo-wrong');
+  await page.goto(setting('PERSON'));
+  assert.equal((await photoIn(main)).address, address);
+  await page.locator('details.photo > summary').click();
+  await press(page, 'Remove the photo');
+  await expectNotice(page, 'The photo is removed.');
+}
+
+test('a photo is added, shown in its sizes, removed and brought back', async () => {
+  await photograph(maria.page, (name) => portray(maria.page, name, { everyView: true }));
+  const sharp = await browser.newContext({ baseURL: setting('BASE_URL'), deviceScaleFactor: 2 });
+  try {
+    const page = await sharp.newPage();
+    await enter(page);
+    await photograph(page);
+  } finally {
+    await sharp.close();
+  }
+});
+
 test('merge asks first, and the bin gives back', async () => {
   const { page } = maria;
   await page.goto(setting('PERSON'));
@@ -134,6 +219,7 @@ test('it works without a script', async () => {
     await expectNotice(page, 'Your changes are saved.');
     await page.getByText('Addie').first().waitFor();
     await keep(page, 'without one');
+    await photograph(page);
   } finally {
     await context.close();
   }
