@@ -73,6 +73,8 @@ func notices() map[string]string {
 		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
 		"verified":              "Your e-mail address is confirmed.",
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
+		"email-asked":           "We have sent a link to the new address. It works once, for 30 minutes. Until you open it, your address stays as it is.",
+		"email-changed":         "Your e-mail address is changed, and every other browser is signed out.",
 		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
 		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
 		"import-started":        "The import has begun.",

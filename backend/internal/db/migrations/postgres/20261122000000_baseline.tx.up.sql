@@ -120,12 +120,13 @@ CREATE TABLE login_sessions (
 -- Ends the other sessions of a member.
 CREATE INDEX login_sessions_member ON login_sessions (member_id);
 
--- A single-use link that was sent by mail: e-mail verification or password reset.
+-- A single-use link that was sent by mail: e-mail verification, password reset or change of the address.
 CREATE TABLE mail_links (
     hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link
     member_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
-    purpose    TEXT NOT NULL,                 -- verify or reset
+    purpose    TEXT NOT NULL,                 -- verify, reset or change
     email      TEXT NOT NULL,                 -- the link works while this is the member's address
+    new_email  TEXT NOT NULL,                 -- the address that the member changes to; empty for the other purposes
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL
 );
