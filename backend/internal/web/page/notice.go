@@ -113,6 +113,7 @@ func notices() map[string]string {
 		"people-archived":       "Archived.",
 		"people-restored":       "Restored: they are on your lists again.",
 		"people-merged":         "Merged into one person.",
+		"people-distinct":       "Kept: they are not the same person. The pair is no longer shown.",
 		"people-deleted":        "Moved to the bin. You can restore them for 30 days.",
 		"view-saved":            "The view is saved.",
 		"view-deleted":          "The view is deleted. Nobody in it was changed.",
