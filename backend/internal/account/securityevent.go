@@ -23,6 +23,10 @@ const (
 	AgentAllowed        EventKind = "agent_allowed"
 	TokenCreated        EventKind = "token_created"
 	AccessRevoked       EventKind = "access_revoked"
+	// AgentNarrowed means that the member took scopes or tools from an agent.
+	AgentNarrowed EventKind = "agent_narrowed"
+	AgentPaused   EventKind = "agent_paused"
+	AgentResumed  EventKind = "agent_resumed"
 	PasswordChanged     EventKind = "password_changed"
 	PasswordReset       EventKind = "password_reset"
 	AccountExported     EventKind = "account_exported"
