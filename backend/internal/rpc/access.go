@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 )
 
 // The headers between edge and backend, besides Authorization.

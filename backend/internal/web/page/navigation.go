@@ -22,7 +22,7 @@ func areas() []Section {
 // Sections returns the pages of the settings, in the order of their navigation.
 func Sections() []Section {
 	return []Section{
-		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
+		{PathProfile, "Profile"}, {PathAgents, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
 		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
 	}
 }
