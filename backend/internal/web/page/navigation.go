@@ -30,7 +30,7 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range append(Sections(), areas()...) {
+	for _, s := range append(append(Sections(), Section{PathMCP, "Agents"}), areas()...) {
 		if below(path, s.Path) {
 			return s, true
 		}
