@@ -43,8 +43,9 @@ func TestScopesOfARequest(t *testing.T) {
 			t.Parallel()
 			page := authorize(b, c.query)
 			if c.error == "" {
-				if got := strings.Join(page.Form(oauth.PathConsent)["scope"], " "); got != c.scopes {
-					t.Errorf("asked for %q", got)
+				code := a.sentBack(t, decide(b, page, "allow", nil), callback).Get("code")
+				if got := a.exchange(t, code); got.Scope != c.scopes {
+					t.Errorf("got %q", got.Scope)
 				}
 				return
 			}
