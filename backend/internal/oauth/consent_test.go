@@ -37,18 +37,18 @@ func TestUntickedScopes(t *testing.T) {
 		ticked []string
 		kept   string // empty: refused
 	}{
-		"all":                   {[]string{"connections", "timeline", "write"}, "connections timeline write"},
-		"in another order":      {[]string{"write", "connections"}, "connections write"},
-		"areas alone":           {[]string{"connections", "timeline"}, "connections timeline write"},
-		"one":                   {[]string{"timeline"}, "timeline write"},
-		"writing alone":         {[]string{"write"}, ""},
-		"none":                  {nil, ""},
-		"more than asked":       {[]string{"connections", "timeline", "write", "account"}, ""},
-		"another":               {[]string{"account"}, ""},
-		"one that does not exist":       {[]string{"everything"}, ""},
-		"one twice":             {[]string{"timeline", "timeline"}, ""},
-		"an empty one":          {[]string{""}, ""},
-		"two in one, one asked": {[]string{"timeline account"}, ""},
+		"all":                     {[]string{"connections", "timeline", "write"}, "connections timeline write"},
+		"in another order":        {[]string{"write", "connections"}, "connections write"},
+		"areas alone":             {[]string{"connections", "timeline"}, "connections timeline write"},
+		"one":                     {[]string{"timeline"}, "timeline write"},
+		"writing alone":           {[]string{"write"}, ""},
+		"none":                    {nil, ""},
+		"more than asked":         {[]string{"connections", "timeline", "write", "account"}, ""},
+		"another":                 {[]string{"account"}, ""},
+		"one that does not exist": {[]string{"everything"}, ""},
+		"one twice":               {[]string{"timeline", "timeline"}, ""},
+		"an empty one":            {[]string{""}, ""},
+		"two in one, one asked":   {[]string{"timeline account"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

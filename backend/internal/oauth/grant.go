@@ -68,11 +68,11 @@ type Request struct {
 
 // AuthorizationCode is a code's record, and its row.
 type AuthorizationCode struct {
-	Hash          string `bun:",pk"`
-	MemberID      tenant.ID
-	ClientID      string
-	RedirectURI   string
-	Scopes        string
+	Hash        string `bun:",pk"`
+	MemberID    tenant.ID
+	ClientID    string
+	RedirectURI string
+	Scopes      string
 	// Tools and Days are of the grant: the tools that it is limited to, separated by
 	// single spaces, and how many days it lasts; 0 means until it is revoked.
 	Tools         string

@@ -83,6 +83,6 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
 		ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
 		GrantExpiresAt: call.Timestamp(p.Credential.GrantExpiresAt), Paused: p.Credential.Paused,
-		Timezone:       p.Timezone, Today: h.today(ctx),
+		Timezone: p.Timezone, Today: h.today(ctx),
 	}, nil
 }

@@ -52,7 +52,7 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 		Publisher: publisher, Elsewhere: publisher != nil && !destination.Loopback && destination.Domain != publisher.Domain,
 		ConsentView: view, Action: oauth.PathConsent,
 		Allow: allowFormOf(view.Scopes, view.Ticked, view.Presets, view.Preset), Durations: durations(view.Days),
-		Today: view.FirstSeen.After(web.Now().Add(-24 * time.Hour)),
+		Today:       view.FirstSeen.After(web.Now().Add(-24 * time.Hour)),
 		Destination: destination, Again: page.LocalPath(view.Address),
 	}
 	status, wrong := http.StatusOK, &page.Mistakes{}
