@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { unzip } from '../harness/archive.mjs';
-import { answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { AREAS, answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
 import { register } from '../harness/openid.mjs';
@@ -254,7 +254,8 @@ test('a double click on Allow lets the agent in', async () => {
   const client = await register('Hasty client', callback);
   const { url, checks } = await client.ask();
   await page.goto(url.href);
-  const areas = page.getByRole('group', { name: 'It may read' }).getByRole('checkbox', { checked: true });
+  await page.getByText(AREAS, { exact: true }).click();
+  const areas = page.getByRole('group', { name: 'Areas' }).getByRole('checkbox', { checked: true });
   while (await areas.count()) await areas.first().uncheck();
   await press(page, 'Allow');
   await page.getByRole('alert').getByRole('link').click();
