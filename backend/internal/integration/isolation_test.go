@@ -161,6 +161,9 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			bin, binErr := history.ListChanges(ctx, data, history.Query{Limit: 50, InBin: true})
 			return []any{of, err, named, bin, binErr}, namedErr
 		},
+		"CountByCredential": func(ctx context.Context, _ victim) (any, error) {
+			return history.CountByCredential(ctx, data, time.Time{})
+		},
 		"Versions": func(ctx context.Context, v victim) (any, error) {
 			found, err := photos.Versions(ctx, data, []string{v.connection})
 			large, largeErr := photos.Largest(ctx, data, []string{v.connection})

@@ -41,7 +41,8 @@ const (
 	PathActivity = "/activity"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
-	PathMCP      = "/settings/mcp"
+	PathAgents   = "/settings/agents"
+	PathMCP      = "/settings/mcp" // the same page, at the address that the specification names
 	PathImports  = "/settings/imports"
 	PathSearch   = "/settings/search"
 	PathTime     = "/settings/time"

@@ -241,15 +241,19 @@ CREATE TABLE consent_answers (
     code_hash    TEXT COLLATE "C"  -- NULL if access was denied
 );
 
--- What a member allows a client, until it is revoked. All tokens come from a grant.
+-- What a member allows a client, until it ends or is revoked. All tokens come from a
+-- grant.
 CREATE TABLE grants (
     id           TEXT COLLATE "C" PRIMARY KEY,
     member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     client_id    TEXT COLLATE "C" NOT NULL REFERENCES clients (id),
     scopes       TEXT NOT NULL,  -- separated by single spaces
+    tools        TEXT NOT NULL,  -- that it is limited to, separated by single spaces; '' for no limit
     resource     TEXT NOT NULL,
     created_at   TIMESTAMPTZ NOT NULL,
+    expires_at   TIMESTAMPTZ,  -- when the member's permission ends; NULL for never
     last_used_at TIMESTAMPTZ,
+    paused_at    TIMESTAMPTZ,  -- while the member has paused it
     revoked_at   TIMESTAMPTZ
 );
 -- The grants of a member.
@@ -265,6 +269,8 @@ CREATE TABLE authorization_codes (
     client_id      TEXT COLLATE "C" NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
     redirect_uri   TEXT NOT NULL,
     scopes         TEXT NOT NULL,
+    tools          TEXT NOT NULL,     -- of the grant
+    days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
     created_at     TIMESTAMPTZ NOT NULL,

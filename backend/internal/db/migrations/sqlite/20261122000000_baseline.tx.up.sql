@@ -223,15 +223,19 @@ CREATE TABLE consent_answers (
     code_hash    TEXT  -- NULL if access was denied
 );
 
--- What a member allows a client, until it is revoked. All tokens come from a grant.
+-- What a member allows a client, until it ends or is revoked. All tokens come from a
+-- grant.
 CREATE TABLE grants (
     id           TEXT PRIMARY KEY,
     member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     client_id    TEXT NOT NULL REFERENCES clients (id),
     scopes       TEXT NOT NULL,  -- separated by single spaces
+    tools        TEXT NOT NULL,  -- that it is limited to, separated by single spaces; '' for no limit
     resource     TEXT NOT NULL,
     created_at   TIMESTAMP NOT NULL,
+    expires_at   TIMESTAMP,  -- when the member's permission ends; NULL for never
     last_used_at TIMESTAMP,
+    paused_at    TIMESTAMP,  -- while the member has paused it
     revoked_at   TIMESTAMP
 );
 -- The grants of a member.
@@ -247,6 +251,8 @@ CREATE TABLE authorization_codes (
     client_id      TEXT NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
     redirect_uri   TEXT NOT NULL,
     scopes         TEXT NOT NULL,
+    tools          TEXT NOT NULL,     -- of the grant
+    days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
     created_at     TIMESTAMP NOT NULL,
