@@ -52,8 +52,8 @@ func barsOf(rows []bar) bars {
 
 // column is a bar that stands in a chart of columns.
 type column struct {
-	// Label is short, Name is in full.
-	Label, Name, Path string
+	// Label is the month in short, Name the month and the year.
+	Label, Year, Name, Path string
 	People            int
 	// X, Width and Middle are percentages; Top and Height are in pixels.
 	X, Width, Middle float64

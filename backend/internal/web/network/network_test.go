@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -59,7 +60,7 @@ func marks(p *webtest.Page) map[string]string {
 		}
 		for n := range svg.Descendants() {
 			if n.Type == html.ElementNode && n.Data == "a" {
-				out[webtest.Attr(n, "aria-label")] = webtest.Attr(n, "href")
+				out[cmp.Or(webtest.Attr(n, "aria-label"), webtest.TextOf(n))] = webtest.Attr(n, "href")
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func TestChartsLeadToTheirPeople(t *testing.T) {
 		p := b.Get(path)
 		want(t, p, http.StatusOK, "You know 3 people", "in touch with 1 of them", "Losing touch", "People who might gain from meeting", "Never: 1")
 		found := marks(p)
-		month := s.Clock.Now().AddDate(0, 0, -300).Format("January 2006")
+		month := s.Clock.Now().AddDate(0, 0, -300).Format("Jan 2006")
 		for label, who := range map[string]string{
 			"Helios & Co: 2": "Ada Stone Ben Okafor", "Lisbon: 1": "Ada Stone", "investor: 2": "Ada Stone Ben Okafor", "sailing: 1": "Ben Okafor",
 			month + ": 1": "Ben Okafor",
@@ -112,9 +113,9 @@ func TestChartsLeadToTheirPeople(t *testing.T) {
 		}
 		var closest string
 		for label, address := range found {
-			if strings.HasPrefix(label, "Ada Stone: ") {
+			if strings.HasPrefix(label, "Ada Stone, Head of sales at Helios & Co: ") {
 				closest = address
-				if strings.HasPrefix(label, "Ada Stone: 0") || !strings.HasSuffix(label, "a year ago 0") {
+				if strings.Contains(label, "Helios & Co: 0") || !strings.HasSuffix(label, "a year ago 0") {
 					t.Error(label)
 				}
 			}
@@ -143,10 +144,10 @@ func TestWayIntoOrganisation(t *testing.T) {
 		p := b.Get(path + "?organization=helios")
 		want(t, p, http.StatusOK, "Founder at Helios", "is a friend of theirs")
 		found := marks(p)
-		if to := found["Ben Okafor, 53 of 100, can introduce you"]; to != "/people/"+ben {
+		if to := found["Ben Okafor, closeness 53, can introduce you"]; to != "/people/"+ben {
 			t.Errorf("Ben leads to %q: %v", to, found)
 		}
-		if to := found["Ada Stone, Founder at Helios, 0 of 100"]; to != "/people/"+ada {
+		if to := found["Ada Stone, Founder at Helios"]; to != "/people/"+ada {
 			t.Errorf("Ada leads to %q: %v", to, found)
 		}
 	})
@@ -228,7 +229,7 @@ func TestMonthsOfTheMember(t *testing.T) {
 	form := b.Get("/settings/time").Fill("/settings/time", url.Values{"timezone": {"Pacific/Kiritimati"}})
 	b.Post("/settings/time", form)
 	now := s.Clock.Now().In(time.FixedZone("", 14*60*60))
-	if _, ok := marks(b.Get(path))[now.Format("January 2006")+": 0"]; !ok {
-		t.Errorf("no month %s", now.Format("January 2006"))
+	if _, ok := marks(b.Get(path))[now.Format("Jan 2006")+": 0"]; !ok {
+		t.Errorf("no month %s", now.Format("Jan 2006"))
 	}
 }
