@@ -25,8 +25,14 @@ var usually = map[string]int{
 type mix struct {
 	*service
 
-	workers []func(ctx context.Context) (call, error)
-	clients []*client
+	workers []*worker
+}
+
+// worker makes the calls of one connection.
+type worker struct {
+	client *client
+	next   func(ctx context.Context) (call, error)
+	ready  *call // prepared, but not made when the time was over
 }
 
 // newMix returns the mix of the rows for one member. Only the first worker makes the calls that
@@ -66,14 +72,13 @@ func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 			order = append(order, func(context.Context) (call, error) { return refresh(0), nil })
 		}
 		random, n := rand.New(rand.NewPCG(1, uint64(i))), 0
-		x.clients = append(x.clients, m.client)
-		x.workers = append(x.workers, func(ctx context.Context) (call, error) {
+		x.workers = append(x.workers, &worker{client: m.client, next: func(ctx context.Context) (call, error) {
 			if n%len(order) == 0 {
 				random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 			}
 			n++
 			return order[(n-1)%len(order)](ctx)
-		})
+		}})
 	}
 	return x, nil
 }
@@ -94,38 +99,42 @@ func (row toolRow) addsPeople() bool {
 func (x *mix) run(ctx context.Context, due <-chan time.Time, length time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	end := time.After(length)
-	stop := make(chan struct{})
-	go func() {
-		<-end
-		close(stop)
-	}()
+	over, done := context.WithTimeout(ctx, length)
+	defer done()
 	took := make([][]time.Duration, len(x.workers))
 	var group sync.WaitGroup
-	for i, next := range x.workers {
+	for i, w := range x.workers {
 		group.Go(func() {
-			for ctx.Err() == nil {
-				c, err := next(ctx)
-				if err != nil {
-					cancel(fmt.Errorf("prepare a call: %w", err))
-					return
-				}
-				var since time.Time
-				select {
-				case <-stop:
-					return
-				case since = <-due:
-				}
-				if _, err := x.clients[i].do(c); err != nil {
-					cancel(err)
-					return
-				}
-				took[i] = append(took[i], time.Since(since))
+			var err error
+			if took[i], err = w.work(ctx, over.Done(), due); err != nil {
+				cancel(err)
 			}
 		})
 	}
 	group.Wait()
 	return slices.Concat(took...), context.Cause(ctx)
+}
+
+// work makes calls until over is closed.
+func (w *worker) work(ctx context.Context, over <-chan struct{}, due <-chan time.Time) (took []time.Duration, err error) {
+	for {
+		if w.ready == nil {
+			c, err := w.next(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("prepare a call: %w", err)
+			}
+			w.ready = &c
+		}
+		select {
+		case <-over:
+			return took, nil
+		case since := <-due:
+			if _, err := w.client.do(*w.ready); err != nil {
+				return nil, err
+			}
+			took, w.ready = append(took, time.Since(since)), nil
+		}
+	}
 }
 
 // tails reports the 99th percentile of the mix at 60 % of the calls per second that the service
@@ -176,13 +185,18 @@ func (x *mix) capacity(ctx context.Context, length time.Duration) (float64, erro
 
 // atRate makes calls at random moments, so many a second.
 func (x *mix) atRate(ctx context.Context, rate float64, length time.Duration) ([]time.Duration, error) {
-	due := make(chan time.Time, int(rate*length.Seconds())+1)
+	due := make(chan time.Time, 1<<16) // calls that wait for a connection
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		for at := time.Now(); ctx.Err() == nil; due <- at {
+		for at := time.Now(); ; {
 			at = at.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
 			pause(ctx, time.Until(at))
+			select {
+			case due <- at:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return x.run(ctx, due, length)

@@ -27,6 +27,7 @@ const (
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
+	ScriptProfile = "profile"
 	ScriptZone    = "zone"
 	scriptShell   = "shell"
 )
@@ -46,7 +47,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptImports, ScriptPeople, ScriptPerson, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

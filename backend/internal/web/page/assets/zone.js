@@ -6,10 +6,10 @@
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (!input || !offer || !zone || zone === input.value) return;
   offer.querySelector("bdi").textContent = zone;
-  offer.hidden = false;
+  offer.classList.remove("waiting");
   offer.addEventListener("click", () => {
     input.value = zone;
-    offer.hidden = true;
+    offer.classList.add("waiting");
     input.focus();
   });
 })();
