@@ -54,7 +54,7 @@ func barsOf(rows []bar) bars {
 type column struct {
 	// Label is the month in short, Name the month and the year.
 	Label, Year, Name, Path string
-	People            int
+	People                  int
 	// X, Width and Middle are percentages; Top and Height are in pixels.
 	X, Width, Middle float64
 	Top, Height      float64
