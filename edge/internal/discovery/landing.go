@@ -47,7 +47,7 @@ func (s *site) landing() *landing {
 	l := &landing{
 		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
 		MCPSandbox: s.address(route.PathMCPSandbox),
-		ToolDocs: s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
+		ToolDocs:   s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
 		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
 	}
 	for _, e := range []entryLink{
