@@ -125,6 +125,7 @@ func areaPages() []route.Route {
 		{Name: "activity", Methods: get, Pattern: "/activity", Summary: "Every change in the member's data, and what agents read."},
 		{Name: "activity-undo", Methods: both, Pattern: "/activity/undo", Summary: "Shows what undoing changes would do, and undoes them."},
 		{Name: "activity-reads", Methods: get, Pattern: "/activity/reads", Summary: "How often agents called tools that read, by day."},
+		{Name: "network", Methods: get, Pattern: "/network", Summary: "Whom the member knows, by organisation, place, tag and time, and who can introduce them to an organisation."},
 		{Name: "groups", Methods: get, Pattern: "/groups", Summary: "The member's groups and tags."},
 		{Name: "group", Methods: get, Pattern: "/groups/{id}", Summary: "The forms that change one group."},
 		{Name: "group-save", Methods: post, Pattern: "/groups/save", Summary: "Makes a group, or changes one."},

@@ -16,7 +16,10 @@ type Place struct {
 
 // areas returns the areas of the site, in the order of their navigation.
 func areas() []Section {
-	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathGroups, "Groups"}, {PathActivity, "Activity"}, {PathSettings, "Settings"}}
+	return []Section{
+		{PathStart, "Today"}, {PathPeople, "People"}, {PathNetwork, "Network"}, {PathGroups, "Groups"}, {PathActivity, "Activity"},
+		{PathSettings, "Settings"},
+	}
 }
 
 // Sections returns the pages of the settings, in the order of their navigation.

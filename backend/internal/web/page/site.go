@@ -38,6 +38,7 @@ const (
 	PathAdd      = "/people/new"
 	PathBin      = "/people/bin"
 	PathGroups   = "/groups"
+	PathNetwork  = "/network"
 	PathActivity = "/activity"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
