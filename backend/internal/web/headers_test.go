@@ -29,6 +29,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	for name, p := range pages {
 		checkHeaders(t, name, p, ownPolicy)
 	}
+	empty := webtest.New(t, webtest.Options{})
+	checkHeaders(t, "owner", empty.Browser(t).Get(ownerLink(t, empty)), membersPolicy)
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	checkHeaders(t, "consent", b.Get(authorizePath(c.ID, "https://a.example/cb")), ownPolicy+" https:")
 }

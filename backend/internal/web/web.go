@@ -121,6 +121,8 @@ func routes() []route {
 		{"POST " + pathSignOut, page.MembersOnly, (*request).signOut},
 		{"GET " + page.PathSignUp, page.Anyone, (*request).showSignUp},
 		{"POST " + page.PathSignUp, page.Anyone, (*request).signUp},
+		{"GET " + page.PathOwner, page.Anyone, (*request).showOwner},
+		{"POST " + page.PathOwner, page.Anyone, (*request).createOwner},
 		{"GET " + page.PathForgot, page.Anyone, (*request).showForgot},
 		{"POST " + page.PathForgot, page.Anyone, (*request).forgot},
 		{"GET " + page.PathReset, page.Anyone, (*request).showReset},

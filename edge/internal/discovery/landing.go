@@ -18,7 +18,7 @@ type landing struct {
 	Tools           int
 	Endpoints       []endpoint
 	Documents       []entryLink
-	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served.
+	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served, or closed.
 	ToolDocs, SignUp, Settings, Sandbox, Demo string
 }
 
@@ -44,8 +44,11 @@ func (s *site) landing() *landing {
 	l := &landing{
 		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
 		MCPSandbox: s.address(route.PathMCPSandbox), Endpoints: s.endpoints(),
-		ToolDocs: s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
+		ToolDocs: s.served(pathPeopleDocs), Settings: s.served(pathSettings),
 		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
+	}
+	if s.SignUpOpen {
+		l.SignUp = s.served(pathSignUp)
 	}
 	for _, e := range []entryLink{
 		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example"},

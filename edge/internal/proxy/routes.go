@@ -81,6 +81,7 @@ func accessPages() []route.Route {
 	both := []string{http.MethodGet, http.MethodPost}
 	return []route.Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
+		{Name: "owner", Methods: both, Pattern: "/owner", Anonymous: true, Summary: "Creates the first member, by a link that the server prints."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
 		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
 		{Name: "sign-in-provider-callback", Methods: get, Pattern: "/sign-in/provider/callback", Anonymous: true, Summary: "Takes the identity provider's answer."},
@@ -108,6 +109,7 @@ func areaPages() []route.Route {
 		{Name: "today", Methods: get, Pattern: "/today", Summary: "What is due, and what agents did; signed-in members get it at / too."},
 		{Name: "today-done", Methods: post, Pattern: "/today/done", Summary: "Marks a reminder as done, or logs a contact."},
 		{Name: "today-snooze", Methods: post, Pattern: "/today/snooze", Summary: "Snoozes a due entry for a week."},
+		{Name: "today-steps", Methods: post, Pattern: "/today/steps", Summary: "Hides the first steps."},
 		{Name: "today-log", Methods: post, Pattern: "/today/log", Summary: "Logs a contact with a person."},
 		{Name: "people", Methods: get, Pattern: "/people", Summary: "The people whom the member knows, by words and filters."},
 		{Name: "people-act", Methods: post, Pattern: "/people/act", Summary: "Asks before something is done with several people, and does it."},
