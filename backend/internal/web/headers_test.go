@@ -17,7 +17,7 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	for name, p := range map[string]*webtest.Page{
 		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/activity"), "no change": b.Get(webtest.UndoPath("x")),
 		"security": b.Get("/settings/security"), "account": b.Get("/settings/account"), "refused": b.Post("/settings/account/delete", values("x", "y")),
-		"today": b.Get("/"), "people": b.Get("/people"), "zone": b.Get("/settings/time"),
+		"today": b.Get("/"), "people": b.Get("/people"), "connect": b.Get("/connect"), "zone": b.Get("/settings/time"),
 	} {
 		checkHeaders(t, name, p, membersPolicy)
 	}

@@ -24,6 +24,7 @@ type asset struct {
 // The names of the scripts.
 const (
 	ScriptCapture = "capture"
+	ScriptConnect = "connect"
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
@@ -46,7 +47,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptImports, ScriptPeople, ScriptPerson, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptImports, ScriptPeople, ScriptPerson, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

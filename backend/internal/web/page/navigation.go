@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Section is a page of the settings, or an area of the site.
 type Section struct{ Path, Title string }
@@ -30,7 +33,7 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range append(Sections(), areas()...) {
+	for _, s := range slices.Concat(Sections(), areas(), []Section{{PathConnect, "Connect an agent"}}) {
 		if below(path, s.Path) {
 			return s, true
 		}

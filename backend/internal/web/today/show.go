@@ -105,7 +105,7 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
 		Day: v.Today(), Log: form, Kinds: kinds(""), Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
-		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: page.PathConnect, Activity: v.To(page.PathActivity),
+		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity),
 	}
 	if err := v.addDue(&c); err != nil {
 		return err
