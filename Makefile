@@ -132,6 +132,10 @@ pgo: ## Profile all tools, reads, refreshes and batches, and write deploy/load/k
 	KITH_BENCH_ROUNDS=3 KITH_BENCH_SIZES=10000 KITH_BENCH_ONLY='^(peers|tools)' KITH_BENCH_PROFILES=$(CURDIR)/.tmp/profiles KITH_BENCH_PAGE= deploy/load/bench.sh
 	go tool pprof -proto .tmp/profiles/*.pprof >deploy/load/kith.pgo
 
+.PHONY: soak
+soak: ## Keep Kith busy with all tools for 30 minutes, and print how much its memory and files grew
+	KITH_BENCH_ONLY='^soak-sqlite' KITH_BENCH_SOAK=30m KITH_BENCH_PAGE= deploy/load/bench.sh
+
 .PHONY: overload
 overload: ## Send Kith four times the load it can serve, for a minute, with slow clients
 	deploy/load/overload.sh

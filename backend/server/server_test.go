@@ -82,6 +82,30 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
+// A connection that has reached its maximum age is closed after an answer, so that new
+// backends get load.
+func TestOldConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	for age, closes := range map[time.Duration]bool{0: false, time.Nanosecond: true, time.Hour: false} {
+		s, err := server.New(t.Context(), server.Config{DatabaseURL: database(t), ServiceToken: serviceToken, Addr: "127.0.0.1:0", ConnectionMaxAge: age})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.Get("http://" + s.Addr().String() + "/grpc.health.v1.Health/Check?connect=v1&encoding=json&message=%7B%7D")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.Close != closes {
+			t.Errorf("%s: closes: %t", age, res.Close)
+		}
+	}
+}
+
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	var book bytes.Buffer

@@ -218,6 +218,10 @@ func TestComposeForOperators(t *testing.T) {
 	if err != nil || backup.Build == nil || backup.Build.Target != "postgres-tools" {
 		t.Fatalf("no service has pg_dump: %v", err)
 	}
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	if err != nil || !regexp.MustCompile(`(?m)^FROM postgres:\S+ AS postgres-tools$`).Match(dockerfile) {
+		t.Errorf("the image of the backup has no pg_dump: %v", err)
+	}
 	file, err := os.ReadFile("../compose/compose.yaml")
 	if err != nil || !strings.Contains(string(file), "run --rm -T kith member create") {
 		t.Errorf("the file does not say how to create the first member: %v", err)

@@ -37,7 +37,8 @@ func TestBadInput(t *testing.T) {
 			`/api/human\amara`, "/api/human/amara#x", "http://user@kith.example/api/human/amara", "*", "api/human/amara",
 			"/api/human/a\x01b", "/api/human/a\tb",
 		} {
-			if r := raw(t, s, get(target)); r.status != 400 {
+			// net/http itself answers some of them, in plain text.
+			if r := raw(t, s, get(target)); r.status != 400 || r.isProblem() && !strings.Contains(r.body, `"errors":[{"field":"`) {
 				t.Errorf("%q: %d %s", target, r.status, r.body)
 			}
 		}
@@ -45,7 +46,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("query strings that URL.Query would drop are 400", func(t *testing.T) {
 		t.Parallel()
 		for _, query := range []string{"q=a;b=c", "q=%zz", "q=%c0%ae", "q=\xc3\xb6", "q=a%00"} {
-			if r := raw(t, s, get("/api/network/members?"+query)); r.status != 400 {
+			if r := raw(t, s, get("/api/network/members?"+query)); r.status != 400 || !strings.Contains(r.body, `"errors":[{"field":"`) {
 				t.Errorf("%q: %d", query, r.status)
 			}
 		}

@@ -22,10 +22,21 @@ func posts() []route.Route {
 
 // takesFile reports whether a path of posts takes a file.
 func takesFile(r route.Route) bool {
-	return r.Pattern == "/settings/imports" || r.Pattern == "/people/con_1/photo"
+	return r.Pattern == "/settings/imports" || r.Pattern == "/people/con_1/photo-upload"
 }
 
-// wantShape checks that an error has the form of the row's protocol.
+// limited is a configuration whose limits no test reaches.
+func limited(t *testing.T) Config {
+	t.Helper()
+	c := testConfig(backendtest.New())
+	for _, policy := range RatePolicies() {
+		c.RateLimits[policy] = "1000/60"
+	}
+	return c
+}
+
+// wantShape checks that an error has the form of the row's protocol, and the headers of
+// its limit.
 func wantShape(t *testing.T, row route.Route, r reply, status int) {
 	t.Helper()
 	want := map[route.Protocol]string{
@@ -34,14 +45,18 @@ func wantShape(t *testing.T, row route.Route, r reply, status int) {
 	if r.status != status || !strings.Contains(r.body, want) {
 		t.Errorf("%s: got %d %s, want %d with %s", row.Pattern, r.status, r.body, status, want)
 	}
+	for _, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		if got := r.header.Values(name); (len(got) == 1) != (row.RatePolicy != "") {
+			t.Errorf("%s: %d with %s %q", row.Pattern, status, name, got)
+		}
+	}
 }
 
 // Every path that takes a body refuses one that is compressed or too large, in the
 // shape of its protocol.
 func TestBodiesOfEveryPost(t *testing.T) {
 	t.Parallel()
-	c := testConfig(backendtest.New())
-	s := start(t, newServer(t, c))
+	s := start(t, newServer(t, limited(t)))
 	bearer := "Authorization: Bearer " + backendtest.TokenAll
 	for _, row := range posts() {
 		wantShape(t, row, raw(t, s, post(row.Pattern, "{}", bearer, "Content-Encoding: gzip")), 415)
@@ -55,7 +70,7 @@ func TestBodiesOfEveryPost(t *testing.T) {
 
 func TestSlowBodyOfEveryPost(t *testing.T) {
 	t.Parallel()
-	s := shortOfTime(t)
+	s := shortOfTime(t, limited(t))
 	bearer := "Authorization: Bearer " + backendtest.TokenAll
 	for _, row := range posts() {
 		if takesFile(row) {

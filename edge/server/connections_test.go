@@ -93,3 +93,20 @@ func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
 		t.Errorf("the longest idle one: %v", err)
 	}
 }
+
+// A connection that has reached its maximum age is closed after an answer, so that new
+// edges get load.
+func TestOldConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	for age, closes := range map[time.Duration]bool{0: false, time.Nanosecond: true, time.Hour: false} {
+		c := testConfig(backendtest.New())
+		c.ConnectionMaxAge = age
+		conn := dial(t, start(t, newServer(t, c)))
+		if _, err := io.WriteString(conn, strings.Replace(get("/api/human/amara"), "Connection: close", "X-Keep: y", 1)); err != nil {
+			t.Fatal(err)
+		}
+		if r := readReply(t, conn); r.status != http.StatusOK || r.closes != closes {
+			t.Errorf("%s: %d, closes: %t", age, r.status, r.closes)
+		}
+	}
+}

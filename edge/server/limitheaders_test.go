@@ -56,7 +56,13 @@ func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 		{"POST /oauth/register?token=x", 400, "oauth-register"},
 		{"GET /agent/identity", 405, "identity"},
 		{"GET /settings/nothing", 404, "settings"},
+		{"PUT /today", 405, "settings"},
+		{"POST /people", 405, "settings"},
+		{"GET /people/act", 405, "settings"},
+		{"POST /activity", 405, "settings"},
+		{"GET /groups/save", 405, "settings"},
 		{"POST /oauth/authorize", 405, "oauth-authorize"},
+		{"GET /oauth/consent", 405, "oauth-authorize"},
 		{"GET /sandbox/agent/identity", 405, "identity"},
 
 		{"OPTIONS /api/human/amara", 204, ""},

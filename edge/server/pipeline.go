@@ -35,7 +35,7 @@ func (p *parts) pipeline(table *route.Table) http.Handler {
 		refuseMethod,       // 405
 		checkQuery,         // 400
 		p.limitConcurrency, // 503
-		p.compressAnswer,   // gzip, but not for pages
+		p.compressAnswer,   // gzip
 	}) {
 		serve = s(serve)
 	}
@@ -186,14 +186,24 @@ func (p *parts) limitConcurrency(next handler) handler {
 	}
 }
 
-// compressAnswer compresses large answers, but not those of the pages: the length of a compressed
-// answer that has a secret beside a visitor's input leaks the secret (BREACH).
+// compressAnswer compresses large answers. The length of a compressed page that has a secret beside
+// the input of an attacker leaks the secret, if the attacker can make the browser ask for it again
+// and again (BREACH). So a page is compressed only if the browser says that one of our own pages or
+// the person asked for it, which other sites cannot make it say.
 func (p *parts) compressAnswer(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
-		if !m.Compressible || len(r.Header["Accept-Encoding"]) == 0 {
+		compressible := m.Compressible || m.Page && askedByUs(r)
+		if !compressible || len(r.Header["Accept-Encoding"]) == 0 {
 			next(w, r, m)
 			return
 		}
 		p.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, m) })).ServeHTTP(w, r)
 	}
+}
+
+// askedByUs reports whether a browser says that a page of this origin or the person behind it, with
+// a bookmark, say, made the request (Fetch Metadata).
+func askedByUs(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "same-origin" || site == "none"
 }

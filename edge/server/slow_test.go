@@ -10,9 +10,9 @@ import (
 )
 
 // shortOfTime is a server with short timeouts.
-func shortOfTime(t *testing.T) *Server {
+func shortOfTime(t *testing.T, c Config) *Server {
 	t.Helper()
-	s := newServer(t, testConfig(backendtest.New()))
+	s := newServer(t, c)
 	s.http.ReadHeaderTimeout = 50 * time.Millisecond
 	s.http.ReadTimeout = 100 * time.Millisecond
 	return start(t, s)
@@ -20,7 +20,7 @@ func shortOfTime(t *testing.T) *Server {
 
 func TestSlowHeadersAreCutOff(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, shortOfTime(t))
+	conn := dial(t, shortOfTime(t, testConfig(backendtest.New())))
 	if _, err := io.WriteString(conn, "GET /api/human/amara HTTP/1.1\r\nHost: kith"); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 
 func TestSlowBodyIsARequestTimeout(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, shortOfTime(t))
+	conn := dial(t, shortOfTime(t, testConfig(backendtest.New())))
 	request := strings.TrimSuffix(post("/mcp/v1", ping), "}")
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)

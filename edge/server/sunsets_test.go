@@ -45,6 +45,7 @@ func TestSunset(t *testing.T) {
 	t.Parallel()
 	c, clock := sunsetConfig(backendtest.New())
 	c.Addr = ":0" // on a loopback address MCP wants its Host
+	c.RateLimits["mcp"] = "1000/60"
 	h := newServer(t, c).Handler()
 	everywhere := []string{"/", "/llms.txt", "/mcp/docs", "/openapi.json", "/sandbox/v1", "/v1"}
 	for _, step := range []struct {
@@ -66,6 +67,10 @@ func TestSunset(t *testing.T) {
 		if got.Status != step.status || got.Header.Get("Sunset") != "Thu, 01 Jul 2027 00:00:00 GMT" || got.Header.Get("Deprecation") != "true" ||
 			got.Header.Get("Link") != `<http://kith.example/mcp/v1>; rel="successor-version"` {
 			t.Errorf("%s: %d %v", step.now, got.Status, got.Header)
+		}
+		name := "RateLimit-Policy" // spelt so in the header, too
+		if policy := got.Header[name]; len(policy) != 1 || !strings.HasPrefix(policy[0], `"mcp";`) {
+			t.Errorf("%s: %d with the limit %q", step.now, got.Status, policy)
 		}
 		if told := mentions(h); !slices.Equal(told, step.told) {
 			t.Errorf("%s: /mcp is in %v, want %v", step.now, told, step.told)

@@ -28,7 +28,7 @@ func TestStartPage(t *testing.T) {
 				t.Errorf("the backend is asked for %s", r.URL.Path)
 			}
 			asked++
-			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 4000)))
+			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 5000)))
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Cache-Control": {"no-store"}, "Vary": {"Cookie"}}, Body: body, Request: r}, nil
 		})
 		h := newServer(t, c).Handler()
@@ -56,5 +56,42 @@ func TestStartPage(t *testing.T) {
 				t.Errorf("%s, %q: headers %v", base, cookie, headers)
 			}
 		}
+	}
+}
+
+// The files that pages load are compressed. Pages are only if no other site made the browser ask for
+// them.
+func TestCompressedPages(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"no-store"}}
+		return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 5000))), Request: r}, nil
+	})
+	h := newServer(t, c).Handler()
+	always := map[string]bool{"/assets/kith.css": true, "/assets/shell.js": true, "/sign-in": false, "/people": false, "/demo/people": false}
+	for path, compressed := range always {
+		for site, own := range map[string]bool{"": false, "cross-site": false, "same-site": false, "same-origin": true, "none": true} {
+			r := httptest.NewRequest(http.MethodGet, c.BaseURL+path, nil)
+			r.Header.Set("Accept-Encoding", "gzip")
+			if site != "" {
+				r.Header.Set("Sec-Fetch-Site", site)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			got := w.Header().Get("Content-Encoding") == "gzip"
+			if w.Code != http.StatusOK || got != (compressed || own) || got == (w.Body.Len() > 1000) {
+				t.Errorf("%s for %q: %d, %d bytes, headers %v", path, site, w.Code, w.Body.Len(), w.Header())
+			}
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, c.BaseURL+"/oauth/token", strings.NewReader("grant_type=x"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept-Encoding", "gzip")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Header().Get("Content-Encoding") != "" || w.Body.Len() != 5000 {
+		t.Errorf("tokens: %d, %d bytes, headers %v", w.Code, w.Body.Len(), w.Header())
 	}
 }

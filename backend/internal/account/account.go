@@ -13,6 +13,8 @@ type LinkPurpose string
 const (
 	PurposeVerify LinkPurpose = "verify"
 	PurposeReset  LinkPurpose = "reset"
+	// PurposeChange is the change of the member's address to the one that the link was sent to.
+	PurposeChange LinkPurpose = "change"
 )
 
 // LinkLifetime is how long a mailed link works.
@@ -24,9 +26,11 @@ type MailLink struct {
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
 	Purpose  LinkPurpose
-	// Email is the address that the link was sent to; the link stops working if the
-	// member's address changes.
-	Email     string
+	// Email is the member's address when the link was made; the link stops working if it
+	// changes. The link was sent to it, or to NewEmail if that is set.
+	Email string
+	// NewEmail is the address that the member changes to, for PurposeChange.
+	NewEmail  string
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	// Username belongs to the member; it is read with the link and stored with the

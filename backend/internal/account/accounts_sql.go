@@ -42,8 +42,8 @@ func account(ctx context.Context, s *db.DB, column, value string) (*Member, erro
 // members.
 const Writable = " AND NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = members.id AND st.read_only)"
 
-// SetPassword replaces the password's hash and ends all of the member's login sessions
-// and open reset links. It fails with fault.NotFound if there is no such member who may
+// SetPassword replaces the password's hash and ends all of the member's login sessions and
+// open links that reset the password or change the address. It fails with fault.NotFound if there is no such member who may
 // have a password.
 func SetPassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -60,7 +60,7 @@ func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 	if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ?", owner).Exec(ctx); err != nil {
 		return err
 	}
-	_, err = tx.NewRaw("DELETE FROM mail_links WHERE member_id = ? AND purpose = ?", owner, PurposeReset).Exec(ctx)
+	_, err = tx.NewRaw("DELETE FROM mail_links WHERE member_id = ? AND purpose <> ?", owner, PurposeVerify).Exec(ctx)
 	return err
 }
 

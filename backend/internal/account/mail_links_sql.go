@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
 )
 
 const deadLink = "the link was used already or has expired"
@@ -66,6 +67,38 @@ func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
 		}
 		return verify(ctx, s, tx, l)
 	})
+	return err
+}
+
+// ChangeEmail uses up the owner's link for a change of address: the member gets the address
+// that the link was sent to, which is thereby verified. It ends every login session and every
+// other mail link of the member; agents and tokens keep their access. It fails with
+// fault.NotFound if the link is over or belongs to another member, and with fault.Conflict if
+// another member has the address by now; the link then stays.
+func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, linkHash string) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		l, err := useLink(ctx, s, tx, linkHash, PurposeChange)
+		if err != nil {
+			return err
+		}
+		if l.MemberID != owner {
+			return fault.New(fault.NotFound, deadLink)
+		}
+		result, err := tx.NewRaw("UPDATE members SET email = ?, email_verified_at = ?, updated_at = ? WHERE id = ? AND email = ?"+Writable,
+			l.NewEmail, s.Now(), s.Now(), owner, l.Email).Exec(ctx)
+		if err := db.MustMeet(result, err, deadLink); err != nil {
+			return err
+		}
+		for _, table := range []string{"login_sessions", "mail_links"} {
+			if _, err := tx.NewRaw("DELETE FROM ? WHERE member_id = ?", bun.Ident(table), owner).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if db.IsTaken(err) {
+		return fault.New(fault.Conflict, "another account has this e-mail address")
+	}
 	return err
 }
 

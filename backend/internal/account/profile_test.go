@@ -140,6 +140,26 @@ func TestReduceProperty(t *testing.T) {
 	})
 }
 
+func TestPublished(t *testing.T) {
+	t.Parallel()
+	p := full()
+	p.Headline = "\u200bÖko-Bau"
+	p.FieldVisibility = map[string]account.Visibility{account.FieldHeadline: account.Public, account.FieldBio: account.Members}
+	before := *p
+	got := account.Published(p)
+	if got.GetName() != "Ana López" || got.GetHeadline() != "Öko-Bau" || got.Bio != nil || got.Location != nil || len(got.GetSkills()) > 0 {
+		t.Errorf("everybody sees %v", got)
+	}
+	if diff := cmp.Diff(before, *p); diff != "" {
+		t.Errorf("the profile was changed:\n%s", diff)
+	}
+	for _, v := range []account.Visibility{account.Private, account.Members, "", "everyone"} {
+		if p.Visibility = v; account.Published(p) != nil {
+			t.Errorf("a page with visibility %q is published", v)
+		}
+	}
+}
+
 func TestIndexHoldsOnlyPublicWords(t *testing.T) {
 	t.Parallel()
 	// searched are the fields whose words the directory finds once they are public.

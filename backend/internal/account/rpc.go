@@ -160,14 +160,26 @@ func (h *PublicRPC) ListMembers(ctx context.Context, req *directoryv1.ListMember
 	return res, nil
 }
 
-// profileMessages returns the profiles with their public fields only.
+// profileMessages returns what everybody sees of the profiles.
 func profileMessages(found []Profile) []*directoryv1.Profile {
-	out := make([]*directoryv1.Profile, len(found))
+	var out []*directoryv1.Profile
 	for i := range found {
-		found[i].Reduce(Public)
-		out[i] = profileMessage(&found[i])
+		if m := Published(&found[i]); m != nil {
+			out = append(out, m)
+		}
 	}
 	return out
+}
+
+// Published returns what everybody sees of a page: its public fields. It returns nil if the
+// page is not public. p is not changed.
+func Published(p *Profile) *directoryv1.Profile {
+	if p.Visibility != Public {
+		return nil
+	}
+	shown := *p
+	shown.Reduce(Public)
+	return profileMessage(&shown)
 }
 
 // profileMessage returns all fields of p: callers reduce it to their audience first. It

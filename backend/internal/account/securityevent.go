@@ -25,6 +25,8 @@ const (
 	AccessRevoked       EventKind = "access_revoked"
 	PasswordChanged     EventKind = "password_changed"
 	PasswordReset       EventKind = "password_reset"
+	EmailChangeAsked    EventKind = "email_change_asked"
+	EmailChanged        EventKind = "email_changed"
 	AccountExported     EventKind = "account_exported"
 	// DeletedForGood is the permanent deletion of people in the bin by the member.
 	DeletedForGood  EventKind = "deleted_for_good"

@@ -16,7 +16,7 @@ import (
 
 // lists are the lists after the head, in the order of Data.Export.
 func lists() []string {
-	return []string{"connections", "organizations", "groups", "relationships", "reminders", "notes", "interactions", "saved_views", "changes"}
+	return []string{"connections", "organizations", "groups", "relationships", "distinct_pairs", "reminders", "notes", "interactions", "saved_views", "changes"}
 }
 
 // document writes one JSON object, list by list. After an error it writes nothing more.
@@ -108,6 +108,8 @@ func shapeOf(object any) (list string, shape any) {
 		}
 	case *people.Relationship:
 		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
+	case *people.DistinctPair:
+		return "distinct_pairs", distinctPairShape{o.ID, o.FirstID, o.SecondID, o.SaidBy, o.CreatedAt}
 	case *reminders.Reminder:
 		return "reminders", newReminderRecord(o)
 	case *timeline.Note:

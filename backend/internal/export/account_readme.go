@@ -11,8 +11,9 @@ import (
 const readmeText = `Everything that Kith keeps for %s, %s.
 
 account.json             all of it: your people, notes, interactions, groups, reminders,
-                         relationships, saved views and changes, your profile, agents and
-                         tokens, and how often agents read; not the photos
+                         relationships, pairs that are not the same person, saved views and
+                         changes, your profile, agents and tokens, and how often agents
+                         read; not the photos
 contacts.json            your people, archived ones too, with notes, interactions,
                          reminders, groups and photos; Kith reads it back, on the page Imports
                          or by import_file. Its list left_out says what is not in it.

@@ -85,6 +85,13 @@ type (
 		Type      string    `json:"type"`
 		CreatedAt time.Time `json:"created_at"`
 	}
+	distinctPairShape struct {
+		ID        string    `json:"id"`
+		FirstID   string    `json:"first_id"`
+		SecondID  string    `json:"second_id"`
+		SaidBy    string    `json:"said_by"`
+		CreatedAt time.Time `json:"created_at"`
+	}
 	viewShape struct {
 		ID        string    `json:"id"`
 		Name      string    `json:"name"`

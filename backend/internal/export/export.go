@@ -25,6 +25,9 @@ type Person struct {
 	people.Connection
 
 	Relations []people.Relation
+	// NotSameAs are the ids of people who are not the same as this one, as the member said. Only
+	// JSON has them.
+	NotSameAs []string
 	// Picture is the person's photo in its largest size; without data if there is none. Only
 	// JSON and vCard hold it.
 	Picture photos.Image

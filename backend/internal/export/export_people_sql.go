@@ -175,6 +175,9 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 	if err := fillRelations(ctx, q, who, f.Archived, at); err != nil {
 		return out, err
 	}
+	if err := fillNotSame(ctx, q, who, f.Archived, at); err != nil {
+		return out, err
+	}
 	if !f.Timeline {
 		return out, nil
 	}
@@ -232,6 +235,25 @@ WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, a
 				relation := r.SeenFrom(id)
 				relation.Name = name
 				p.Relations = append(p.Relations, relation)
+			}
+		}
+	}
+	return err
+}
+
+// fillNotSame adds the pairs of people who are not the same: those with people who can be in
+// the same export.
+func fillNotSame(ctx context.Context, q db.Reader, who []string, archived bool, at map[string]*Person) error {
+	var rows []people.DistinctPair
+	err := q.NewRaw(`SELECT d.first_id, d.second_id FROM distinct_pairs d
+JOIN connections f ON f.tenant_id = d.tenant_id AND f.id = d.first_id AND f.merged_into IS NULL AND (? OR f.archived_at IS NULL)
+JOIN connections s ON s.tenant_id = d.tenant_id AND s.id = d.second_id AND s.merged_into IS NULL AND (? OR s.archived_at IS NULL)
+WHERE d.tenant_id = ? AND (d.first_id IN (?) OR d.second_id IN (?)) ORDER BY d.first_id, d.second_id`,
+		archived, archived, q.TenantID(), bun.List(who), bun.List(who)).Scan(ctx, &rows)
+	for _, pair := range rows {
+		for id, other := range map[string]string{pair.FirstID: pair.SecondID, pair.SecondID: pair.FirstID} {
+			if p := at[id]; p != nil {
+				p.NotSameAs = append(p.NotSameAs, other)
 			}
 		}
 	}

@@ -21,10 +21,10 @@ const (
 )
 
 // Export calls each with every object of the tenant: connections (archived ones too),
-// organisations, groups, relationships, reminders, notes, interactions, saved views and
-// changes, each kind in the order of its ids. It holds no transaction while each runs, so a slow reader
-// blocks no one. Data that is written meanwhile may or may not be included, but every
-// object is complete. An error from each ends the export. Jobs and the files that wait for
+// organisations, groups, relationships, pairs of people who are not the same, reminders,
+// notes, interactions, saved views and changes, each kind in the order of its ids. It holds no transaction
+// while each runs, so a slow reader blocks no one. Data that is written meanwhile may or may not be
+// included, but every object is complete. An error from each ends the export. Jobs and the files that wait for
 // them are temporary and are left out.
 func Export(ctx context.Context, q db.Reader, each func(object any) error) error {
 	for _, pages := range []func() error{
@@ -34,6 +34,7 @@ func Export(ctx context.Context, q db.Reader, each func(object any) error) error
 		func() error { return exportTable(ctx, q, exportPage, nil, organizationID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, groupID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, relationshipID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, distinctPairID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, reminderID, each) },
 		func() error {
 			return exportTable(ctx, q, exportPage, func(ctx context.Context, a1 []timeline.Note) error { return timeline.FillNotes(ctx, q, a1) }, timeline.NoteID, each)
@@ -57,6 +58,7 @@ func connectionID(c *people.Connection) string     { return c.ID }
 func organizationID(o *people.Organization) string { return o.ID }
 func groupID(g *groups.Group) string               { return g.ID }
 func relationshipID(r *people.Relationship) string { return r.ID }
+func distinctPairID(p *people.DistinctPair) string { return p.ID }
 func reminderID(r *reminders.Reminder) string      { return r.ID }
 func viewID(v *views.View) string                  { return v.ID }
 func changeID(c *history.Change) string            { return c.ID }

@@ -47,8 +47,11 @@ type (
 		Tags              []string             `json:"tags"`
 		Groups            []string             `json:"groups"`
 		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // absent in account.json, which lists them
-		CreatedAt         time.Time            `json:"created_at"`
-		UpdatedAt         time.Time            `json:"updated_at"`
+		// NotSameAs are the ids of people who look like duplicates of this one but are not. Exports
+		// have each pair in the records of both people.
+		NotSameAs []string  `json:"not_same_as,omitempty"` // absent in account.json, which lists them
+		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
 	}
 	// HandleRecord's kind is email, phone, url or social. The first of a kind is the
 	// preferred one.
@@ -130,7 +133,7 @@ func leftOut(archived, photos bool) []string {
 		"Ids and versions: an import gives new ones.",
 		"The history of changes, and people in the bin.",
 		"People who were merged into others: what they had is with those.",
-		"When relationships, groups and organisations were made, and when people were archived.",
+		"When relationships, groups and organisations were made, when people were archived, and who said when that two are not the same.",
 		"Vectors of the search by likeness.",
 		"The account: profile, settings, agents, tokens, credits and jobs.",
 	}
@@ -155,6 +158,7 @@ func recordOf(p *Person) PersonRecord {
 	for _, rel := range p.Relations {
 		r.Relationships = append(r.Relationships, RelationshipRecord{ConnectionID: rel.ConnectionID, Name: rel.Name, Type: rel.Type})
 	}
+	r.NotSameAs = p.NotSameAs
 	return r
 }
 

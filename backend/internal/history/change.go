@@ -17,6 +17,7 @@ import (
 const (
 	Connection   = "connection"
 	Relationship = "relationship"
+	DistinctPair = "distinct_pair"
 	Note         = "note"
 	Interaction  = "interaction"
 	Group        = "group"

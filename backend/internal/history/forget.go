@@ -14,7 +14,7 @@ const (
 // peopleFields are the fields of states that hold the id of one person, peopleLists
 // those that hold several.
 var (
-	peopleFields = []string{"ConnectionID", "FromID", "ToID"}
+	peopleFields = []string{"ConnectionID", "FromID", "ToID", "FirstID", "SecondID"}
 	peopleLists  = []string{"ConnectionIDs"}
 )
 

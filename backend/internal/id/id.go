@@ -27,6 +27,7 @@ const (
 	Group        = "grp"
 	Date         = "dat"
 	Relationship = "rel"
+	DistinctPair = "dis"
 	Reminder     = "rem"
 	Credit       = "crd"
 	Import       = "imp"

@@ -5,8 +5,8 @@
 // An import is a job of the kind file_import; import.go shows all of it, from the file to
 // the report. A step has a few hundred records. It is one transaction with its rows, one
 // recorded change that holds all of its effects under the id of the import, its price and
-// its checkpoint. People come first, then relationships, notes, interactions, groups and
-// reminders, which only our own lossless export has. The job undo_import undoes the
+// its checkpoint. People come first, then relationships and who is not the same, notes,
+// interactions, groups and reminders, which only our own lossless export has. The job undo_import undoes the
 // changes of an import one by one, the latest first.
 //
 // # Matching

@@ -94,7 +94,7 @@ type checkpoint struct {
 	Phase  phase  `json:"phase"`
 	Next   int    `json:"next"` // records of the phase that are done
 	Report Report `json:"report"`
-	// Related says that people of the file have relationships.
+	// Related says that people of the file have relationships, or are not the same as others.
 	Related bool `json:"related,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type entry struct {
 	err error
 	// size is how many bytes of text the record has, about.
 	size    int
-	related bool // has relationships
+	related bool // has relationships, or is not the same as somebody
 	person  *people.Connection
 	// key is the hash that identifies the record when the file is imported again. id is
 	// the record's key itself if that is an id of ours.
@@ -74,7 +74,7 @@ func newReader(format string, tags []string) *reader {
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
-	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: len(p.Relationships) > 0}
+	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}

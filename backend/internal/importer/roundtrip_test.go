@@ -171,6 +171,7 @@ func normal(doc export.Document) export.Document {
 		})
 		slices.Sort(p.Tags)
 		slices.Sort(p.Groups)
+		rename(p.NotSameAs)
 	}
 	for i := range out.Notes {
 		out.Notes[i].ID = ""
@@ -200,6 +201,7 @@ func document(rt *rapid.T) export.Document {
 		doc.People = append(doc.People, drawPerson(rt, ids[i]))
 	}
 	relate(rt, &doc)
+	distinguish(rt, &doc)
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, min(3, len(ids)), rapid.ID[string])
 	for i := range rapid.IntRange(0, 5).Draw(rt, "notes") {
 		doc.Notes = append(doc.Notes, export.NoteRecord{
@@ -266,6 +268,17 @@ func relate(rt *rapid.T, doc *export.Document) {
 	kinds := rapid.SampledFrom([][2]string{{"friend", "friend"}, {"parent", "child"}, {"report", "manager"}}).Draw(rt, "relation")
 	a.Relationships = append(a.Relationships, export.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0]})
 	b.Relationships = append(b.Relationships, export.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
+}
+
+// distinguish draws who is not the same as the first person.
+func distinguish(rt *rapid.T, doc *export.Document) {
+	first := &doc.People[0]
+	for i := range doc.People[1:] {
+		other := &doc.People[i+1]
+		if rapid.IntRange(0, 3).Draw(rt, "not the same") == 0 {
+			first.NotSameAs, other.NotSameAs = append(first.NotSameAs, other.ID), append(other.NotSameAs, first.ID)
+		}
+	}
 }
 
 func drawPerson(rt *rapid.T, id string) export.PersonRecord {

@@ -72,14 +72,14 @@ func (r *resolved) people(keys []string, most int) []string {
 	return ids
 }
 
-// relations imports relationships, after all people are stored.
+// relations imports relationships, and which people are not the same, after all people are stored.
 func (im *fileImport) relations(ctx context.Context) error {
 	if !im.at.Related && im.at.Phase == phasePeople {
 		return nil
 	}
 	related := func(yield func(source.Record) bool) {
 		for rec := range im.file.Records() {
-			if rec.Err == nil && rec.Person.ID != "" && len(rec.Person.Relationships) > 0 && !yield(rec) {
+			if rec.Err == nil && rec.Person.ID != "" && rec.Related() && !yield(rec) {
 				return
 			}
 		}
@@ -96,6 +96,7 @@ func addRelations(ctx context.Context, s *step, records []source.Record) error {
 				keys = append(keys, relation.ConnectionID)
 			}
 		}
+		keys = append(keys, rec.Person.NotSameAs...)
 	}
 	who, err := s.resolve(ctx, keys)
 	if err != nil {
@@ -123,6 +124,39 @@ func addRelations(ctx context.Context, s *step, records []source.Record) error {
 			}
 			s.rows.Relationships = append(s.rows.Relationships, &r)
 			s.effect(history.Relationship, r.ID, nil, r)
+		}
+	}
+	return s.addNotSame(ctx, records, who)
+}
+
+// addNotSame imports which people are not the same.
+func (s *step) addNotSame(ctx context.Context, records []source.Record, who *resolved) error {
+	told := func(rec source.Record) bool { return len(rec.Person.NotSameAs) > 0 }
+	if !slices.ContainsFunc(records, told) || len(who.ids) == 0 {
+		return nil
+	}
+	rows, err := people.ListDistinctPairs(ctx, s.tx, slices.Collect(maps.Values(who.ids))...)
+	if err != nil {
+		return err
+	}
+	known := map[[2]string]bool{}
+	for _, row := range rows {
+		known[people.PairOf(row.FirstID, row.SecondID)] = true
+	}
+	for _, rec := range records {
+		one := who.ids[rec.Person.ID]
+		for _, key := range rec.Person.NotSameAs {
+			other := who.ids[key]
+			if one == "" || other == "" || one == other || known[people.PairOf(one, other)] || !who.open(one) && !who.open(other) {
+				continue
+			}
+			known[people.PairOf(one, other)] = true
+			pair := people.NewDistinctPair(s.tx, one, other)
+			if pair.ID, err = s.tx.NewID(id.DistinctPair); err != nil {
+				return err
+			}
+			s.rows.DistinctPairs = append(s.rows.DistinctPairs, &pair)
+			s.effect(history.DistinctPair, pair.ID, nil, pair)
 		}
 	}
 	return nil

@@ -153,6 +153,7 @@ type Batch struct {
 	// Joined adds people to groups.
 	Joined        []Link
 	Relationships []*people.Relationship
+	DistinctPairs []*people.DistinctPair
 	Notes         []*timeline.Note
 	Interactions  []*timeline.Interaction
 	Reminders     []*reminders.Reminder
@@ -190,6 +191,7 @@ func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 		func() error { return photos.Insert(ctx, tx, b.Photos) },
 		func() error { return insertJoined(ctx, tx, b.Joined) },
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
+		func() error { return tx.InsertAll(ctx, &b.DistinctPairs, len(b.DistinctPairs)) },
 		func() error { return tx.InsertAll(ctx, &b.Reminders, len(b.Reminders)) },
 		func() error { return insertNotes(ctx, tx, b) },
 		func() error { return insertInteractions(ctx, tx, b) },

@@ -17,7 +17,7 @@ import (
 )
 
 // arranged is what a person may be arranged with.
-type arranged struct{ group, reminder, relative, view string }
+type arranged struct{ group, reminder, relative, view, distinct string }
 
 // arrange gives a person a group, a tag, a date, a reminder and a friend, all of
 // them called by a word.
@@ -51,7 +51,15 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 	if err != nil {
 		return out, err
 	}
-	out = arranged{group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID, view: view.ID}
+	told, err := people.Distinguish(ctx, u, connectionID, friend.Connection.ID)
+	if err != nil {
+		return out, err
+	}
+	pairs, err := people.ListDistinctPairs(ctx, u, friend.Connection.ID)
+	if err != nil || told == "" || len(pairs) != 1 {
+		return out, fmt.Errorf("%d pairs, change %q: %w", len(pairs), told, err)
+	}
+	out = arranged{distinct: pairs[0].ID, group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID, view: view.ID}
 	return out, people.InsertRelationship(ctx, u, &r)
 }
 
@@ -68,8 +76,16 @@ func within(all ...map[string]attempt) map[string]attempt {
 func arrangedReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
-		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
-		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
+		"ListDistinctPairs": func(ctx context.Context, v victim) (any, error) {
+			named, err := people.ListDistinctPairs(ctx, data, v.connection, v.relative)
+			all, allErr := people.ListDistinctPairs(ctx, data)
+			if len(named)+len(all) > 0 {
+				return secret, nil
+			}
+			return err, allErr
+		},
+		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
+		"ListTags":  func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindTag": func(ctx context.Context, _ victim) (any, error) {
 			found, err := groups.FindTag(ctx, data, secret)
 			if fault.Is(err, fault.NotFound) { // it names what the attacker asked for
@@ -114,6 +130,9 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		},
 		"ReplaceGroup": func(ctx context.Context, v victim) (any, error) {
 			return nil, groups.ReplaceGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "stolen", Version: 2})
+		},
+		"Distinguish": func(ctx context.Context, v victim) (any, error) {
+			return people.Distinguish(ctx, u, v.connection, v.relative)
 		},
 		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
 		"InsertView": func(ctx context.Context, v victim) (any, error) {

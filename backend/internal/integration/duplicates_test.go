@@ -3,12 +3,14 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -197,6 +199,118 @@ func TestDuplicatesReadFewPeople(t *testing.T) {
 		pairs, _, err := people.FindDuplicates(t.Context(), s.Tenant(owner, true), people.Query{MinScore: people.DefaultMinScore, Limit: 10})
 		if err != nil || shared != 2 || len(pairs) != 1 {
 			t.Errorf("%d people share a key, %d pairs, %v", shared, len(pairs), err)
+		}
+	})
+}
+
+// Two people who are not the same are left out of every search for duplicates, and come back
+// with an undo. A deletion takes the pair away, and its undo brings it back; nothing is left
+// when a person was deleted for good.
+func TestDistinctPairs(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		owner := dbtest.Member(t, s, "maria")
+		data := s.Tenant(owner, false)
+		var ids []string
+		for _, name := range []string{"Ana López", "Ana M. López", "Anna López"} {
+			ids = append(ids, create(t, s, owner, people.Draft{
+				Name: name, Emails: []string{"ana@x.example"}, Phones: []string{"+48 22 555 0100"}, URLs: []string{"https://x.example/ana"}, Organization: "Helios",
+				OnDuplicate: people.OnDuplicateCreate,
+			}).ID)
+		}
+		pairs := func(q people.Query) (out []string) {
+			t.Helper()
+			q.Limit = 10
+			found, _, err := people.FindDuplicates(t.Context(), data, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range found {
+				out = append(out, strings.Join(slices.Sorted(slices.Values([]string{p.First.Name, p.Second.Name})), "+"))
+			}
+			slices.Sort(out)
+			return out
+		}
+		wantPairs := func(what string, without ...string) {
+			t.Helper()
+			for _, q := range []people.Query{{MinScore: .4}, {MinScore: people.DefaultMinScore}, {MinScore: .4, ConnectionID: ids[0]}, {MinScore: .9, ConnectionID: ids[0]}} {
+				want := []string{"Ana López+Ana M. López", "Ana López+Anna López", "Ana M. López+Anna López"}
+				if q.ConnectionID != "" {
+					want = want[:2]
+				}
+				want = slices.DeleteFunc(want, func(p string) bool { return slices.Contains(without, p) })
+				if diff := cmp.Diff(want, pairs(q)); diff != "" {
+					t.Errorf("%s, %+v: %s", what, q, diff)
+				}
+			}
+		}
+		distinguish := func(one, other string) (changeID string, err error) {
+			err = data.Write(t.Context(), db.Actor{Tool: "people", CredentialName: "Helper"}, func(ctx context.Context, tx *db.Tx) (err error) {
+				changeID, err = people.Distinguish(ctx, tx, one, other)
+				return err
+			})
+			return changeID, err
+		}
+		undo := func(changeID string) string {
+			t.Helper()
+			done, err := history.UndoChange(t.Context(), data, kinds.All(), "page", changeID, false)
+			if err != nil || len(done.Conflicts) > 0 {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			return done.ChangeID
+		}
+		wantPairs("at first")
+		told, err := distinguish(ids[1], ids[0])
+		if err != nil || told == "" {
+			t.Fatal(told, err)
+		}
+		if again, err := distinguish(ids[0], ids[1]); again != "" || err != nil {
+			t.Errorf("said twice: %q, %v", again, err)
+		}
+		kept, err := people.ListDistinctPairs(t.Context(), data)
+		if err != nil || len(kept) != 1 || kept[0].FirstID != ids[0] || kept[0].SecondID != ids[1] || kept[0].SaidBy != "Helper" || kept[0].CreatedAt.IsZero() {
+			t.Fatalf("%+v, %v", kept, err)
+		}
+		wantPairs("said", "Ana López+Ana M. López")
+		undone := undo(told)
+		wantPairs("undone")
+		undo(undone)
+		wantPairs("said again", "Ana López+Ana M. López")
+		for pair, code := range map[[2]string]fault.Code{{ids[0], ids[0]}: fault.Invalid, {ids[0], "con_01ARZ3NDEKTSV4RRFFQ69G5FAV"}: fault.NotFound} {
+			if _, err := distinguish(pair[0], pair[1]); !fault.Is(err, code) {
+				t.Errorf("%v: %v", pair, err)
+			}
+		}
+
+		var deleted people.Deleted
+		write := func(fn func(context.Context, *db.Tx) error) {
+			t.Helper()
+			if err := data.Write(t.Context(), db.Actor{Tool: "people"}, fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove := func(ctx context.Context, tx *db.Tx) (err error) {
+			deleted, err = people.Delete(ctx, tx, kinds.All(), ids[1], "Ana M. López")
+			return err
+		}
+		write(remove)
+		if kept, err := people.ListDistinctPairs(t.Context(), data); len(kept) > 0 || err != nil {
+			t.Errorf("after the deletion: %+v, %v", kept, err)
+		}
+		undo(deleted.ChangeID)
+		wantPairs("restored", "Ana López+Ana M. López")
+		write(remove)
+		if err := history.EndDeletion(t.Context(), data, "page", deleted.ChangeID); err != nil {
+			t.Fatal(err)
+		}
+		changes, err := history.ListChanges(t.Context(), data, history.Query{Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			if text := fmt.Sprintf("%s %s", c.Summary, c.Effects); strings.Contains(text, ids[1]) && strings.Contains(text, "SecondID") || strings.Contains(c.Summary, "Ana M.") {
+				t.Errorf("left of somebody deleted for good: %s", text)
+			}
 		}
 	})
 }

@@ -77,7 +77,7 @@ func TestExport(t *testing.T) {
 		})
 		want := map[string]int{
 			"*people.Connection": persons + 1, "*people.Organization": 1, "*timeline.Note": 1, "*timeline.Interaction": 1,
-			"*groups.Group": 1, "*views.View": 1, "*people.Relationship": 1, "*reminders.Reminder": 1, "*history.Change": persons + 8,
+			"*groups.Group": 1, "*views.View": 1, "*people.Relationship": 1, "*people.DistinctPair": 1, "*reminders.Reminder": 1, "*history.Change": persons + 9,
 		}
 		if err != nil || fmt.Sprint(counts) != fmt.Sprint(want) {
 			t.Errorf("got %v, %v", counts, err)
@@ -88,6 +88,10 @@ func TestExport(t *testing.T) {
 func checkExported(t *testing.T, object any) {
 	t.Helper()
 	switch o := object.(type) {
+	case *people.DistinctPair:
+		if o.FirstID == "" || o.FirstID >= o.SecondID {
+			t.Errorf("not whole: %+v", o)
+		}
 	case *groups.Group:
 		if o.Name != "arranged" || o.CadenceDays != 1 {
 			t.Errorf("not whole: %+v", o)

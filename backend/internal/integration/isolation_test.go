@@ -364,7 +364,11 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved})
+	told, err := people.ListDistinctPairs(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, told})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +378,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

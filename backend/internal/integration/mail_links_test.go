@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -95,13 +96,79 @@ func TestVerifyEmailOnce(t *testing.T) {
 	})
 }
 
+func changeLink(t *testing.T, s *db.DB, owner tenant.ID, email, hash, newEmail string) {
+	t.Helper()
+	l := &account.MailLink{Hash: hash, MemberID: owner, Purpose: account.PurposeChange, Email: email, NewEmail: newEmail}
+	if err := account.CreateMailLink(t.Context(), s, l); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestChangeEmailOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		maria, other := dbtest.Member(t, s, "maria"), dbtest.Member(t, s, "other")
+		login(t, s, maria, "session")
+		login(t, s, other, "other's session")
+		changeLink(t, s, maria, "maria@people.example", "one", "new@people.example")
+		changeLink(t, s, maria, "maria@people.example", "two", "newer@people.example")
+		mailLink(t, s, maria, "maria", "reset", account.PurposeReset)
+		changeLink(t, s, other, "other@people.example", "other's", "new@people.example")
+		if err := account.ChangeEmail(t.Context(), s, other, "one"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("another member used the link: %v", err)
+		}
+		oneWins(t, together(20, func(n int) error {
+			return account.ChangeEmail(t.Context(), s, maria, []string{"one", "two"}[n%2])
+		}), fault.NotFound)
+		m, err := account.GetMemberByID(t.Context(), s, maria)
+		if err != nil || m.Email != "new@people.example" && m.Email != "newer@people.example" || m.EmailVerifiedAt.IsZero() {
+			t.Errorf("got %+v, %v", m, err)
+		}
+		if _, err := account.GetLoginSession(t.Context(), s, "session"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the session goes on: %v", err)
+		}
+		if err := account.ResetPassword(t.Context(), s, "reset", "new"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a link to the old address still works: %v", err)
+		}
+		if _, err := account.GetLoginSession(t.Context(), s, "other's session"); err != nil {
+			t.Errorf("another member's session ended: %v", err)
+		}
+	})
+}
+
+// Of two members who change to the same address at once, one gets it.
+func TestChangeEmailToOneAddress(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		owners := []tenant.ID{dbtest.Member(t, s, "maria"), dbtest.Member(t, s, "other")}
+		changeLink(t, s, owners[0], "maria@people.example", "0", "new@people.example")
+		changeLink(t, s, owners[1], "other@people.example", "1", "new@people.example")
+		login(t, s, owners[0], "0")
+		login(t, s, owners[1], "1")
+		errs := together(2, func(n int) error { return account.ChangeEmail(t.Context(), s, owners[n], strconv.Itoa(n)) })
+		oneWins(t, errs, fault.Conflict)
+		for n, err := range errs {
+			m, findErr := account.GetMemberByID(t.Context(), s, owners[n])
+			if findErr != nil || (m.Email == "new@people.example") != (err == nil) {
+				t.Errorf("%v, and then %+v, %v", err, m, findErr)
+			}
+			if _, gone := account.GetLoginSession(t.Context(), s, strconv.Itoa(n)); (gone == nil) != (err != nil) {
+				t.Errorf("%v, and then the session: %v", err, gone)
+			}
+		}
+	})
+}
+
 func TestDeadMailLinks(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		now := time.Now()
 		s := dbtest.Open(t, url, func() time.Time { return now })
+		owners := map[string]tenant.ID{}
 		for _, who := range []string{"expired", "moved", "suspended", "demo-one", "other-purpose"} {
-			mailLink(t, s, dbtest.Member(t, s, who), who, who, account.PurposeReset)
+			owners[who] = dbtest.Member(t, s, who)
+			mailLink(t, s, owners[who], who, who, account.PurposeReset)
+			changeLink(t, s, owners[who], who+"@people.example", "change-"+who, "changed-"+who+"@people.example")
 		}
 		db := dbtest.OpenSQL(t, url)
 		exec(t, db, "UPDATE members SET email = 'new@people.example' WHERE username = 'moved'")
@@ -120,6 +187,18 @@ func TestDeadMailLinks(t *testing.T) {
 				t.Errorf("%s works: %v", hash, err)
 			}
 		}
+		deadChanges := func(of ...string) {
+			t.Helper()
+			for _, who := range of {
+				if err := account.ChangeEmail(t.Context(), s, owners[who], "change-"+who); !fault.Is(err, fault.NotFound) {
+					t.Errorf("the address of %s changes: %v", who, err)
+				}
+			}
+		}
+		deadChanges("moved", "suspended", "demo-one")
+		if err := account.ChangeEmail(t.Context(), s, owners["expired"], "expired"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a link for another purpose changes the address: %v", err)
+		}
 		dead("unknown", account.PurposeReset)
 		dead("moved", account.PurposeReset)
 		dead("suspended", account.PurposeReset)
@@ -131,6 +210,7 @@ func TestDeadMailLinks(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 		dead("expired", account.PurposeReset)
+		deadChanges("expired")
 	})
 }
 

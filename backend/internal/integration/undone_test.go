@@ -104,6 +104,7 @@ func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 	for kind, states := range map[string]map[string]any{
 		history.Connection:   {v.connection: people.Connection{Name: "stolen", Version: 1, MergedInto: v.relative}},
 		history.Relationship: {v.relationship: people.Relationship{FromID: v.connection, ToID: v.relative, Type: "friend"}},
+		history.DistinctPair: {v.distinct: people.DistinctPair{FirstID: min(v.connection, v.relative), SecondID: max(v.connection, v.relative), SaidBy: "stolen"}},
 		history.Note:         {v.note: timeline.Note{Body: "stolen", ConnectionIDs: []string{v.connection}}},
 		history.Interaction:  {v.interaction: timeline.Interaction{Kind: "call", OccurredAt: time.Now(), ConnectionIDs: []string{v.connection}}},
 		history.Group:        {v.group: groups.Group{Name: fmt.Sprint("stolen", time.Now())}},

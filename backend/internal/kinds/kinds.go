@@ -16,6 +16,7 @@ func All() history.Kinds {
 	return history.Kinds{
 		history.Connection:   people.RestoreConnection,
 		history.Relationship: people.RestoreRelationship,
+		history.DistinctPair: people.RestoreDistinctPair,
 		history.Membership:   people.RestoreMembership,
 		history.Note:         timeline.RestoreNote,
 		history.Interaction:  timeline.RestoreInteraction,

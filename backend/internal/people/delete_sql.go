@@ -22,7 +22,7 @@ func DeleteConnections(ctx context.Context, tx *db.Tx, kinds history.Kinds, ids 
 		return Removal{}, err
 	}
 	var effects []history.EffectDraft
-	for _, kind := range []string{history.Note, history.Interaction, history.Reminder, history.Relationship, history.Membership, history.Connection} {
+	for _, kind := range []string{history.Note, history.Interaction, history.Reminder, history.Relationship, history.DistinctPair, history.Membership, history.Connection} {
 		done, err := recordRemovals(ctx, tx, kinds[kind](tx), kind, ids)
 		if err != nil {
 			return Removal{}, fmt.Errorf("record deletion: %w", err)
@@ -40,6 +40,7 @@ var removals = map[string]string{ //nolint:gochecknoglobals // a constant
 	history.Interaction:  "SELECT DISTINCT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY interaction_id",
 	history.Reminder:     "SELECT id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) ORDER BY id",
 	history.Relationship: "SELECT id FROM relationships WHERE tenant_id = ? AND (from_id IN (?) OR to_id IN (?)) ORDER BY id",
+	history.DistinctPair: "SELECT id FROM distinct_pairs WHERE tenant_id = ? AND (first_id IN (?) OR second_id IN (?)) ORDER BY id",
 }
 
 // recordRemovals records what happens to the objects of one kind when people are deleted.

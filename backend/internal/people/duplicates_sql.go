@@ -109,7 +109,7 @@ func replaceDuplicateKeys(ctx context.Context, tx *db.Tx, people []*Connection) 
 }
 
 // FindDuplicates returns the pairs of people who may be one, the highest score first, and
-// whether there are more. Above the score of equal names it reads only people who share a
+// whether there are more. Pairs of whom the member said that they are not the same are left out. Above the score of equal names it reads only people who share a
 // key with another one; otherwise it reads the whole network, since common names are
 // shared by very many.
 func FindDuplicates(ctx context.Context, q db.Reader, query Query) (pairs []Pair, more bool, err error) {
@@ -124,6 +124,9 @@ WHERE k.tenant_id = ? AND k.connection_id = ? AND k.shared AND o.tenant_id = k.t
 		people, err = listCandidates(ctx, q, "SELECT connection_id FROM duplicate_keys WHERE tenant_id = ? AND shared", q.TenantID())
 	}
 	if err != nil {
+		return nil, false, err
+	}
+	if query.distinct, err = distinctPairs(ctx, q, query.ConnectionID); err != nil {
 		return nil, false, err
 	}
 	pairs, more = Find(people, query)

@@ -16,6 +16,9 @@ type Query struct {
 	MinScore     float64
 	// Limit is the largest number of pairs to return, at least 1.
 	Limit int
+
+	// distinct are pairs to leave out, each as PairOf returns it.
+	distinct map[[2]string]bool
 }
 
 // Pair is two records that may be one person.
@@ -43,6 +46,9 @@ func Find(people []Candidate, q Query) (pairs []Pair, more bool) {
 	}
 	for _, candidate := range f.candidates(q.MinScore) {
 		a, b := &f.people[candidate[0]], &f.people[candidate[1]]
+		if q.distinct[PairOf(a.ID, b.ID)] {
+			continue
+		}
 		score, reasons := compare(a, b, f.count)
 		if score+1e-9 < q.MinScore {
 			continue

@@ -109,6 +109,7 @@ func normalDocument(t *testing.T, content string, seen map[string]bool) export.D
 			p.Relationships[j].ConnectionID, seen["relationship"] = place[p.Relationships[j].ConnectionID], true
 		}
 		inOrder(p.Relationships)
+		places(p.NotSameAs)
 	}
 	for i := range doc.Notes {
 		doc.Notes[i].ID, seen["note"] = "", true

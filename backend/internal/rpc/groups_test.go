@@ -23,6 +23,35 @@ func (b *bundle) made(t *testing.T, body string) string {
 	return id
 }
 
+// Names that differ by a mark which is a letter of its script are different groups, tags
+// and people.
+func TestNamesOfOtherScripts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for _, pair := range [][2]string{{"ハル", "バル"}, {"सुनील", "सनील"}, {"กิตติ", "กตต"}} {
+			var people [2]string
+			for i, name := range pair {
+				got := b.call(t, create, fmt.Sprintf(`{"name":%q,"organization":"Acme","tags":[%q]}`, name, name))
+				people[i], _ = got.at("connection", "id").(string)
+				if got.at("duplicate_of") != nil || got.at("connection", "tags", 0) != name {
+					t.Errorf("%s: %v", name, got.body)
+				}
+				if got := b.call(t, saveGroup, fmt.Sprintf(`{"name":%q}`, name)); got.at("created") != true {
+					t.Errorf("group %s: %v", name, got.body)
+				}
+			}
+			for i, name := range pair {
+				if got := b.call(t, searchPath, fmt.Sprintf(`{"tag":[%q]}`, name)); got.at("count") != 1.0 || got.at("hits", 0, "id") != people[i] {
+					t.Errorf("tag %s: %v", name, got.body)
+				}
+			}
+		}
+		if got := b.call(t, duplicates, `{"min_score":0.85}`); got.size("pairs") != 0 {
+			t.Errorf("duplicates: %v", got.body)
+		}
+	})
+}
+
 func TestGroupsAndTags(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

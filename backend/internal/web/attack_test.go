@@ -20,6 +20,7 @@ func posts() map[string]string {
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
 		"/activity/undo": "/activity", "/people/bin/restore": "/people", "/people/bin/delete": "/people", "/settings/search": "/settings/search",
+		"/settings/security/email": "/settings/security", "/settings/security/email/confirm": "/settings/security",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",

@@ -65,6 +65,10 @@ func eventWords(kind account.EventKind) string {
 		return "Password changed"
 	case account.PasswordReset:
 		return "Password reset"
+	case account.EmailChangeAsked:
+		return "Change of the e-mail address asked for"
+	case account.EmailChanged:
+		return "E-mail address changed"
 	case account.AccountExported:
 		return "Account exported"
 	case account.DeletedForGood:

@@ -58,13 +58,19 @@ func (v *request) forgot() error {
 	})
 }
 
-// newLink stores a new mail link and returns its secret.
+// newLink stores a new mail link to the member's address and returns its secret.
 func (web *Web) newLink(ctx context.Context, m *account.Member, purpose account.LinkPurpose) (string, error) {
+	return web.storeLink(ctx, &account.MailLink{MemberID: m.ID, Purpose: purpose, Email: m.Email})
+}
+
+// storeLink stores a mail link with a new secret, which it returns.
+func (web *Web) storeLink(ctx context.Context, l *account.MailLink) (string, error) {
 	secret, err := account.NewSecret("")
 	if err != nil {
 		return "", err
 	}
-	return secret, account.CreateMailLink(ctx, web.Store, &account.MailLink{Hash: account.HashSecret(secret), MemberID: m.ID, Purpose: purpose, Email: m.Email})
+	l.Hash = account.HashSecret(secret)
+	return secret, account.CreateMailLink(ctx, web.Store, l)
 }
 
 // linkOver answers a link that was used or has expired.

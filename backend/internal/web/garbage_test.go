@@ -66,6 +66,7 @@ func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) m
 	grantOf(t, s, b)
 	_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
 	reset, _, finish := links(t, s, b.Owner)
+	change := storedChange(t, s, b.Owner, "new@people.example")
 	forms := map[string]filled{}
 	for action, c := range map[string]struct {
 		who  *webtest.Browser
@@ -74,7 +75,8 @@ func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) m
 		"/sign-in": {anonymous, "/sign-in"}, "/sign-up": {anonymous, "/sign-up"}, "/reset": {anonymous, reset}, "/verify": {anonymous, finish},
 		"/settings/profile": {b, "/settings/profile"}, "/settings/mcp/tokens": {b, "/settings/mcp"},
 		"/settings/mcp/tokens/revoke": {b, "/settings/mcp"}, "/settings/mcp/agents/revoke": {b, "/settings/mcp"},
-		webtest.UndoForm: {b, webtest.UndoPath(changeID)}, "/settings/security/password": {b, "/settings/security"}, "/settings/account/delete": {b, "/settings/account"},
+		webtest.UndoForm: {b, webtest.UndoPath(changeID)}, "/settings/security/password": {b, "/settings/security"}, confirmForm: {b, change},
+		"/settings/account/delete": {b, "/settings/account"},
 	} {
 		form := c.who.Get(c.page).Form(action)
 		forms[action] = filled{c.who, action, func() url.Values { return form }}
@@ -88,7 +90,7 @@ func garbageInAddresses(t *testing.T, browsers map[string]*webtest.Browser) {
 	t.Helper()
 	for who, b := range browsers {
 		for _, path := range []string{
-			"/sign-in?return_to=", "/sign-up?return_to=", "/reset?link=", "/verify?link=", "/settings/profile?done=", "/settings/mcp?",
+			"/sign-in?return_to=", "/sign-up?return_to=", "/reset?link=", "/verify?link=", "/settings/profile?done=", confirmForm + "?link=", "/settings/mcp?",
 			"/activity?cursor=", "/activity/undo?change=",
 			"/sign-in/provider/callback?state=",
 		} {

@@ -18,6 +18,7 @@ func TestHeadersOfEveryPage(t *testing.T) {
 		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/activity"), "no change": b.Get(webtest.UndoPath("x")),
 		"security": b.Get("/settings/security"), "account": b.Get("/settings/account"), "refused": b.Post("/settings/account/delete", values("x", "y")),
 		"today": b.Get("/"), "people": b.Get("/people"), "connect": b.Get("/connect"), "zone": b.Get("/settings/time"),
+		"new address": b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 	} {
 		checkHeaders(t, name, p, membersPolicy)
 	}

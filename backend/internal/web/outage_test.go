@@ -154,6 +154,7 @@ func requests(s *webtest.Site) map[string]request {
 		return b.Request(http.MethodPost, "/sign-up", b.Get("/sign-up").Fill("/sign-up", signUpForm(username))), b
 	}
 	addLinkRequests(s, all)
+	addEmailRequests(s, all)
 	addConsentRequests(s, all)
 	addUndoRequests(s, all)
 	return all
@@ -207,6 +208,18 @@ func addLinkRequests(s *webtest.Site, all map[string]request) {
 			}
 			return b.Request(http.MethodPost, action, p.Fill(action, change)), b
 		}
+	}
+}
+
+func addEmailRequests(s *webtest.Site, all map[string]request) {
+	all["GET the page to change the address"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
+		b := s.SignedIn(t, username)
+		return b.Request(http.MethodGet, storedChange(t, s, b.Owner, "new-"+username+"@people.example"), nil), b
+	}
+	all["POST the form to change the address"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
+		b := s.SignedIn(t, username)
+		p := b.Get(storedChange(t, s, b.Owner, "new-"+username+"@people.example"))
+		return b.Request(http.MethodPost, confirmForm, p.Form(confirmForm)), b
 	}
 }
 

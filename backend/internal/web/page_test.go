@@ -60,10 +60,13 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),
 		"bin-delete": b.Get("/people/bin/delete?change=" + deletion), "bin-delete, all": b.Get("/people/bin/delete"), "problem, not in the bin": b.Get("/people/bin/delete?change=x"),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
-		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
-		"search":          b.Get("/settings/search"),
-		"imports":         b.Get("/settings/imports"),
-		"account":         account, "account, wrong": b.Submit(account, "/settings/account/delete", values("username", "x")),
+		"security, wrong":         b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
+		"security, wrong address": b.Submit(security, emailForm, values("new_email", "x")),
+		"email-change":            b.Get(storedChange(t, s, b.Owner, "new@people.example")),
+		"problem, sign in first":  anonymous.Get(confirmForm + "?link=x"), "problem, link over": b.Get(confirmForm + "?link=x"),
+		"search":  b.Get("/settings/search"),
+		"imports": b.Get("/settings/imports"),
+		"account": account, "account, wrong": b.Submit(account, "/settings/account/delete", values("username", "x")),
 	}
 }
 

@@ -6,18 +6,17 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
 // profileContent is the content of the profile page.
 type profileContent struct {
-	Fields []profileField
-	Name   page.Field
-	Links  linkRows
 	// Page says who can see the page.
-	Page   choices
-	Listed bool
-	// Preview is what everyone sees; nil if only the member can see the page.
-	Preview *account.Profile
+	Page     choices
+	Listed   bool
+	Sections []profileSection
+	// Preview is what everyone sees; nil if only members or the member can see the page.
+	Preview *directoryv1.Profile
 	// Unsaved is set if the preview shows the form, not what is stored.
 	Unsaved bool
 	URL     string
@@ -28,19 +27,17 @@ func (v *request) showProfile() error {
 	if err != nil {
 		return err
 	}
-	v.renderProfile(http.StatusOK, p, &page.Mistakes{}, false)
+	v.renderProfile(http.StatusOK, p, account.Published(p), &page.Mistakes{}, false)
 	return nil
 }
 
-func (v *request) renderProfile(status int, p *account.Profile, m *page.Mistakes, unsaved bool) {
+// renderProfile shows the form with the values of a profile, beside a preview.
+func (v *request) renderProfile(status int, p *account.Profile, preview *directoryv1.Profile, m *page.Mistakes, unsaved bool) {
 	content := profileForm(p, m)
-	content.Unsaved, content.URL = unsaved, v.BaseURL+"/api/human/"+p.Username
-	if p.Visibility == account.Public {
-		preview := *p
-		preview.Reduce(account.Public)
-		content.Preview = &preview
-	}
-	v.Render(status, "profile", page.Page{Title: "Your profile", Section: page.PathProfile, Errors: m.List, Content: content})
+	content.Preview, content.Unsaved, content.URL = preview, unsaved, v.BaseURL+"/api/human/"+p.Username
+	v.Render(status, "profile", page.Page{
+		Title: "Your profile", Section: page.PathProfile, Errors: m.List, Script: page.ScriptProfile, Content: content,
+	})
 }
 
 // saveProfile stores the form, or previews it.
@@ -50,16 +47,17 @@ func (v *request) saveProfile() error {
 		return err
 	}
 	readProfile(v.R.PostForm, p)
+	typed := *p
 	m := &page.Mistakes{}
 	if err := m.TakeAll(p.Check()); err != nil {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderProfile(http.StatusUnprocessableEntity, p, m, true)
+		v.renderProfile(http.StatusUnprocessableEntity, &typed, previewOf(p, m), m, true)
 		return nil
 	}
 	if v.R.PostForm.Get("action") == "preview" {
-		v.renderProfile(http.StatusOK, p, m, true)
+		v.renderProfile(http.StatusOK, &typed, account.Published(p), m, true)
 		return nil
 	}
 	if err := account.UpdateProfile(v.R.Context(), v.Store, p); err != nil {
@@ -67,6 +65,23 @@ func (v *request) saveProfile() error {
 	}
 	v.RedirectDone(page.PathProfile, "saved")
 	return nil
+}
+
+// previewOf returns what everyone would see of a checked form without the fields that have
+// an error.
+func previewOf(p *account.Profile, m *page.Mistakes) *directoryv1.Profile {
+	shown := *p
+	for _, e := range m.List {
+		switch e.Name {
+		case account.FieldName:
+			shown.Name = shown.Username
+		case account.FieldCountry:
+			shown.Country = ""
+		default:
+			shown.FieldVisibility = withVisibility(shown.FieldVisibility, e.Name, account.Private)
+		}
+	}
+	return account.Published(&shown)
 }
 
 // withVisibility returns the visibilities with one changed.

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -17,21 +18,28 @@ const (
 	visibilityField = "visibility_"
 )
 
+// profileSection is a part of the form.
+type profileSection struct {
+	ID, Title string
+	Fields    []profileField
+}
+
 // profileField is a field of the profile, with its visibility.
 type profileField struct {
 	page.Field
 
+	// Visibility has no options if whoever sees the page sees the field.
 	Visibility choices
 	// Also is a second input with the same visibility.
 	Also *page.Field
 	// Links replace the input.
-	Links *linkRows
+	Links linkRows
 }
 
 // choices is a list to choose one from.
 type choices struct {
-	Name, Label string
-	Options     []choice
+	Name, Label, Error string
+	Options            []choice
 }
 
 type choice struct {
@@ -40,10 +48,7 @@ type choice struct {
 }
 
 // linkRows are the inputs of the links, with some empty ones at the end.
-type linkRows struct {
-	Rows  []account.Link
-	Error string
-}
+type linkRows []account.Link
 
 func visibilityChoices(name, label string, now account.Visibility) choices {
 	c := choices{Name: name, Label: label}
@@ -56,50 +61,57 @@ func visibilityChoices(name, label string, now account.Visibility) choices {
 	return c
 }
 
-// profileForm returns the form for a profile.
+// profileForm returns the form with the values of a profile, as they were typed.
 func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 	lines := func(list []string) string { return strings.Join(list, "\n") }
-	inputs := []profileField{
-		{Field: page.Field{Name: account.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
-		{Field: page.Field{Name: account.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
-		{
-			Field: page.Field{Name: account.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
-			Also: &page.Field{
-				Name: account.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.Of(account.FieldCountry),
-				Hint: "Its two letters, for example PT.",
+	content := profileContent{Listed: p.Listed, Page: visibilityChoices(account.FieldVisibility, "Who sees your page", p.Visibility), Sections: []profileSection{
+		{"profile-you", "You", []profileField{
+			{Field: page.Field{Name: account.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Hint: "Whoever sees the page sees this."}},
+			{Field: page.Field{Name: account.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
+			{Field: page.Field{Name: account.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
+			{Field: page.Field{Name: account.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
+		}},
+		{"profile-work", "Work", []profileField{
+			{Field: page.Field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
+			{Field: page.Field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
+			{Field: page.Field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
+			{Field: page.Field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
+		}},
+		{"profile-place", "Place and languages", []profileField{
+			{
+				Field: page.Field{Name: account.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
+				Also: &page.Field{
+					Name: account.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.Of(account.FieldCountry),
+					Hint: "Its two letters, for example PT.",
+				},
 			},
-		},
-		{Field: page.Field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
-		{Field: page.Field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
-		{Field: page.Field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
-		{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
-		{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
-		{Field: page.Field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
-		{Field: page.Field{Name: account.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
+			{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
+		}},
+		{"profile-links", "Elsewhere on the web", []profileField{
+			{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links)},
+		}},
+	}}
+	content.Page.Error = m.Of(account.FieldVisibility)
+	for _, section := range content.Sections {
+		for i := range section.Fields {
+			f := &section.Fields[i]
+			f.Error = m.Of(f.Name)
+			if slices.Contains(account.Fields(), f.Name) {
+				f.Visibility = visibilityChoices(visibilityField+f.Name, "Who sees "+strings.ToLower(f.Label), p.FieldVisibility[f.Name])
+			}
+		}
 	}
-	for i := range inputs {
-		f := &inputs[i]
-		f.Error = m.Of(f.Name)
-		f.Visibility = visibilityChoices(visibilityField+f.Name, "Who sees "+strings.ToLower(f.Label), p.FieldVisibility[f.Name])
-	}
-	return profileContent{
-		Fields: inputs, Listed: p.Listed,
-		Name: page.Field{
-			Name: account.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Error: m.Of(account.FieldName),
-			Hint: "Whoever sees the page sees this.",
-		},
-		Page: visibilityChoices(account.FieldVisibility, "Who sees your page", p.Visibility),
-	}
+	return content
 }
 
-func rowsOf(links []account.Link, m *page.Mistakes) *linkRows {
-	rows := append([]account.Link{}, links...)
+func rowsOf(links []account.Link) linkRows {
+	rows := slices.Clone(links)
 	for range 2 {
 		if len(rows) < account.MaxEntries {
 			rows = append(rows, account.Link{})
 		}
 	}
-	return &linkRows{Rows: rows, Error: m.Of(account.FieldLinks)}
+	return rows
 }
 
 // readProfile copies the form into a profile; it is validated later.
@@ -116,7 +128,9 @@ func readProfile(form url.Values, p *account.Profile) {
 		if i < len(labels) {
 			l.Label = labels[i]
 		}
-		p.Links = append(p.Links, l)
+		if l != (account.Link{}) {
+			p.Links = append(p.Links, l)
+		}
 	}
 	p.Visibility = account.Visibility(form.Get(account.FieldVisibility))
 	p.Listed = form.Get(fieldListed) != ""

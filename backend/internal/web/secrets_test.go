@@ -37,6 +37,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	secrets["code"], _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Location"), "https://a.example/cb?code="), "&")
 	b.Submit(b.Get("/settings/security"), "/settings/security/verify", nil)
 	secrets["verification link"] = strings.TrimPrefix(p.link(t, s, "maria@people.example", verifySubject), "/verify?link=")
+	secrets["link to the new address"] = strings.TrimPrefix(p.changeLink(t, s, b, "new@people.example"), confirmForm+"?link=")
 	b.Submit(b.Get("/forgot"), "/forgot", values("login", "maria"))
 	secrets["reset link"] = strings.TrimPrefix(p.link(t, s, "maria@people.example", resetSubject), "/reset?link=")
 	other := s.Browser(t)

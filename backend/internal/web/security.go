@@ -16,8 +16,11 @@ type securityContent struct {
 	Verified bool
 	// CanVerify is set if a link can be sent to the address.
 	CanVerify bool
-	Username  string
-	Fields    []page.Field
+	// EmailFields are those of the form that changes the address; empty if it cannot be
+	// changed, because no mail is sent.
+	EmailFields []page.Field
+	Username    string
+	Fields      []page.Field
 	// Linked are the identities that the member can sign in with.
 	Linked         []linkedRow
 	UnlinkPassword page.Field
@@ -42,8 +45,12 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 		return err
 	}
 	verified := !m.EmailVerifiedAt.IsZero()
+	var emailFields []page.Field
+	if v.Mailer != nil {
+		emailFields = v.emailFields(wrong)
+	}
 	v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
-		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
+		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username, EmailFields: emailFields,
 		Fields: append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
 		Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
 			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,

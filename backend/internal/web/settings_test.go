@@ -39,7 +39,7 @@ func TestProfile(t *testing.T) {
 		wantRedirect(t, b.Submit(page, "/settings/profile", merge(change, values("action", "save"))), "/settings/profile?done=saved")
 		saved := b.Get("/settings/profile?done=saved")
 		want(t, saved, http.StatusOK, "Your profile is saved.", "What everyone sees", "María López", s.URL+"/api/human/maria")
-		_, shown, _ := strings.Cut(saved.Text(), "What everyone sees")
+		shown := webtest.TextOf(saved.ByID("preview"))
 		for _, hidden := range []string{"One", "Bilbao", "Helios", "Founder", "Basque", "advice"} {
 			if strings.Contains(shown, hidden) {
 				t.Errorf("everyone sees %q", hidden)
@@ -65,19 +65,60 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	p := b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", " ", "bio", strings.Repeat("x", 4001), "country", "Spain", "visibility_title", "all"))
+	typed := map[string]string{"name": " ", "bio": strings.Repeat("x", 4001), "country": "Spain"}
+	change := values("visibility", "public", "visibility_title", "all", "title", "Founder", "headline", "Builds houses", "visibility_headline", "public",
+		"location", "Bilbao", "visibility_location", "public", "visibility_bio", "public",
+		"link_label", "mark-link", "link_url", "http://a.example", "visibility_links", "public", "avatar_url", "http://a.example/mark.png", "visibility_avatar_url", "public")
+	for name, value := range typed {
+		change.Set(name, value)
+	}
+	p := b.Submit(b.Get("/settings/profile"), "/settings/profile", change)
 	want(t, p, http.StatusUnprocessableEntity, "Enter the name that others shall see.", "Use 4000 characters at most; these are 4001.", "Choose who sees each field.")
 	if p.Heading() == "" || !strings.HasPrefix(webtest.TextOf(p.All("title")[0]), "Error: ") {
 		t.Errorf("title: %s", webtest.TextOf(p.All("title")[0]))
 	}
-	for _, name := range []string{"name", "bio", "country"} {
-		input, problem := p.ByID(name), p.ByID(name+"-error")
-		if problem == nil || webtest.Attr(input, "aria-invalid") != "true" || !strings.Contains(webtest.Attr(input, "aria-describedby"), name+"-error") {
-			t.Errorf("%s is not marked", name)
+	wantAtFields(t, p, "/settings/profile", typed)
+	for _, name := range []string{"links", "avatar_url", "visibility"} {
+		if p.ByID(name+"-error") == nil {
+			t.Errorf("%s has no error", name)
 		}
 	}
-	if got := p.Form("/settings/profile").Get("country"); got != "SPAIN" {
-		t.Errorf("the typed text is lost: %q", got)
+	if got := p.Form("/settings/profile"); got.Get("link_url") != "http://a.example" || len(got["link_url"]) != 3 {
+		t.Errorf("the links became %q", got["link_url"])
+	}
+	// The preview shows the rest.
+	preview := p.ByID("preview")
+	if !webtest.Has(p.All("details")[0], "open") {
+		t.Error("the preview of a form is folded")
+	}
+	for text, shown := range map[string]bool{"maria": true, "Builds houses": true, "Bilbao": true, "xxx": false, "Spain": false, "SPAIN": false, "Founder": false, "mark-link": false} {
+		if strings.Contains(webtest.TextOf(preview), text) != shown {
+			t.Errorf("the preview shows %q: %t", text, !shown)
+		}
+	}
+	if len(p.All("img")) != 1 { // the icon
+		t.Error("the preview loads a picture with a wrong address")
+	}
+}
+
+// A form that is previewed keeps what was typed, however often it is previewed.
+func TestPreviewKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	page := b.Get("/settings/profile")
+	if details := page.All("details"); len(details) != 1 || webtest.Has(details[0], "open") || !strings.Contains(page.Body, "/assets/profile.js?v=") {
+		t.Error("the preview of what is stored is not folded, or there is no script")
+	}
+	change := values("action", "preview", "headline", "  Builds   houses ", "country", "es", "link_label", "Site", "link_url", "https://maria.example", "visibility", "public")
+	for range 3 {
+		page = b.Submit(page, "/settings/profile", change)
+		want(t, page, http.StatusOK, "once it is saved")
+		form := page.Form("/settings/profile")
+		if form.Get("headline") != "  Builds   houses " || form.Get("country") != "es" || len(form["link_url"]) != 3 {
+			t.Errorf("the form contains %v", form)
+		}
+		change = values("action", "preview")
 	}
 }
 
@@ -165,6 +206,7 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 			change.Del("links")
 			change.Set("visibility_"+field, string(v))
 			_, preview, found := strings.Cut(b.Submit(page, "/settings/profile", change).Body, "What everyone sees, once it is saved")
+			preview, _, _ = strings.Cut(preview, "<form")
 			if !found || !strings.Contains(preview, "mark-name") {
 				t.Fatalf("no preview of %s", field)
 			}

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/access -run TestSuspendedMember
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/access -run 'TestSuspendedMember|TestRevokedClient'
 
 package access
 
@@ -35,8 +35,39 @@ func TestSuspendedMember(t *testing.T) {
 		if found := a.Find(t, "Grace Hopper"); len(found) != 1 {
 			t.Errorf("after that they find %v", found)
 		}
-		if out := s.Operate(t, "", "client", "list"); !strings.HasPrefix(out, "ID") {
-			t.Errorf("the clients are %q", out)
+	})
+}
+
+// TestRevokedClient: the operator sees a client by the id that it registered, and ends its
+// access to all members; they see that on their security page. /agent/identity tells the
+// same id.
+func TestRevokedClient(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		person := s.NewPerson(t)
+		g, other := s.NewGrant(t, person, "connections"), s.NewGrant(t, person, "connections")
+		bearer := "Authorization: Bearer " + g.Tokens.Access
+		identity := s.Send(t, http.MethodPost, "/agent/identity", `{"type":"service_auth"}`, bearer, harness.JSONType)
+		if !strings.HasPrefix(g.ClientID, "cli_") || !strings.Contains(identity.Body, `"client":{"id":"`+g.ClientID+`"`) {
+			t.Errorf("the client %s is told %s", g.ClientID, identity.Body)
+		}
+		if list := s.Operate(t, "", "client", "list"); !strings.HasPrefix(list, "ID") || !strings.Contains(list, "\n"+g.ClientID+" ") {
+			t.Errorf("the clients are %q", list)
+		}
+		if out := s.Operate(t, "", "client", "revoke", g.ClientID); !strings.Contains(out, "Revoked 1 grant") {
+			t.Errorf("it says %q", out)
+		}
+		harness.CheckChallenge(t, g.Agent(), harness.ToolCall(t, "search_connections", harness.Arguments{}), harness.InvalidToken)
+		if list := s.Operate(t, "", "client", "list"); strings.Contains(list, g.ClientID) {
+			t.Errorf("after that the clients are %q", list)
+		}
+		other.Agent().Call(t, "search_connections", harness.Arguments{})
+		v := s.NewSession(t)
+		form := harness.Form(v.Send(t, "/sign-in", nil))
+		form.Set("login", person["MEMBER_USERNAME"])
+		form.Set("password", person["MEMBER_PASSWORD"])
+		v.Send(t, "/sign-in", form)
+		if page := v.Send(t, "/settings/security", nil); !strings.Contains(page.Body, "Access revoked") {
+			t.Errorf("the security page: %d %s", page.Status, page.Body)
 		}
 	})
 }

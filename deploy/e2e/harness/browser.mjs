@@ -14,12 +14,13 @@ export function openBrowser() {
 }
 
 /**
- * A person with a browser profile of their own and one page open. Once they leave,
+ * A person with a browser profile of their own and one page open; options are those of the
+ * profile. Once they leave,
  * the browser must not have complained of us: of a policy that was broken, say, or
  * of a stylesheet that did not come.
  */
-export async function newPerson(browser) {
-  const context = await browser.newContext({ baseURL: setting('BASE_URL'), timezoneId: 'Europe/Berlin' });
+export async function newPerson(browser, options = {}) {
+  const context = await browser.newContext({ baseURL: setting('BASE_URL'), timezoneId: 'Europe/Berlin', ...options });
   context.setDefaultTimeout(PATIENCE);
   const complaints = [];
   context.on('console', (message) => {

@@ -43,6 +43,7 @@ test('imports a file and shows progress', { skip: setting('PART') !== 'import', 
   await page.getByLabel('File', { exact: true }).setInputFiles(setting('FILE'));
   await press(page, 'Bring the file');
   await expectNotice(page, 'The import has begun.');
+  await page.waitForLoadState('load'); // of the page that the form opened: the notice is seen before
   let loads = 0;
   page.on('load', () => loads++);
   const { seen, text } = await watch(page);

@@ -54,7 +54,7 @@ func TestImportsOnThePage(t *testing.T) {
 func largeFiles(t *testing.T) (google, linkedIn harness.ContactFile) {
 	t.Helper()
 	const largest = 10 << 20
-	google, linkedIn = harness.GoogleFile(20_000), linkedInFile(16_000)
+	google, linkedIn = harness.GoogleFile(8_000), linkedInFile(6_400)
 	for _, f := range []harness.ContactFile{google, linkedIn} {
 		if len(f.Content) > largest {
 			t.Fatalf("%s has %d bytes, which cannot be uploaded", f.Name, len(f.Content))

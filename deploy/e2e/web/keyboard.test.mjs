@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
+import { goTo } from '../harness/keyboard.mjs';
 import { register } from '../harness/openid.mjs';
 import { callWith } from '../harness/raw.mjs';
 
@@ -27,26 +28,6 @@ after(async () => {
   }
 });
 
-/** Goes on by Tab until the element has the focus; where the focus is must show at each stop. */
-async function tabTo(page, element) {
-  const stops = [];
-  for (let i = 0; i < 30; i++) {
-    await page.keyboard.press('Tab');
-    const stop = await page.evaluate(() => {
-      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
-      const { left, right, width, height } = document.activeElement.getBoundingClientRect();
-      return {
-        name: document.activeElement.textContent.trim() || document.activeElement.id,
-        shown: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && right > 0 && left < innerWidth && width > 1 && height > 1,
-      };
-    });
-    assert.ok(stop.shown, `the focus on ${stop.name} does not show`);
-    stops.push(stop.name);
-    if (await element.evaluate((wanted) => wanted === document.activeElement)) return;
-  }
-  assert.fail(`Tab does not lead there, but to ${stops.join(', ')}`);
-}
-
 test('from sign-in to the code', async () => {
   const { page } = ada;
   const client = await register('Keyboard client', callback);
@@ -55,27 +36,27 @@ test('from sign-in to the code', async () => {
 
   // First an error: its summary links to the field.
   await expectHeading(page, 'Sign in');
-  await tabTo(page, page.getByLabel('Username or e-mail address'));
+  await goTo(page, page.getByLabel('Username or e-mail address'));
   await page.keyboard.type(setting('MEMBER_USERNAME'));
-  await tabTo(page, page.getByLabel('Password'));
+  await goTo(page, page.getByLabel('Password'));
   await page.keyboard.type('not the password');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
   assert.match(await page.title(), /^Error: Sign in/);
-  await tabTo(page, page.getByRole('link', { name: 'Skip to the content' }));
+  await goTo(page, page.getByRole('link', { name: 'Skip to the content' }));
   await page.keyboard.press('Enter');
-  await tabTo(page, page.getByRole('alert').getByRole('link'));
+  await goTo(page, page.getByRole('alert').getByRole('link'));
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate(() => document.activeElement.name), 'login');
-  await tabTo(page, page.getByLabel('Password'));
+  await goTo(page, page.getByLabel('Password'));
   await page.keyboard.type(setting('MEMBER_PASSWORD'));
-  await tabTo(page, page.getByRole('button', { name: 'Sign in', exact: true }));
+  await goTo(page, page.getByRole('button', { name: 'Sign in', exact: true }));
   await page.keyboard.press('Enter');
 
   await expectHeading(page, 'Allow access to your account?');
-  await tabTo(page, page.getByLabel(BOXES.timeline, { exact: true }));
+  await goTo(page, page.getByLabel(BOXES.timeline, { exact: true }));
   await page.keyboard.press('Space');
-  await tabTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
+  await goTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
   await page.keyboard.press('Enter');
   const tokens = await client.redeem((await callback.next()).url, checks);
   await expectHeading(page, 'Back at the client'); // the browser was redirected too
@@ -88,10 +69,10 @@ test('from a change to its undo', async () => {
   const { message: { result } } = await callWith(bearer, 'create_connection', { name: 'Grace Hopper' });
   await page.goto('/activity');
   await expectHeading(page, 'Activity');
-  await tabTo(page, page.getByRole('link', { name: /^Undo “Added Grace Hopper” of / }));
+  await goTo(page, page.getByRole('link', { name: /^Undo “Added Grace Hopper” of / }));
   await page.keyboard.press('Enter');
   await expectHeading(page, 'Undo this change?');
-  await tabTo(page, page.getByRole('button', { name: 'Undo “Added Grace Hopper”', exact: true }));
+  await goTo(page, page.getByRole('button', { name: 'Undo “Added Grace Hopper”', exact: true }));
   await page.keyboard.press('Enter');
   await expectNotice(page, 'The change is undone.');
   const { message: gone } = await callWith(bearer, 'get_connection', { id: result.structuredContent.connection.id });

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestPeople|TestMailedLinks|TestToday|TestAtTheKeyboard|TestReview|TestOtherSites'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestPeople|TestMailedLinks|TestSettings|TestToday|TestAtTheKeyboard|TestReview|TestOtherSites'
 
 package web
 
@@ -36,18 +36,33 @@ func TestPeople(t *testing.T) {
 // TestMailedLinks: the pages behind the links in emails, with screenshots.
 func TestMailedLinks(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
-		password := harness.Secrets.Keep("mail password", rand.Text())
-		host := harness.FreeAddress(t)
-		_, port, err := net.SplitHostPort(host)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mailServer := url.URL{Scheme: "smtp", User: url.UserPassword("kith", password), Host: host, RawQuery: "from=kith@kith.example"}
-		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SMTP_URL": mailServer.String()})
-		settings := s.NewPerson(t)
-		maps.Copy(settings, map[string]string{"SMTP_PORT": port, "SMTP_PASSWORD": password, "SCREENSHOTS": s.Screenshots(t)})
-		s.RunWithBrowser(t, "mail.test.mjs", settings)
+		s.RunWithBrowser(t, "mail.test.mjs", startWithMail(t, s))
 	})
+}
+
+// TestSettings: a member fills in the profile beside its preview, and changes their address, with
+// and without the script, with screenshots.
+func TestSettings(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.RunWithBrowser(t, "settings.test.mjs", startWithMail(t, s))
+	})
+}
+
+// startWithMail starts a service that sends mail to the test's own server, and returns the
+// settings of a browser test with a member.
+func startWithMail(t *testing.T, s *harness.Service) map[string]string {
+	t.Helper()
+	password := harness.Secrets.Keep("mail password", rand.Text())
+	host := harness.FreeAddress(t)
+	_, port, err := net.SplitHostPort(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mailServer := url.URL{Scheme: "smtp", User: url.UserPassword("kith", password), Host: host, RawQuery: "from=kith@kith.example"}
+	s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SMTP_URL": mailServer.String()})
+	settings := s.NewPerson(t)
+	maps.Copy(settings, map[string]string{"SMTP_PORT": port, "SMTP_PASSWORD": password, "SCREENSHOTS": s.Screenshots(t)})
+	return settings
 }
 
 // TestToday: a member sees what is due and acts on it, by mouse, by keyboard and without script,

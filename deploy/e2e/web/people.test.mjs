@@ -115,20 +115,6 @@ test('people are merged into the one who stays', async () => {
   assert.equal(await page.getByRole('link', { name: 'Person 05', exact: true }).count(), 0);
 });
 
-test('the page does not move while it loads', async () => {
-  const { page } = ada;
-  for (const size of [{ width: 390, height: 844 }, { width: 1280, height: 800 }]) {
-    await page.setViewportSize(size);
-    await page.goto('/people');
-    const shift = await page.evaluate(() => new Promise((resolve) => {
-      let sum = 0;
-      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; }).observe({ type: 'layout-shift', buffered: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
-    }));
-    assert.equal(shift, 0, `at ${size.width} pixels`);
-  }
-});
-
 test('everything works without the script', async () => {
   const page = await plain.newPage();
   await page.setViewportSize({ width: 390, height: 844 });

@@ -167,15 +167,3 @@ test('it works without script, and a stale session leads to sign-in', async () =
   assert.equal(await page.getByRole('heading', { level: 1, name: 'Sign in' }).count(), 0, 'the landing page cannot be reached');
   await context.close();
 });
-
-test('scripts and pages stay small', async () => {
-  const { page } = ada;
-  let scripts = 0;
-  page.on('response', async (answer) => {
-    if (answer.request().resourceType() === 'script') scripts += (await answer.body()).length;
-  });
-  const answer = await page.goto('/people');
-  await page.waitForLoadState('networkidle');
-  assert.ok(scripts > 0 && scripts <= 15_000, `${scripts} bytes of scripts`);
-  assert.ok((await answer.body()).length < 60_000);
-});

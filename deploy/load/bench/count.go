@@ -84,11 +84,11 @@ func (m *member) repeat(next func() (call, error), times int) (err error) {
 	return fmt.Errorf("%d attempts: %w", times, err)
 }
 
-type metrics struct{ statements, allocations float64 }
+type metrics struct{ statements, allocations, goroutines float64 }
 
 // metrics reads the service's counters.
-func (m *member) metrics(ctx context.Context) (c metrics, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.admin+"/metrics", http.NoBody)
+func (k *service) metrics(ctx context.Context) (c metrics, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+k.admin+"/metrics", http.NoBody)
 	if err != nil {
 		return c, err
 	}
@@ -106,6 +106,8 @@ func (m *member) metrics(ctx context.Context) (c metrics, err error) {
 			c.statements += n
 		case name == "go_memstats_mallocs_total":
 			c.allocations = n
+		case name == "go_goroutines":
+			c.goroutines = n
 		}
 	}
 	return c, lines.Err()

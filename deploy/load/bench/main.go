@@ -38,6 +38,7 @@ func main() {
 	flag.DurationVar(&b.window, "for", time.Second, "how long each target is measured in a round; a fifth of it for a tool")
 	flag.StringVar(&b.profiles, "profiles", "", "a folder for processor profiles of each Kith while its targets run")
 	flag.StringVar(&sizes, "sizes", "1000,10000,100000", "the sizes of the network in the section of tools")
+	flag.DurationVar(&b.soak, "soak", 0, "how long the section soak keeps a service busy; 0 for not at all")
 	flag.StringVar(&b.hold, "hold", "", "keep the first target of this name busy until interrupted, for a profiler")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -64,6 +65,7 @@ type bench struct {
 
 	rounds int
 	window time.Duration
+	soak   time.Duration
 	hold   string
 	row    *regexp.Regexp
 	sizes  []int
@@ -98,7 +100,7 @@ func (b *bench) run(ctx context.Context, only, row string) (err error) {
 		b.report.missing("PostgreSQL", errNoPostgres)
 	}
 	for _, question := range []section{
-		{"peers", peers}, {"typos", typos}, {"tools", tools}, {"start", starts}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
+		{"peers", peers}, {"typos", typos}, {"tools", tools}, {"tails", tails}, {"directory", directory}, {"soak", soak}, {"start", starts}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
 		{"ratio-observed", observed},
 	} {
 		for _, engine := range engines {

@@ -12,9 +12,9 @@ import (
 const (
 	// pathImports is where members upload files. It takes larger bodies than the others.
 	pathImports = "/settings/imports"
-	// pathPhoto is where they upload the photo of a person.
-	pathPhoto    = "/people/{id}/photo"
-	pathRegister = "/oauth/register"
+	// pathPhotoUpload is where they upload the photo of a person.
+	pathPhotoUpload = "/people/{id}/photo-upload"
+	pathRegister    = "/oauth/register"
 )
 
 // Routes returns the routes that the backend serves: the authorization server's
@@ -65,10 +65,10 @@ func (p *Proxy) pages() []route.Route {
 	for i := range routes {
 		r := &routes[i]
 		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
-		if route.NeedsMember(r.Pattern + "/") {
+		if r.RatePolicy == "" && route.NeedsMember(r.Pattern+"/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}
-		if r.Pattern == pathImports || r.Pattern == pathPhoto {
+		if r.Pattern == pathImports || r.Pattern == pathPhotoUpload {
 			r.Handle = p.serveUpload
 		}
 	}
@@ -95,6 +95,7 @@ func accessPages() []route.Route {
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
+		{Name: "profile-script", Methods: get, Pattern: "/assets/profile.js", Anonymous: true, Summary: "The script of the profile form."},
 		{Name: "shell-script", Methods: get, Pattern: "/assets/shell.js", Anonymous: true, Summary: "The script of every member's page: palette and shortcuts."},
 		{Name: "capture-script", Methods: get, Pattern: "/assets/capture.js", Anonymous: true, Summary: "The script of the page that adds a person."},
 		{Name: "people-script", Methods: get, Pattern: "/assets/people.js", Anonymous: true, Summary: "The script of the list of people."},
@@ -145,7 +146,8 @@ func areaPages() []route.Route {
 		{Name: "person-reminder", Methods: post, Pattern: "/people/{id}/reminder", Summary: "Completes, moves or deletes a reminder."},
 		{Name: "person-reminder-edit", Methods: post, Pattern: "/people/{id}/reminder-edit", Summary: "Saves the form of a reminder."},
 		{Name: "person-act", Methods: post, Pattern: "/people/{id}/act", Summary: "Stars, archives or deletes a person, or takes that back."},
-		{Name: "person-photo", Methods: both, Pattern: pathPhoto, Summary: "The photo of a person in a size; takes a new one."},
+		{Name: "person-photo", Methods: get, Pattern: "/people/{id}/photo", RatePolicy: ratelimit.PolicyPhotos, Summary: "The photo of a person in a size."},
+		{Name: "person-photo-upload", Methods: post, Pattern: pathPhotoUpload, Summary: "Takes a new photo of a person."},
 		{Name: "person-photo-remove", Methods: post, Pattern: "/people/{id}/photo-remove", Summary: "Removes the photo of a person."},
 		{Name: "person-link", Methods: post, Pattern: "/people/{id}/link", Summary: "Adds a relation to another person."},
 		{Name: "person-unlink", Methods: post, Pattern: "/people/{id}/unlink", Summary: "Removes a relation."},
@@ -176,6 +178,8 @@ func settingsPages() []route.Route {
 		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
 		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
 		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
+		{Name: "settings-email", Methods: post, Pattern: "/settings/security/email", Summary: "Sends a link that changes the e-mail address."},
+		{Name: "settings-email-confirm", Methods: both, Pattern: "/settings/security/email/confirm", Summary: "Changes the e-mail address by a link that was sent."},
 		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs every browser out."},
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
@@ -190,11 +194,14 @@ func settingsPages() []route.Route {
 func demo(pages []route.Route) []route.Route {
 	var routes []route.Route
 	for _, r := range pages {
-		if r.RatePolicy != ratelimit.PolicySettings || strings.HasPrefix(r.Pattern, "/settings") || !slices.Contains(r.Methods, http.MethodGet) {
+		if !route.NeedsMember(r.Pattern+"/") || strings.HasPrefix(r.Pattern, "/settings") || !slices.Contains(r.Methods, http.MethodGet) {
 			continue
 		}
 		r.Name, r.Pattern, r.Methods = "demo-"+r.Name, route.DemoPrefix+strings.TrimPrefix(r.Pattern, "/today"), []string{http.MethodGet}
-		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, ratelimit.PolicyDemo
+		r.Anonymous, r.SandboxOnly = true, true
+		if r.RatePolicy == ratelimit.PolicySettings {
+			r.RatePolicy = ratelimit.PolicyDemo
+		}
 		r.Summary = "With the data of the demo account, read-only: " + strings.ToLower(r.Summary[:1]) + r.Summary[1:]
 		routes = append(routes, r)
 	}

@@ -60,6 +60,8 @@ const (
 	PolicyIdentity       = "identity"
 	PolicySettings       = "settings"
 	PolicyDemo           = "demo"
+	// PolicyPhotos is of the photos of people: a page shows up to 50 of them.
+	PolicyPhotos = "photos"
 )
 
 // Defaults returns the policies without an operator's overrides. The login policy is enforced by
@@ -79,6 +81,7 @@ func Defaults() []Policy {
 		{Name: PolicyIdentity, Quota: 30, Window: time.Minute, By: Address},
 		{Name: PolicySettings, Quota: 300, Window: time.Minute, By: Address},
 		{Name: PolicyDemo, Quota: 120, Window: time.Minute, By: Address},
+		{Name: PolicyPhotos, Quota: 3000, Window: time.Minute, By: Address}, // a page of 50 new people each second
 	}
 }
 

@@ -37,6 +37,8 @@ const (
 	SandboxPrefix = "/sandbox"
 	// DemoPrefix is where the pages of the demo account are.
 	DemoPrefix = "/demo"
+	// AssetPrefix is where the files are that pages load, which are the same for everybody.
+	AssetPrefix = "/assets/"
 	// ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
 	// its path follows.
 	ResourcePrefix    = "/.well-known/oauth-protected-resource"

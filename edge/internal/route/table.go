@@ -62,8 +62,8 @@ type Match struct {
 	VaryAccept bool
 	// WholeServer says that the target is *, which no route has.
 	WholeServer bool
-	// Compressible says that answers may be compressed. Pages must not be: the length of a
-	// compressed answer that has a secret beside a visitor's input leaks the secret (BREACH).
+	// Compressible says that answers may be compressed, whoever made the browser ask for them.
+	// Pages may not: their lengths would leak secrets (BREACH). The files that they load have none.
 	Compressible bool
 
 	query, argument string
@@ -105,7 +105,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	}
 	return &Match{
 		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
-		Compressible: !e.Proxied, query: target.query, argument: argument, entry: e, now: t.options.Now,
+		Compressible: !e.Proxied || strings.HasPrefix(e.Pattern, AssetPrefix), query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
 }
 

@@ -30,7 +30,7 @@ func authorization() Dashboard {
 			}},
 			{"Members", []Panel{
 				{Title: "Accounts", Description: "Sign-ups, e-mail verifications, sign-outs, password changes and deleted accounts.", Unit: "ops",
-					Queries: one(rate("kind", events+`{kind=~"sign_up|verify|sign_out|sign_out_everywhere|forgot|reset|password|account_delete"}`), "{{kind}}")},
+					Queries: one(rate("kind", events+`{kind=~"sign_up|verify|sign_out|sign_out_everywhere|forgot|reset|password|email_change|email_change_confirm|account_delete"}`), "{{kind}}")},
 				{Title: "Rate-limited attempts", Description: "Events refused because of too many attempts, by kind.", Unit: "ops",
 					Link: runbook("KithSignInsRefused"), Queries: one(rate("kind", events+`{result="limited"}`), "{{kind}}")},
 				{Title: "Page latency, 95 %", Description: "95th percentile of the routes of the authorization server and of the web pages.", Unit: "s", Max: 0.5,

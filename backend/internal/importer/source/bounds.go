@@ -47,6 +47,7 @@ const (
 	maxDates         = 20
 	maxPositions     = 50
 	maxRelations     = 200
+	maxNotSame       = 200
 )
 
 // line returns s as one line of at most limit characters, and whether it was cut.

@@ -127,6 +127,11 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	for _, r := range p.Relationships {
 		d.relate(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
 	}
+	for _, other := range p.NotSameAs {
+		if key := keyOf(other); key != "" && len(d.NotSameAs) < maxNotSame && !slices.Contains(d.NotSameAs, key) {
+			d.NotSameAs = append(d.NotSameAs, key)
+		}
+	}
 	return d.record(row)
 }
 

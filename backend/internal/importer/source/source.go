@@ -94,6 +94,9 @@ type Record struct {
 	Warnings []string
 }
 
+// Related reports whether the record says something about the person and another one.
+func (r *Record) Related() bool { return len(r.Person.Relationships)+len(r.Person.NotSameAs) > 0 }
+
 // Open detects what data is. It fails with fault.Invalid and one sentence when the file as
 // a whole cannot be read. The File refers to data, which must not change while the File is
 // used.

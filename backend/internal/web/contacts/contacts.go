@@ -35,11 +35,11 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "GET " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).showCapture)},
 		{Pattern: "POST " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).capture)},
 		{Pattern: "GET " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).showDuplicates)},
-		{Pattern: "POST " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).mergePair)},
+		{Pattern: "POST " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).actOnPair)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/photo", Enter: page.MembersOnly, Handle: p.with((*request).showPhoto)},
-		{Pattern: "POST " + page.PathPeople + "/{id}/photo", Enter: page.MembersOnly, Handle: p.with((*request).setPhoto), Upload: readPhoto},
+		{Pattern: "POST " + page.PathPeople + "/{id}/photo-upload", Enter: page.MembersOnly, Handle: p.with((*request).setPhoto), Upload: readPhoto},
 		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
 	}
 }

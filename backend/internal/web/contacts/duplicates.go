@@ -24,6 +24,9 @@ const pairsOnPage = 10
 // maxPairPage limits the number of the page.
 const maxPairPage = 50
 
+// actDistinct is the act that keeps that a pair is not the same person.
+const actDistinct = "distinct"
+
 // duplicatesContent is the content of the page that lists pairs who may be one person.
 type duplicatesContent struct {
 	Self, List     string
@@ -111,7 +114,13 @@ func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
 			rows = append(rows, pairRow{First: v.side(first), Second: v.side(second), Reasons: strings.Join(pair.Reasons, ", "), Parts: partsOf(first, second)})
 		}
 	}
-	return rows, nil
+	avatars := map[string][]*Avatar{}
+	for i := range rows {
+		for _, side := range []*pairSide{&rows[i].First, &rows[i].Second} {
+			avatars[side.ID] = append(avatars[side.ID], &side.Avatar)
+		}
+	}
+	return rows, v.AddPhotos(avatars)
 }
 
 func (v *request) side(c *connectionsv1.Connection) pairSide {
@@ -150,33 +159,55 @@ func partsOf(first, second *connectionsv1.Connection) []pairFact {
 	return slices.DeleteFunc(facts, func(f pairFact) bool { return f.First == "" && f.Second == "" })
 }
 
-// mergePair merges the second person of a pair into the first one. The form says of which
-// fields the second one's value stays.
-func (v *request) mergePair() error {
-	into, from := v.R.PostForm.Get("first"), v.R.PostForm.Get("second")
-	if !id.Valid(id.Connection, into) || !id.Valid(id.Connection, from) || into == from {
+// actOnPair merges the two people of a pair or, with the act distinct, keeps that they are not the
+// same.
+func (v *request) actOnPair() error {
+	first, second := v.R.PostForm.Get("first"), v.R.PostForm.Get("second")
+	if !id.Valid(id.Connection, first) || !id.Valid(id.Connection, second) || first == second {
 		return noSuchThing()
 	}
-	var taken []string
-	for _, t := range pairTexts() {
-		if v.R.PostForm.Get(t.Value) == "second" {
-			taken = append(taken, t.Value)
-		}
+	notice, changeID := "people-merged", ""
+	var err error
+	if v.R.PostForm.Get("act") == actDistinct {
+		notice = "people-distinct"
+		changeID, err = v.distinguishPair(first, second)
+	} else {
+		changeID, err = v.mergePair(first, second)
 	}
-	var done people.Merged
-	err := v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) (err error) {
-		done, err = people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}, Take: taken}}, false, func(context.Context, []people.MergedPerson) error { return nil })
-		return err
-	})
 	if fault.Is(err, fault.Conflict) {
 		return &page.Refusal{
-			Status: http.StatusConflict, Title: "This has changed in the meantime", Text: "Nothing was merged: one of the two was merged or archived already.",
+			Status: http.StatusConflict, Title: "This has changed in the meantime", Text: "Nothing was done: one of the two was merged or archived already.",
 			Next: page.Link{Path: v.To(pathDuplicates), Title: "Back to Duplicates"},
 		}
 	}
 	if err != nil {
 		return err
 	}
-	v.RedirectUndoable(v.To(pathDuplicates), "people-merged", done.ChangeID)
+	v.RedirectUndoable(v.To(pathDuplicates), notice, changeID)
 	return nil
+}
+
+func (v *request) distinguishPair(first, second string) (changeID string, err error) {
+	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) (err error) {
+		changeID, err = people.Distinguish(ctx, tx, first, second)
+		return err
+	})
+	return changeID, err
+}
+
+// mergePair merges the second person of a pair into the first one. The form says of which
+// fields the second one's value stays.
+func (v *request) mergePair(into, from string) (changeID string, err error) {
+	var taken []string
+	for _, t := range pairTexts() {
+		if v.R.PostForm.Get(t.Value) == "second" {
+			taken = append(taken, t.Value)
+		}
+	}
+	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) error {
+		done, err := people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}, Take: taken}}, false, func(context.Context, []people.MergedPerson) error { return nil })
+		changeID = done.ChangeID
+		return err
+	})
+	return changeID, err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos/phototest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -39,6 +40,47 @@ func TestDuplicates(t *testing.T) {
 		without(t, merged, "Porto", "Sings.")
 		done(t, b, b.Submit(p, "/activity/undo", nil), "Ada Stone and Ada M. Stone", "Porto")
 		b.Post(duplicatesPath, form)
+		wantPage(t, b.Post(duplicatesPath, form), http.StatusConflict, "This has changed in the meantime")
+	})
+}
+
+// A pair that is not the same is no longer shown, nor found by agents; the notice undoes that.
+// Without a script, the two buttons belong to one form.
+func TestNotTheSame(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		mail := []string{"ada@helios.example"}
+		first := add(t, s, b.Owner, people.Draft{Name: "Ada Stone", Emails: mail, Bio: "Rows."}, "")
+		second := add(t, s, b.Owner, people.Draft{Name: "Eve Stone", Emails: mail, OnDuplicate: people.OnDuplicateCreate}, "")
+		path := "/people/" + first
+		tokenOf := b.Get(path).Fill(path+"/note", nil).Get("form_token")
+		done(t, b, upload(t, b, tokenOf, path+"/photo-upload", "ada.jpg", phototest.JPEG(t, 300, 200)), "The photo is saved.")
+		p := b.Get(duplicatesPath)
+		if got := address(t, p); !strings.HasPrefix(got, path+"/photo?v=") || b.Get(got).Status != http.StatusOK {
+			t.Errorf("the photo is %s", got)
+		}
+		if !strings.Contains(p.Body, `<button class="second" name="act" value="distinct">Not the same`) {
+			t.Error("no button")
+		}
+		form := p.Form(duplicatesPath)
+		form.Set("act", "distinct")
+		p = done(t, b, b.Post(duplicatesPath, form), "The pair is no longer shown.", "Nobody looks like a duplicate.")
+		found, _, err := people.FindDuplicates(t.Context(), s.Store.Tenant(b.Owner, true), people.Query{MinScore: .4, Limit: 10})
+		if err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+		wantPage(t, b.Get("/activity"), http.StatusOK, "Said that Ada Stone and Eve Stone are not the same")
+		again := done(t, b, b.Post(duplicatesPath, form), "The pair is no longer shown.")
+		if len(again.Forms("/activity/undo")) > 0 {
+			t.Error("nothing was changed, and an undo is offered")
+		}
+		done(t, b, b.Submit(p, "/activity/undo", nil), "Ada Stone and Eve Stone")
+		form.Del("act")
+		b.Post(duplicatesPath, form)
+		form.Set("act", "distinct")
+		form.Set("first", second)
+		form.Set("second", first)
 		wantPage(t, b.Post(duplicatesPath, form), http.StatusConflict, "This has changed in the meantime")
 	})
 }
@@ -84,13 +126,22 @@ func TestDuplicatesAttacks(t *testing.T) {
 		t.Error("text of others runs")
 	}
 	form, mine := theirs.Form(duplicatesPath), own.Form(duplicatesPath)
-	wantPage(t, attacker.Post(duplicatesPath, form), http.StatusForbidden)
+	for _, act := range []string{"", "distinct"} {
+		form.Set("act", act)
+		wantPage(t, attacker.Post(duplicatesPath, form), http.StatusForbidden)
+	}
 	for _, pair := range [][2]string{
 		{form.Get("first"), form.Get("second")}, {mine.Get("first"), form.Get("second")}, {form.Get("first"), mine.Get("second")},
 		{mine.Get("first"), mine.Get("first")}, {"", ""}, {"con_x", mine.Get("second")},
 	} {
 		change := url.Values{"form_token": {mine.Get("form_token")}, "first": {pair[0]}, "second": {pair[1]}}
-		wantPage(t, attacker.Post(duplicatesPath, change), http.StatusNotFound)
+		for _, act := range []string{"", "distinct"} {
+			change.Set("act", act)
+			wantPage(t, attacker.Post(duplicatesPath, change), http.StatusNotFound)
+		}
+	}
+	if told, err := people.ListDistinctPairs(t.Context(), s.Store.Tenant(victim.Owner, true)); len(told) > 0 || err != nil {
+		t.Errorf("kept for the victim: %v, %v", told, err)
 	}
 	if len(victim.Get(duplicatesPath).Forms(duplicatesPath)) != 1 {
 		t.Error("a pair of the victim is gone")

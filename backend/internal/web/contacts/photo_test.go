@@ -61,7 +61,7 @@ func TestPhoto(t *testing.T) {
 		id := add(t, s, b.Owner, ada(), "")
 		path := "/people/" + id
 		tokenOf := b.Get(path).Fill(path+"/note", nil).Get("form_token")
-		p := done(t, b, upload(t, b, tokenOf, path+"/photo", "ada.jpg", phototest.WithEXIF(phototest.JPEG(t, 300, 200), 6, "GPS 48.8584")), "The photo is saved.")
+		p := done(t, b, upload(t, b, tokenOf, path+"/photo-upload", "ada.jpg", phototest.WithEXIF(phototest.JPEG(t, 300, 200), 6, "GPS 48.8584")), "The photo is saved.")
 		wantPage(t, b.Get("/people/"+id+"/photo?size=144"), http.StatusOK)
 		for _, page := range []*webtest.Page{p, b.Get("/people"), b.Get(path)} {
 			photo := b.Get(address(t, page))
@@ -103,22 +103,22 @@ func TestPhotoRefused(t *testing.T) {
 		for name, file := range map[string]string{
 			"html.jpg": "<!DOCTYPE html><script>alert(1)</script>", "a.svg": `<svg xmlns="http://www.w3.org/2000/svg"/>`, "empty.png": "", "cut.jpg": string(good[:900]),
 		} {
-			p := upload(t, b, tokenOf, path+"/photo", name, []byte(file))
+			p := upload(t, b, tokenOf, path+"/photo-upload", name, []byte(file))
 			wantPage(t, p, http.StatusBadRequest, "Something has to be mended")
 			if !strings.Contains(p.Body, `id="photo-error"`) {
 				t.Errorf("%s: no error at the field", name)
 			}
 		}
-		wantPage(t, upload(t, b, tokenOf, path+"/photo", "a.jpg", make([]byte, photos.MaxBytes+1)), http.StatusRequestEntityTooLarge, "That picture is too large")
-		wantPage(t, upload(t, b, tokenOf, path+"/photo", "a.jpg", make([]byte, photos.MaxBytes+1<<20)), http.StatusRequestEntityTooLarge, "That picture is too large")
-		wantPage(t, upload(t, b, "wrong", path+"/photo", "a.jpg", good), http.StatusForbidden)
+		wantPage(t, upload(t, b, tokenOf, path+"/photo-upload", "a.jpg", make([]byte, photos.MaxBytes+1)), http.StatusRequestEntityTooLarge, "That picture is too large")
+		wantPage(t, upload(t, b, tokenOf, path+"/photo-upload", "a.jpg", make([]byte, photos.MaxBytes+1<<20)), http.StatusRequestEntityTooLarge, "That picture is too large")
+		wantPage(t, upload(t, b, "wrong", path+"/photo-upload", "a.jpg", good), http.StatusForbidden)
 		wantPage(t, b.Post(path+"/photo-remove", url.Values{"form_token": {"wrong"}}), http.StatusForbidden)
 		eve := s.SignedIn(t, "eve")
 		other := add(t, s, eve.Owner, ada(), "")
 		token := eve.Get("/people/"+other).Fill("/people/"+other+"/note", nil).Get("form_token")
-		wantPage(t, upload(t, eve, token, path+"/photo", "a.jpg", good), http.StatusNotFound)
+		wantPage(t, upload(t, eve, token, path+"/photo-upload", "a.jpg", good), http.StatusNotFound)
 		wantPage(t, eve.Post(path+"/photo-remove", url.Values{"form_token": {token}}), http.StatusNotFound)
-		done(t, b, upload(t, b, tokenOf, path+"/photo", "a.jpg", good), "The photo is saved.")
+		done(t, b, upload(t, b, tokenOf, path+"/photo-upload", "a.jpg", good), "The photo is saved.")
 		wantPage(t, eve.Get(path+"/photo?size=144"), http.StatusNotFound)
 		if p := s.Browser(t).Get(path + "/photo?size=144"); p.Status != http.StatusSeeOther {
 			t.Errorf("a stranger: %d", p.Status)

@@ -28,6 +28,7 @@ const (
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
+	ScriptProfile = "profile"
 	ScriptZone    = "zone"
 	scriptShell   = "shell"
 )
@@ -47,7 +48,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptImports, ScriptPeople, ScriptPerson, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

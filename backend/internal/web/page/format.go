@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 // Format is how days, times and numbers look in a locale. The words of the pages are English:
@@ -12,6 +14,8 @@ type Format struct {
 	// day and weekday are layouts of package time, clock that of a time of the day; group is
 	// between groups of three digits.
 	day, weekday, clock, group string
+	// weekStart is the first day of the week.
+	weekStart time.Weekday
 }
 
 const (
@@ -25,6 +29,13 @@ const (
 
 // FormatOf returns the format of a canonical BCP 47 tag, such as de-DE.
 func FormatOf(locale string) Format {
+	f := shapeOf(locale)
+	f.weekStart = weekStartOf(locale)
+	return f
+}
+
+// shapeOf returns the format without the first day of the week.
+func shapeOf(locale string) Format {
 	parts := strings.Split(locale, "-")
 	language, region := parts[0], ""
 	for _, part := range parts[1:] {
@@ -80,6 +91,45 @@ func digitsOf(language string) (day, group string) {
 		return "2006. 01. 02.", space
 	}
 	return isoDay, ","
+}
+
+// The regions whose weeks do not begin on Monday, from the weekData of CLDR 48
+// (common/supplemental/supplementalData.xml).
+const (
+	weekFromFriday   = "MV"
+	weekFromSaturday = "AF BH DJ DZ EG IQ IR JO KW LY OM QA SD SY"
+	weekFromSunday   = "AG AS BD BR BS BT BW BZ CA CO DM DO ET GT GU HK HN ID IL IN IS JM JP KE KH KR LA MH MM MO MT MX MZ " +
+		"NI NP PA PE PH PK PR PT PY SA SG SV TH TT TW UM US VE VI WS YE ZA ZW"
+)
+
+// weekStartOf returns the first day of the week where a locale is used. A locale without a
+// region counts as the region where most people write its language, but en alone as
+// international English, as its days do.
+func weekStartOf(locale string) time.Weekday {
+	if locale == "" || locale == "en" {
+		return time.Monday
+	}
+	tag, err := language.Parse(locale)
+	if err != nil {
+		return time.Monday
+	}
+	region, _ := tag.Region()
+	switch in := region.String(); {
+	case strings.Contains(weekFromFriday, in):
+		return time.Friday
+	case strings.Contains(weekFromSaturday, in):
+		return time.Saturday
+	case strings.Contains(weekFromSunday, in):
+		return time.Sunday
+	}
+	return time.Monday
+}
+
+// WeekEnd returns the last day of the week that a day is in.
+func (f Format) WeekEnd(day time.Time) time.Time {
+	const week = 7
+	past := (int(day.Weekday()) - int(f.weekStart) + week) % week
+	return day.AddDate(0, 0, week-1-past)
 }
 
 // Day returns the day of a time in its zone.

@@ -5,6 +5,27 @@ import (
 	"time"
 )
 
+// Weeks end on the day before that on which they begin: by the region, or by the region where
+// most people write the language. Each week is asked for all of its days.
+func TestWeekEnd(t *testing.T) {
+	t.Parallel()
+	monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	for locale, want := range map[string]time.Weekday{
+		"": time.Monday, "en": time.Monday, "en-GB": time.Monday, "de": time.Monday, "fr-CA": time.Sunday, "en-US": time.Sunday, "en-ZA": time.Sunday, "pt": time.Sunday,
+		"pt-PT": time.Sunday, "ja": time.Sunday, "he": time.Sunday, "zh": time.Monday, "zh-Hant": time.Sunday, "zh-Hant-TW": time.Sunday, "ar": time.Saturday,
+		"ar-AE": time.Monday, "ar-MA": time.Monday, "fa": time.Saturday, "dv-MV": time.Friday, "es-419": time.Monday, "no such locale": time.Monday,
+	} {
+		f := FormatOf(locale)
+		for days := range 14 {
+			day := monday.AddDate(0, 0, days)
+			end := f.WeekEnd(day)
+			if ahead := end.Sub(day).Hours() / 24; end.AddDate(0, 0, 1).Weekday() != want || ahead < 0 || ahead > 6 {
+				t.Errorf("%q: the week of %s ends on %s", locale, day.Format("Monday 2"), end.Format("Monday 2"))
+			}
+		}
+	}
+}
+
 func TestFormatOf(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 9, 16, 5, 0, 0, time.FixedZone("", 2*60*60))

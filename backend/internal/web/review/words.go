@@ -18,6 +18,7 @@ import (
 type recorded struct {
 	Name, Text, Body, Summary string
 	FromID, ToID              string
+	FirstID, SecondID         string
 	ConnectionID              string
 	ConnectionIDs             []string
 }
@@ -69,8 +70,10 @@ const maxName = 60
 // nameOf returns what people call an object: people by their stored name, all others by what
 // was recorded; empty if not known.
 func (n objectNames) nameOf(objectID string, r recorded) string {
-	if from, to := n.people[r.FromID], n.people[r.ToID]; from != "" && to != "" {
-		return from + " and " + to
+	for _, two := range [][2]string{{r.FromID, r.ToID}, {r.FirstID, r.SecondID}} {
+		if one, other := n.people[two[0]], n.people[two[1]]; one != "" && other != "" {
+			return one + " and " + other
+		}
 	}
 	for _, name := range []string{n.people[objectID], r.Name, r.Text, r.Body, r.Summary} {
 		if name = text.Line(name); name != "" {
@@ -108,7 +111,7 @@ func kindWord(kind string) string {
 	words := map[string]string{
 		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
 		history.Interaction: "Interaction", history.Group: "Group", history.Reminder: "Reminder",
-		history.Relationship: "Relation", history.Profile: "Your profile", history.Settings: "Your settings",
+		history.Relationship: "Relation", history.DistinctPair: "Not the same", history.Profile: "Your profile", history.Settings: "Your settings",
 	}
 	if word, ok := words[kind]; ok {
 		return word
@@ -141,7 +144,7 @@ func conflictText(c history.Conflict) string {
 		prefix, _, _ := strings.Cut(objectID, "_")
 		return map[string]string{
 			id.Connection: "somebody", id.Note: "a note", id.Interaction: "an interaction", id.Group: "a group",
-			id.Reminder: "a reminder", id.Relationship: "a relation",
+			id.Reminder: "a reminder", id.Relationship: "a relation", id.DistinctPair: "a pair of people",
 		}[prefix]
 	})
 }
@@ -149,7 +152,7 @@ func conflictText(c history.Conflict) string {
 // idPattern finds the ids of objects in a reason, idWithKind those that are followed by
 // the kind of the object.
 var (
-	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel)_[0-9A-Z]{26}\b`)
+	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel|dis)_[0-9A-Z]{26}\b`)
 	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
 )
 

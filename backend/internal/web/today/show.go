@@ -128,7 +128,8 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	return nil
 }
 
-// addDue adds the overdue entries, and those of this day and the next seven.
+// addDue adds the overdue entries, and those of this day and the next seven: first those of the
+// member's week, which ends where their locale says.
 func (v *request) addDue(c *content) error {
 	req := &remindersv1.ListDueRequest{Limit: new(int32(dueSize))}
 	if v.R.Method == http.MethodGet {
@@ -138,15 +139,18 @@ func (v *request) addDue(c *content) error {
 	if err != nil {
 		return err
 	}
-	parts := []part{{ID: "overdue", Title: "Overdue"}, {ID: "now", Title: "Due today"}, {ID: "week", Title: "This week"}}
+	parts := []part{{ID: "overdue", Title: "Overdue"}, {ID: "now", Title: "Due today"}, {ID: "week", Title: "This week"}, {ID: "next", Title: "Next week"}}
+	weekEnd := v.Format().WeekEnd(v.Today()).Format(time.DateOnly)
 	for _, item := range found.GetItems() {
 		row := v.dueRow(item)
-		at := &parts[2]
+		at := &parts[3]
 		switch {
 		case item.GetOverdue():
 			at = &parts[0]
 		case item.GetDueOn() <= found.GetToday():
 			at = &parts[1]
+		case item.GetDueOn() <= weekEnd:
+			at = &parts[2]
 		}
 		at.Rows = append(at.Rows, row)
 	}

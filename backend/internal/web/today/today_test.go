@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -15,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
+	"golang.org/x/net/html"
 )
 
 // write runs a write of a member, or of their agent.
@@ -335,4 +338,56 @@ func TestTextAsText(t *testing.T) {
 	p := b.Get("/")
 	want(t, p, http.StatusOK, "By ", "Losing touch", "Overdue")
 	without(t, p, "<script>alert", "<img src=x")
+}
+
+// What is due in the next seven days is in two parts: up to the last day of the member's week,
+// which their locale decides, and after it.
+func TestWeeks(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	for s.Clock.Now().Weekday() != time.Wednesday {
+		s.Clock.Advance(24 * time.Hour)
+	}
+	b := s.SignedIn(t, "maria")
+	for text, days := range map[string]int{"Now": 0, "Thursday's": 1, "Friday's": 2, "Saturday's": 3, "Sunday's": 4, "Monday's": 5, "Wednesday's": 7, "Far": 8} {
+		remind(t, s, b.Owner, reminders.Reminder{Text: text}, -days)
+	}
+	for locale, want := range map[string][]string{
+		"de-DE": {"Due today: Now", "This week: Thursday's Friday's Saturday's Sunday's", "Next week: Monday's Wednesday's"},
+		"en-US": {"Due today: Now", "This week: Thursday's Friday's Saturday's", "Next week: Sunday's Monday's Wednesday's"},
+		"ar-EG": {"Due today: Now", "This week: Thursday's Friday's", "Next week: Saturday's Sunday's Monday's Wednesday's"},
+	} {
+		saved := b.Submit(b.Get("/settings/time"), "/settings/time", url.Values{"locale": {locale}})
+		if saved.Header.Get("Location") == "" {
+			t.Fatalf("%s: %s", locale, saved.Text())
+		}
+		var got []string
+		for _, section := range b.Get("/").All("section") {
+			if part := dueIn(section); part != "" {
+				got = append(got, part)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", locale, diff)
+		}
+	}
+}
+
+// dueIn returns the title of a section of what is due, and the texts of its entries; empty for
+// another section.
+func dueIn(section *html.Node) string {
+	var title string
+	var entries []string
+	for n := range section.Descendants() {
+		switch {
+		case n.Data == "h2":
+			title = n.FirstChild.Data
+		case n.Data == "p" && slices.Contains(n.Attr, html.Attribute{Key: "class", Val: "what"}):
+			entries = append(entries, n.FirstChild.FirstChild.Data)
+		}
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return title + ": " + strings.Join(entries, " ")
 }

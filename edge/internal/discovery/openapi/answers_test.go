@@ -51,6 +51,25 @@ func TestAnswersOfEveryOperation(t *testing.T) {
 	})
 }
 
+// TestStartOfAJob: the only success of POST /api/jobs is 202, which always has Location and
+// Retry-After.
+func TestStartOfAJob(t *testing.T) {
+	t.Parallel()
+	op := load(t, build(t, nil)).Paths.Find("/api/jobs").Post
+	for code, answer := range op.Responses.Map() {
+		if !strings.HasPrefix(code, "2") {
+			continue
+		}
+		location, retry := answer.Value.Headers["Location"], answer.Value.Headers["Retry-After"]
+		if code != "202" || location == nil || !location.Value.Required || retry == nil || !retry.Value.Required || *retry.Value.Schema.Value.Min < 1 {
+			t.Errorf("%s: %v", code, answer.Value.Headers)
+		}
+	}
+	if op.Responses.Status(http.StatusAccepted) == nil {
+		t.Error("no 202")
+	}
+}
+
 // TestRefusalsOfEveryOperation: each operation lists the refusals of the edge in the shape of its
 // protocol, and a 410 if its removal date is set.
 func TestRefusalsOfEveryOperation(t *testing.T) {

@@ -121,12 +121,13 @@ CREATE TABLE login_sessions (
 -- Ends the other sessions of a member.
 CREATE INDEX login_sessions_member ON login_sessions (member_id);
 
--- A single-use link that was sent by mail: e-mail verification or password reset.
+-- A single-use link that was sent by mail: e-mail verification, password reset or change of the address.
 CREATE TABLE mail_links (
     hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link
     member_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
-    purpose    TEXT NOT NULL,                 -- verify or reset
+    purpose    TEXT NOT NULL,                 -- verify, reset or change
     email      TEXT NOT NULL,                 -- the link works while this is the member's address
+    new_email  TEXT NOT NULL,                 -- the address that the member changes to; empty for the other purposes
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL
 );
@@ -459,6 +460,24 @@ CREATE TABLE relationships (
 );
 -- The relationships of a person from the other end.
 CREATE INDEX relationships_to ON relationships (tenant_id, to_id, from_id, type);
+
+-- Two people of whom the member said that they are not the same: they are no longer shown as
+-- possible duplicates.
+CREATE TABLE distinct_pairs (
+    tenant_id  TEXT COLLATE "C" NOT NULL,
+    id         TEXT COLLATE "C" NOT NULL,
+    first_id   TEXT COLLATE "C" NOT NULL,  -- the lower id of the two
+    second_id  TEXT COLLATE "C" NOT NULL,
+    said_by    TEXT COLLATE "C" NOT NULL,  -- the name of the credential; empty if the member said so on a page
+    created_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, first_id, second_id),
+    CHECK (first_id < second_id),
+    FOREIGN KEY (tenant_id, first_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, second_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The pairs of a person from the other end.
+CREATE INDEX distinct_pairs_second ON distinct_pairs (tenant_id, second_id);
 
 
 -- Groups and tags ---------------------------------------------------------------------

@@ -30,8 +30,10 @@ async function fill() {
   const chosen = found.querySelector(":checked")?.id;
   const offered = loaded.getElementById("found");
   if (found.textContent === offered.textContent) return;
+  const focused = found.contains(document.activeElement) ? document.activeElement.id : "";
   found.replaceChildren(...offered.childNodes);
   if (chosen && document.getElementById(chosen)) document.getElementById(chosen).checked = true;
+  if (focused) (document.getElementById(focused) ?? line.elements.line).focus();
 }
 
 function soon() {

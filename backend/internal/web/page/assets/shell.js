@@ -41,7 +41,7 @@ function commands() {
     found.push({ text: link.textContent, kind: "Page", run: () => location.assign(link.href) });
   }
   for (const act of document.querySelectorAll("[data-shortcut]:not(input, :disabled)")) {
-    found.push({ text: nameOf(act), kind: "Action", run: () => act.click() });
+    found.push({ text: nameOf(act), kind: "Action", run: () => start(act) });
   }
   found.push({ text: "Keyboard shortcuts", kind: "Action", run: () => help.showModal() });
   return found;
@@ -135,16 +135,16 @@ keys.addEventListener("change", () => {
 });
 const meanings = [
   ["Ctrl K or ⌘ K", "Find a person, a page or an action"], ["/", "Search people"], ["c", "Add a person"], ["j and k", "Next and previous in a list"],
-  ["x", "Select in a list"], ["e", "Edit"], ["z", "Undo what was just done"], ["?", "Show this"],
+  ["x", "Select in a list"], ["e", "Edit"], ["n", "Note about a person"], ["l", "Log a contact"], ["r", "Remind me"], ["z", "Undo what was just done"], ["?", "Show this"],
 ];
 const help = dialog("Keyboard shortcuts",
   element("h2", { textContent: "Keyboard shortcuts" }),
   element("dl", {}, ...meanings.flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })])),
   element("p", { className: "radio" }, keys, element("label", { htmlFor: keys.id, textContent: "Use the keys of one letter" })),
   element("form", { method: "dialog" }, element("button", { textContent: "Close" })));
-const offer = element("button", { type: "button", className: "text", textContent: "Keyboard shortcuts" });
+const offer = document.getElementById("shortcuts");
 offer.addEventListener("click", () => help.showModal());
-document.querySelector(".bottom").append(" ", offer);
+offer.classList.remove("waiting");
 
 // Lists: j and k focus the first link or button of a row, x ticks its box.
 const rows = () => [...document.querySelectorAll("[data-list] > li, .people > li")];
@@ -156,17 +156,28 @@ function move(step) {
   next?.querySelector("a, button, summary")?.focus();
 }
 
+/** Focuses a field or the first one that a summary opens; follows a link, presses a button. */
+function start(target) {
+  let field = target;
+  if (target.matches("summary")) {
+    target.parentElement.open = true;
+    field = target.parentElement.querySelector("input:not([type=hidden]), select, textarea");
+  }
+  if (field.matches("input, textarea, select")) field.focus();
+  else target.click();
+}
+
+/** Does what a key stands for here, and reports false if that is nothing. */
 function press(key) {
   switch (key) {
     case "j": return move(1);
     case "k": return move(-1);
     case "x": return rows()[rowNow()]?.querySelector("input[type=checkbox]")?.click();
     case "?": return help.showModal();
-    case "/": return (document.querySelector("form[data-live] input[type=search]") ?? search).focus();
+    case "/": return (document.querySelector("main [role=search] input[type=search]") ?? search).focus();
   }
   const target = document.querySelector(`[data-shortcut="${CSS.escape(key)}"]`);
-  if (target?.matches("input, textarea, select")) target.focus();
-  else target?.click();
+  return target ? start(target) : false;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -181,6 +192,5 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.key.length !== 1 || !keys.checked) return;
-  if (event.key === "/") event.preventDefault();
-  press(event.key);
+  if (press(event.key) !== false) event.preventDefault(); // or the field that has the focus now gets the letter
 });

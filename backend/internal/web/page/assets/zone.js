@@ -9,10 +9,10 @@
   if (input.form.hasAttribute("data-guess")) input.value = zone;
   if (!offer) return;
   offer.querySelector("bdi").textContent = zone;
-  offer.hidden = false;
+  offer.classList.remove("waiting");
   offer.addEventListener("click", () => {
     input.value = zone;
-    offer.hidden = true;
+    offer.classList.add("waiting");
     input.focus();
   });
 })();

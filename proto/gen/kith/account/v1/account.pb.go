@@ -1050,7 +1050,7 @@ func (x *Change) GetCreatedAt() *timestamppb.Timestamp {
 // An object that a change touched.
 type ChangedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// connection, note, interaction, group, membership, reminder, relationship, profile or settings.
+	// connection, note, interaction, group, membership, reminder, relationship, distinct_pair, profile or settings.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -1289,7 +1289,7 @@ func (x *UndoChangeResponse) GetNext() []*v1.NextCall {
 // An object that was changed again since.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// connection, note, interaction, group, membership, reminder, relationship, profile or settings.
+	// connection, note, interaction, group, membership, reminder, relationship, distinct_pair, profile or settings.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`

@@ -1,0 +1,57 @@
+package people
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// DistinctPair is two people of whom the member said that they are not the same, and its
+// database row. FindDuplicates leaves the pair out.
+type DistinctPair struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	// FirstID is the lower one of the two ids.
+	FirstID, SecondID string
+	// SaidBy is the name of the credential; empty if the member said so on a page.
+	SaidBy    string
+	CreatedAt time.Time
+}
+
+// PairOf returns two ids, the lower one first.
+func PairOf(one, other string) [2]string { return [2]string{min(one, other), max(one, other)} }
+
+// NewDistinctPair returns the pair of two people, without an id, as the writer says it now.
+func NewDistinctPair(w *db.Tx, one, other string) DistinctPair {
+	pair := PairOf(one, other)
+	return DistinctPair{TenantID: w.TenantID(), FirstID: pair[0], SecondID: pair[1], SaidBy: w.Actor().CredentialName, CreatedAt: w.Now()}
+}
+
+// Distinguish records that two people are not the same, and returns the id of the change; empty
+// if that was recorded before. It fails with fault.Invalid if both are one person, with
+// fault.NotFound if one does not exist, and with fault.Conflict if one is archived.
+func Distinguish(ctx context.Context, w *db.Tx, one, other string) (string, error) {
+	if one == other {
+		return "", fault.New(fault.Invalid, "name two people")
+	}
+	first, err := live(ctx, w, one)
+	if err != nil {
+		return "", err
+	}
+	second, err := live(ctx, w, other)
+	if err != nil {
+		return "", err
+	}
+	pair := NewDistinctPair(w, one, other)
+	if held, err := findDistinctPair(ctx, w, &pair); err != nil || held != "" {
+		return "", err
+	}
+	if err := insertDistinctPair(ctx, w, &pair); err != nil {
+		return "", err
+	}
+	return history.Record(ctx, w, history.One("Said that "+first.Name+" and "+second.Name+" are not the same", history.DistinctPair, pair.ID, nil, pair))
+}

@@ -1,0 +1,146 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestEveryPage
+// Every page of the description of the service: its portraits, what a browser loads for it, whether
+// it moves while it loads, and when it shows something.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { expectHeading, newPerson, openBrowser, signIn } from '../harness/browser.mjs';
+import { setting } from '../harness/client.mjs';
+import { portray } from '../harness/portrait.mjs';
+import { callWith } from '../harness/raw.mjs';
+
+const MOST = { bytes: 60_000, script: 15_000, plainScript: 15_000, paint: 1000 }; // without photos; milliseconds
+const WIDTHS = [1280, 390];
+// One slow paint on a busy machine says nothing of the page; as many of them do.
+const PAINTS = 5;
+
+// What has no page here.
+const LEFT_OUT = {
+  '/people/{id}/photo': 'a picture', '/demo/people/{id}/photo': 'a picture', '/settings': 'redirects',
+  '/sign-in/provider/callback': 'needs an identity provider', '/sign-in/provider/link': 'needs an identity provider',
+  '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs',
+  '/demo/activity/undo': 'the demo has no changes', '/demo/people/bin/delete': 'the bin of the demo is empty',
+  '/oauth/authorize': 'needs a client: pages.test.mjs',
+};
+
+const { paths } = await (await fetch(`${setting('BASE_URL')}/openapi.json`)).json();
+const PAGES = Object.entries(paths)
+  .filter(([path, { get }]) => get?.responses[200]?.$ref === '#/components/responses/Page' && !LEFT_OUT[path])
+  .map(([path, { get }]) => ({ path, member: get.security.length > 0 }));
+
+let browser;
+let member;
+let visitor;
+const examples = { '/today': '/' };
+const report = [];
+
+async function tool(name, args) {
+  const { message } = await callWith(setting('BEARER'), name, args);
+  assert.ok(message.result && !message.result.isError, JSON.stringify(message));
+  return message.result.structuredContent;
+}
+
+/** Fills the account, so that the pages are as long as they get in daily use. */
+async function fill() {
+  const day = (offset) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+  const create = async (args) => (await tool('create_connection', args)).connection.id;
+  for (let i = 0; i < 55; i++) {
+    await create({ name: `Person ${i} of Somewhere`, title: 'Head of things', organization: `Firm ${i % 9}`, location: 'Lisbon', tags: ['few', `tag ${i % 7}`] });
+  }
+  const ada = await create({
+    name: 'Ada Stone', title: 'CTO', organization: 'Helios', location: 'Lisbon', emails: ['ada@helios.example', 'ada@home.example'], phones: ['+1 415 200 0000'],
+    bio: 'Likes rowing, and says so at length. '.repeat(20), tags: ['few'], met_how: 'At Tideline Days', important_dates: [{ kind: 'birthday', date: '1990-12-01' }],
+  });
+  await create({ name: 'Ada Stone', emails: ['ada@helios.example'], location: 'Porto', on_duplicate: 'create' });
+  const gone = await create({ name: 'Gone Person' });
+  await tool('delete_connection', { id: gone, confirm_name: 'Gone Person' });
+  for (let i = 0; i < 12; i++) await tool('add_note', { connection_ids: [ada], body: `Note ${i}. ${'She hands out nanoseconds. '.repeat(8)}` });
+  await tool('log_interaction', { connection_ids: [ada], kind: 'meeting', occurred_at: day(-40), summary: 'The solar eclipse' });
+  await tool('set_cadence', { connection_ids: [ada], days: 14 });
+  for (let i = 0; i < 5; i++) await tool('create_reminder', { text: `Send the paper ${i}`, due_on: day(i), connection_id: ada });
+  await tool('save_group', { name: 'Book club' });
+  await tool('update_membership', { connection_ids: [ada], add_groups: ['Book club'] });
+}
+
+/** Finds things to show on the lists of the site, or of the demo. */
+async function find(page, base) {
+  const on = async (path, pattern) => pattern.exec(await (await page.request.get(base + path)).text())?.[1];
+  const person = await on(base ? '/people' : '/people?q=%22Ada+Stone%22', /people\/(con_\w+)/);
+  Object.assign(examples, {
+    [`${base}/people/{id}`]: `${base}/people/${person}`,
+    [`${base}/people/{id}/merge`]: `${base}/people/${person}/merge`,
+    [`${base}/groups/{id}`]: `${base}/groups/${await on('/groups', /groups\/(grp_\w+)/)}`,
+    [`${base}/groups/tag`]: `${base}/groups/tag?name=${await on('/groups', /groups\/tag\?name=([^"&]+)/)}`,
+    [`${base}/activity/undo`]: `${base}/activity/undo?change=${await on('/activity', /change=(chg_\w+)/)}`,
+    [`${base}/people/bin/delete`]: `${base}/people/bin/delete?change=${await on('/people/bin', /value="(chg_\w+)"/)}`,
+  });
+}
+
+before(async () => {
+  browser = await openBrowser();
+  [member, visitor] = await Promise.all([newPerson(browser), newPerson(browser)]);
+  await fill();
+  await member.page.goto('/sign-in');
+  await signIn(member.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
+  await expectHeading(member.page, 'Today');
+  await find(member.page, '');
+  await find(visitor.page, '/demo');
+});
+
+after(async () => {
+  try {
+    await writeFile(join(setting('SCREENSHOTS'), 'budgets.txt'), `${report.join('\n')}\n`);
+    await Promise.all([member?.leave(), visitor?.leave()]);
+  } finally {
+    await browser?.close();
+  }
+});
+
+/** Loads the page and measures: bodies as they were sent, in bytes; the paint in milliseconds. */
+async function load(page, address, width) {
+  await page.setViewportSize({ width, height: 800 });
+  const answer = await page.goto(address);
+  assert.equal(answer.status(), 200, address);
+  assert.equal(page.url(), setting('BASE_URL') + address, 'the page is another one');
+  return page.evaluate(() => new Promise((resolve) => {
+    let [shift, paint] = [0, 0];
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) shift += entry.value; }).observe({ type: 'layout-shift', buffered: true });
+    new PerformanceObserver((list) => { paint = list.getEntriesByName('first-contentful-paint')[0]?.startTime ?? paint; }).observe({ type: 'paint', buffered: true });
+    const look = () => {
+      if (!paint) return requestAnimationFrame(look);
+      const files = performance.getEntriesByType('resource').filter((file) => !file.name.includes('/photo'));
+      const sum = (of, size) => of.reduce((all, file) => all + file[size], 0);
+      const scripts = files.filter((file) => new URL(file.name).pathname.endsWith('.js'));
+      const [html] = performance.getEntriesByType('navigation');
+      return resolve({
+        shift, paint, bytes: html.encodedBodySize + sum(files, 'encodedBodySize'), html: html.encodedBodySize, files: files.length,
+        script: sum(scripts, 'encodedBodySize'), plainScript: sum(scripts, 'decodedBodySize'),
+      });
+    };
+    requestAnimationFrame(() => requestAnimationFrame(look));
+  }));
+}
+
+test('the description of the service has the pages', () => {
+  for (const path of ['/today', '/people', '/people/{id}', '/people/duplicates', '/settings/profile', '/sign-in', '/demo']) {
+    assert.ok(PAGES.some((page) => page.path === path), `${path} is missing`);
+  }
+  for (const path of Object.keys(LEFT_OUT)) assert.ok(paths[path], `${path} is no page any more`);
+});
+
+for (const { path, member: signedIn } of PAGES) {
+  test(`${path} is light, still, quick and in good shape`, async () => {
+    const { page } = signedIn ? member : visitor;
+    const address = examples[path] ?? path;
+    for (const width of WIDTHS) {
+      const was = await load(page, address, width);
+      for (let i = 1; i < PAINTS && was.paint > MOST.paint; i++) was.paint = (await load(page, address, width)).paint;
+      report.push(`${path} at ${width}: ${JSON.stringify(was)}`);
+      assert.ok(was.files > 0 && was.html > 0 && was.bytes > was.html, `nothing was measured: ${report.at(-1)}`);
+      assert.equal(was.shift, 0, `the page moves while it loads: ${report.at(-1)}`);
+      for (const [what, most] of Object.entries(MOST)) assert.ok(was[what] <= most, `${what}: ${report.at(-1)}`);
+    }
+    await portray(page, `every${path.replaceAll(/[^a-z]+/g, '-')}`.replace(/-$/, ''), { everyView: true });
+  });
+}

@@ -1,0 +1,33 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestDay|TestEveryPage'
+
+package web
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestDay: a member lives a day by mouse, by keyboard alone and without script, and an agent finds
+// what came of it.
+func TestDay(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Start()
+		settings := s.NewPerson(t)
+		settings["BEARER"] = (&harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}).Token(t).Bearer
+		s.RunWithBrowser(t, "day.test.mjs", settings)
+	})
+}
+
+// TestEveryPage: each page, also of the demo, is small, quick, accessible and does not move while
+// it loads, with screenshots.
+func TestEveryPage(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Binary = harness.PlainBinary // paints are timed
+		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
+		settings := s.NewPerson(t)
+		settings["BEARER"] = (&harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}).Token(t).Bearer
+		settings["SCREENSHOTS"] = s.Screenshots(t)
+		s.RunWithBrowser(t, "budgets.test.mjs", settings)
+	})
+}

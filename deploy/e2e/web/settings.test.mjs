@@ -1,0 +1,141 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestSettings
+// A member fills in the profile beside its preview, and changes the e-mail address.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { setting } from '../harness/client.mjs';
+import { openMailbox } from '../harness/mailbox.mjs';
+import { portray } from '../harness/portrait.mjs';
+
+const base = setting('BASE_URL');
+const username = setting('MEMBER_USERNAME');
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+let browser;
+let mailbox;
+let maria;
+
+before(async () => {
+  [browser, mailbox] = await Promise.all([openBrowser(), openMailbox()]);
+  maria = await newPerson(browser);
+  await maria.page.goto('/settings/profile');
+  await signIn(maria.page, username, setting('MEMBER_PASSWORD'));
+  await expectHeading(maria.page, 'Your profile');
+});
+
+after(async () => {
+  try {
+    await maria?.leave();
+  } finally {
+    await browser?.close();
+    await mailbox?.close();
+  }
+});
+
+const box = (page, title) => page.getByRole('region', { name: title, exact: true });
+const input = (page, label) => page.getByRole('textbox', { name: new RegExp(`^${label}( \\(optional\\))?$`) });
+const preview = (page) => page.locator('#preview-shown');
+const places = (page) => page.evaluate(() => ['preview', 'profile'].map((id) => document.getElementById(id).getBoundingClientRect().toJSON()));
+
+test('the preview beside the form follows what is typed', async () => {
+  const { page } = maria;
+  await page.setViewportSize(DESKTOP);
+  await portray(page, 'profile-form', { everyView: true });
+  assert.match(await preview(page).innerText(), /^Nothing: the page is not for everyone/);
+  const [shown, form] = await places(page);
+  assert.ok(shown.left >= form.right && Math.abs(shown.top - form.top) < 2, 'the preview is not beside the form');
+
+  await page.getByLabel('Who sees your page').selectOption('Everyone');
+  await input(page, 'Headline').fill('Maps the deep sea');
+  await page.getByLabel('Who sees headline').selectOption('Everyone');
+  await preview(page).getByText('Maps the deep sea').waitFor();
+  await box(page, 'What everyone sees, once it is saved').waitFor();
+  await input(page, 'Country').fill('Spain');
+  await preview(page).getByText('Without the fields that have an error.').waitFor();
+  await preview(page).getByText('Maps the deep sea').waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0, 'the form shows errors while the member types');
+  await portray(page, 'profile-typed');
+  assert.equal((await fetch(`${base}/api/human/${username}`)).status, 404, 'the preview is published');
+
+  await press(page, 'Save');
+  await page.getByRole('alert').getByRole('link').click();
+  assert.equal(await page.evaluate(() => document.activeElement.name), 'country', 'the summary does not lead to the field');
+  assert.equal(await input(page, 'Country').inputValue(), 'Spain');
+  await portray(page, 'profile-wrong', { everyView: true });
+  await input(page, 'Country').fill('ES');
+  await press(page, 'Save');
+  await expectNotice(page, 'Your profile is saved.');
+  await box(page, 'What everyone sees').getByText('Maps the deep sea').waitFor();
+});
+
+test('on a phone the preview is folded, above the form', async () => {
+  const { page } = maria;
+  await page.setViewportSize(PHONE);
+  await page.goto('/settings/profile');
+  const [shown, form] = await places(page);
+  assert.ok(shown.bottom <= form.top, 'the preview is not above the form');
+  assert.equal(await preview(page).isVisible(), false);
+  await page.getByText('Preview', { exact: true }).first().press('Enter');
+  await preview(page).getByText('Maps the deep sea').waitFor();
+  await portray(page, 'profile-unfolded');
+});
+
+test('the profile is previewed without a script', async () => {
+  const context = await browser.newContext({ baseURL: base, javaScriptEnabled: false, viewport: PHONE, storageState: await maria.context.storageState() });
+  try {
+    const page = await context.newPage();
+    await page.goto('/settings/profile');
+    await input(page, 'Job title').fill('Cartographer');
+    await page.getByLabel('Who sees job title').selectOption('Everyone');
+    await press(page, 'Preview');
+    await box(page, 'What everyone sees, once it is saved').getByText('Cartographer').waitFor();
+    assert.equal(await input(page, 'Job title').inputValue(), 'Cartographer');
+    const published = await (await fetch(`${base}/api/human/${username}`)).json();
+    assert.equal(published.title, undefined, 'the preview is published');
+    await press(page, 'Save');
+    await expectNotice(page, 'Your profile is saved.');
+  } finally {
+    await context.close();
+  }
+});
+
+test('the address changes by a link to the new one, in the browser of the member', async () => {
+  const { page } = maria;
+  const [before, now] = [`${username}@member.example`, `new-${username}@member.example`];
+  await page.setViewportSize(DESKTOP);
+  await page.goto('/settings/security');
+  const form = box(page, 'Change your e-mail address');
+  await form.getByLabel('New e-mail address').fill(before);
+  await form.getByLabel('Your password').fill('not the password');
+  await press(form, 'Send the link');
+  await page.getByRole('alert').getByText('This is your address already.').waitFor();
+  assert.equal(await form.getByLabel('New e-mail address').inputValue(), before);
+  await portray(page, 'email-wrong', { everyView: true });
+  await form.getByLabel('New e-mail address').fill(now);
+  await form.getByLabel('Your password').fill(setting('MEMBER_PASSWORD'));
+  await press(form, 'Send the link');
+  await expectNotice(page, 'We have sent a link to the new address.');
+  assert.equal((await mailbox.next(before)).subject, 'A new e-mail address for your Kith account');
+  const { link } = await mailbox.next(now);
+  assert.ok(link?.startsWith(`${base}/settings/security/email/confirm?`), link);
+
+  const stranger = await newPerson(browser);
+  await stranger.page.goto(link);
+  await expectHeading(stranger.page, 'Sign in first');
+  await portray(stranger.page, 'email-sign-in-first');
+  await stranger.leave();
+
+  await page.goto(link);
+  await expectHeading(page, 'Confirm your new e-mail address');
+  await portray(page, 'email-confirm', { everyView: true });
+  await press(page, 'Use the new address');
+  await expectNotice(page, 'Your e-mail address is changed');
+  const card = await box(page, 'E-mail address').innerText();
+  assert.ok(card.includes(now) && !card.includes('not confirmed'), card);
+  await portray(page, 'email-changed');
+  assert.equal((await mailbox.next(before)).subject, 'Your Kith e-mail address was changed');
+  await page.goto(link);
+  await expectHeading(page, 'This link is over');
+  assert.deepEqual(mailbox.emails.map(({ to, subject }) => [to, subject]), [], 'unexpected emails');
+});
