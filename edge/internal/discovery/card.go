@@ -15,7 +15,6 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-
 // Media types of the documents that let MCP clients find the server (SEP-2127, an MCP
 // extension that is still experimental).
 const (
