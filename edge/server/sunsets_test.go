@@ -47,7 +47,7 @@ func TestSunset(t *testing.T) {
 	c.Addr = ":0" // on a loopback address MCP wants its Host
 	c.RateLimits["mcp"] = "1000/60"
 	h := newServer(t, c).Handler()
-	everywhere := []string{"/", "/llms.txt", "/mcp/docs", "/openapi.json", "/sandbox/v1", "/v1"}
+	everywhere := []string{"/llms.txt", "/mcp/docs", "/openapi.json", "/sandbox/v1", "/v1"}
 	for _, step := range []struct {
 		now    string
 		status int

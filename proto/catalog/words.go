@@ -10,6 +10,8 @@ type Words struct {
 	Read string
 	// Write is what it permits together with ScopeWrite; empty if nothing.
 	Write string
+	// Does is Write in a few words.
+	Does string
 }
 
 // Summary returns Read and Write as Markdown, without the title.
@@ -31,52 +33,62 @@ func ScopeWords(scope string) Words {
 			"Your people",
 			"Search and read the people in your network, and export all of them, with their addresses, jobs, tags, notes, interactions and reminders.",
 			"Add and change people, say how they are related, merge duplicates, archive people (who are deleted 30 days later unless brought back), and delete people (you can restore them for 30 days).",
+			"add, change, merge, archive and delete people",
 		},
 		"timeline": {
 			"Notes and contacts",
 			"Read your notes and the log of your meetings, calls and messages.",
 			"Add and change notes, log meetings, calls and messages, change what was logged, and delete notes and what was logged.",
+			"add, change and delete notes and logged contacts",
 		},
 		"organize": {
 			"Groups and tags",
 			"See your groups and tags, and who is in them.",
 			"Create and change groups, rename tags, and change the groups and tags of people.",
+			"change groups and tags",
 		},
 		"reminders": {
 			"Reminders",
 			"See your reminders, birthdays and who is due for a contact.",
 			"Set, change and complete reminders, and set how often to keep in touch.",
+			"set, change and complete reminders",
 		},
 		"insights": {
 			"Insights",
 			"Ask questions about your network: who works where, whom to introduce, how to prepare for a meeting.",
+			"",
 			"",
 		},
 		"imports": {
 			"Imports",
 			"See your imports and their results.",
 			"Import people from files, which adds people and changes those you have, and prepare semantic search.",
+			"import people from files",
 		},
 		"directory": {
 			"Member directory",
 			"Search the directory, and read other members' pages as you see them.",
 			"Change your own page, though never to show more of it.",
+			"change your own page",
 		},
 		"account": {
 			"Account",
 			"See your plan, your credits, and the changes in your account.",
 			"Set your time zone and language, undo changes and imports, and cancel jobs.",
+			"change your settings, undo changes and cancel jobs",
 		},
 		ScopeWrite: {
 			"Add, change and delete things",
 			"",
 			"Add, change, merge, import and delete things, in the areas of the other scopes.",
+			"",
 		},
 	}[scope]
 	if !ok {
 		return Words{
 			Title: scope, Read: "Use the tools of the group " + scope + " that read.",
 			Write: "Use the tools of the group " + scope + " that add, change or delete things.",
+			Does:  "use the tools of the group " + scope + " that add, change or delete things",
 		}
 	}
 	return words

@@ -32,8 +32,15 @@ func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose
 	return db.Found(l, err, deadLink)
 }
 
-// useLink deletes a valid link and returns it.
+// useLink deletes a valid link and returns it. It first locks the member, since uses of two
+// links of one member, of which each ends the other's, would wait for each other.
 func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose LinkPurpose) (*MailLink, error) {
+	if lock := db.LockRows(tx, "FOR UPDATE"); lock != "" {
+		_, err := tx.NewRaw("SELECT id FROM members WHERE id = (SELECT member_id FROM mail_links WHERE hash = ?)"+lock, hash).Exec(ctx)
+		if err != nil {
+			return nil, err
+		}
+	}
 	l := &MailLink{}
 	err := tx.NewRaw(`DELETE FROM mail_links WHERE hash = ? AND purpose = ? AND expires_at > ?
 AND EXISTS (SELECT 1 FROM members WHERE members.id = mail_links.member_id AND members.email = mail_links.email

@@ -124,14 +124,12 @@ func (c *checker) links(links []Link) []Link {
 	var kept []Link
 	for _, l := range links {
 		l.Label, l.URL = text.Line(l.Label), text.Line(l.URL)
-		switch {
-		case l.Label == "" && l.URL == "":
+		if l == (Link{}) {
 			continue
-		case !isWebAddress(l.URL):
-			c.refuse(FieldLinks, "each link needs an address that starts with https://")
-		case utf8.RuneCountInString(l.Label) > MaxEntry:
-			c.refuse(FieldLinks, "use %d characters at most for each label", MaxEntry)
-		case !text.Visible(l.Label):
+		}
+		if problem := l.Problem(); problem != "" {
+			c.refuse(FieldLinks, "%s", problem)
+		} else if !text.Visible(l.Label) {
 			l.Label = ""
 		}
 		kept = append(kept, l)
@@ -140,6 +138,17 @@ func (c *checker) links(links []Link) []Link {
 		c.refuse(FieldLinks, "enter %d at most; these are %d", MaxEntries, len(kept))
 	}
 	return kept
+}
+
+// Problem returns what is wrong with a link; empty if nothing is.
+func (l Link) Problem() string {
+	switch {
+	case !isWebAddress(text.Line(l.URL)):
+		return "each link needs an address that starts with https://"
+	case utf8.RuneCountInString(text.Line(l.Label)) > MaxEntry:
+		return fmt.Sprintf("use %d characters at most for each label", MaxEntry)
+	}
+	return ""
 }
 
 func (c *checker) visibilities(p *Profile) {

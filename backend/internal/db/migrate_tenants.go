@@ -24,7 +24,7 @@ type tenantTable struct {
 func tenantTables() map[string][]tenantTable {
 	return map[string][]tenantTable{
 		"baseline": append(
-			guarded("connections", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
+			guarded("connections", "removed_connections", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
 				"groups", "group_connections", "tags", "connection_tags",
 				"notes", "note_connections", "interactions", "interaction_connections",
 				"saved_views", "reminders", "changes", "embeddings", "files", "source_keys", "jobs"),

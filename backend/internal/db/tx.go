@@ -52,7 +52,7 @@ type Tx struct {
 	actor   Actor
 	version int64
 	dirty   map[string]struct{}
-	removed bool
+	removed []string
 	onEnd   []func(error)
 }
 
@@ -134,9 +134,9 @@ func (x *Tx) MarkDirty(ids ...string) {
 	}
 }
 
-// MarkRemoved records that connections were deleted. Their rows, whose version would
-// show a change, no longer exist.
-func (x *Tx) MarkRemoved() { x.removed = true }
+// MarkRemoved records that connections were deleted, for the search indexes: their rows,
+// whose version would show a change, no longer exist.
+func (x *Tx) MarkRemoved(ids ...string) { x.removed = append(x.removed, ids...) }
 
 // OnEnd makes fn be called after the transaction, with its error or nil.
 func (x *Tx) OnEnd(fn func(error)) { x.onEnd = append(x.onEnd, fn) }
@@ -151,11 +151,8 @@ func (x *Tx) OnCommit(fn func()) {
 }
 
 func (x *Tx) keepDirty(ctx context.Context) error {
-	if x.removed {
-		_, err := x.NewRaw("UPDATE tenant_states SET removed_version = ? WHERE tenant_id = ?", x.version, x.id).Exec(ctx)
-		if err != nil {
-			return err
-		}
+	if err := x.keepRemoved(ctx); err != nil {
+		return err
 	}
 	if len(x.dirty) == 0 {
 		return nil
@@ -163,6 +160,58 @@ func (x *Tx) keepDirty(ctx context.Context) error {
 	_, err := x.NewRaw("UPDATE connections SET data_version = ? WHERE tenant_id = ? AND id IN (?)",
 		x.version, x.id, bun.List(slices.Collect(maps.Keys(x.dirty)))).Exec(ctx)
 	return err
+}
+
+// What is kept of deletions: the last keepRemovals versions, and of each at most manyRemovals
+// people. An index that is older, or that would drop more, is made anew.
+const (
+	keepRemovals = 1000
+	manyRemovals = 100
+)
+
+// keepRemoved records the deletions, and forgets old ones.
+func (x *Tx) keepRemoved(ctx context.Context) error {
+	if len(x.removed) == 0 {
+		return nil
+	}
+	oldest := x.version - keepRemovals
+	if len(x.removed) > manyRemovals {
+		oldest = x.version
+	} else {
+		rows := make([]removedConnection, len(x.removed))
+		for i, id := range x.removed {
+			rows[i] = removedConnection{TenantID: x.id, DataVersion: x.version, ConnectionID: id}
+		}
+		if _, err := x.NewInsert().Model(&rows).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return fmt.Errorf("record deletions: %w", err)
+		}
+	}
+	if oldest <= 0 {
+		return nil
+	}
+	_, err := x.NewRaw("UPDATE tenant_states SET removed_version = ?0 WHERE tenant_id = ?1 AND removed_version < ?0", oldest, x.id).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = x.NewRaw("DELETE FROM removed_connections WHERE tenant_id = ? AND data_version <= ?", x.id, oldest).Exec(ctx)
+	return err
+}
+
+// removedConnection is a person who was deleted.
+type removedConnection struct {
+	bun.BaseModel `bun:"table:removed_connections"`
+
+	TenantID     tenant.ID
+	DataVersion  int64
+	ConnectionID string
+}
+
+// RemovedSince returns the people who were deleted after a data version of at least
+// removed_version, unless they were restored.
+func RemovedSince(ctx context.Context, q Reader, since int64) (ids []string, err error) {
+	err = q.NewRaw(`SELECT DISTINCT r.connection_id FROM removed_connections r WHERE r.tenant_id = ? AND r.data_version > ?
+AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.tenant_id = r.tenant_id AND c.id = r.connection_id)`, q.TenantID(), since).Scan(ctx, &ids)
+	return ids, err
 }
 
 // NewInsert implements Querier. The rows must have the tenant's id.

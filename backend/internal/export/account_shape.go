@@ -46,8 +46,11 @@ type (
 		ID         string    `json:"id"`
 		ClientName string    `json:"client_name"`
 		Scopes     []string  `json:"scopes"`
+		Tools      []string  `json:"tools,omitempty"`
 		CreatedAt  time.Time `json:"created_at"`
+		ExpiresAt  time.Time `json:"expires_at,omitzero"`
 		LastUsedAt time.Time `json:"last_used_at,omitzero"`
+		PausedAt   time.Time `json:"paused_at,omitzero"`
 	}
 	tokenShape struct {
 		ID         string    `json:"id"`
@@ -123,7 +126,7 @@ func (a Account) objects(now time.Time) []named {
 	m, p := a.Member, a.Profile
 	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
 	for _, g := range a.Grants {
-		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), g.CreatedAt, g.LastUsedAt})
+		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), strings.Fields(g.Tools), g.CreatedAt, g.ExpiresAt, g.LastUsedAt, g.PausedAt})
 	}
 	for _, t := range a.Tokens {
 		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})

@@ -51,6 +51,21 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	return rows, err
 }
 
+// CountByCredential returns how many changes each credential made since a time.
+func CountByCredential(ctx context.Context, q db.Reader, since time.Time) (map[string]int, error) {
+	var rows []struct {
+		CredentialID string
+		Changes      int
+	}
+	err := Query{Since: since}.within(q.From((*Change)(nil))).Column("credential_id").ColumnExpr("count(*) AS changes").
+		Where("credential_id <> ''").Group("credential_id").Scan(ctx, &rows)
+	counts := map[string]int{}
+	for _, r := range rows {
+		counts[r.CredentialID] = r.Changes
+	}
+	return counts, err
+}
+
 // ListPage returns a page of changes, the latest first, and the id that the next page comes
 // before; empty if there is none. A page of a narrowed list may be short, since only so many
 // changes are looked at: the next one goes on where it stopped looking.

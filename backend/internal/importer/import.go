@@ -20,9 +20,10 @@ import (
 // CodeUnreadable is the code of a job whose file cannot be read.
 const CodeUnreadable = "file_unreadable"
 
-// Bounds of a step: how many records it has, and about how many bytes of text.
+// Bounds of a step: how many records it has, and about how many bytes of text. In SQLite,
+// everybody's metered calls wait while a step is written.
 const (
-	stepRecords = 500
+	stepRecords = 150
 	stepBytes   = 1 << 20
 )
 

@@ -115,7 +115,7 @@ func counts(r importer.Report) string {
 // export returns the member's stored data, as a lossless export.
 func (d *fixture) export(t testing.TB) export.Document {
 	t.Helper()
-	page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
+	page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true, Photos: true})
 	if err != nil || more {
 		t.Fatalf("%v, more: %t", err, more)
 	}

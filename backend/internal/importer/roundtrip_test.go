@@ -16,6 +16,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/photos"
+	"github.com/kith-crm/kith/backend/internal/photos/phototest"
 	"pgregory.net/rapid"
 )
 
@@ -24,12 +26,13 @@ import (
 func TestRoundTripOfOurOwnExport(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		members := 0
+		members, portraits := 0, portraits(t)
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
 			ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
 			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
-			doc := document(rt)
+			cleo := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("cleo-%d", members)), now: time.Now}
+			doc := document(rt, portraits)
 			if r := ada.imports(t, "a.json", encode(t, doc), importer.Options{}); r.Created != len(doc.People) || r.Failed != 0 {
 				rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
 			}
@@ -50,6 +53,13 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 					rt.Fatalf("imported again (-file +on file):\n%s", diff)
 				}
 			}
+			if len(photosOf(held)) == 0 {
+				return
+			}
+			cleo.imports(t, "c.vcf", ada.vcards(t), importer.Options{})
+			if diff := gocmp.Diff(photosOf(held), photosOf(cleo.export(t))); diff != "" {
+				rt.Fatalf("photos of vCards (-file +on file):\n%s", diff)
+			}
 		})
 	})
 }
@@ -59,12 +69,12 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 func TestRoundTripOfParts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		members := 0
+		members, portraits := 0, portraits(t)
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
 			ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
 			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
-			ada.imports(t, "a.json", encode(t, unshared(document(rt))), importer.Options{})
+			ada.imports(t, "a.json", encode(t, unshared(document(rt, portraits))), importer.Options{})
 			parts := ada.parts(t, rapid.IntRange(2, 4).Draw(rt, "people in a part"))
 			for _, part := range rapid.Permutation(parts).Draw(rt, "order") {
 				if r := bob.imports(t, "b.json", part, importer.Options{}); r.Failed+r.Updated+r.Skipped != 0 {
@@ -108,7 +118,7 @@ func (d *fixture) download(t testing.TB) string {
 func (d *fixture) parts(t testing.TB, people int) []string {
 	t.Helper()
 	var parts []string
-	f := export.PeopleFilter{Limit: people, Timeline: true, Archived: true}
+	f := export.PeopleFilter{Limit: people, Timeline: true, Archived: true, Photos: true}
 	for {
 		page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), f)
 		if err != nil {
@@ -192,14 +202,56 @@ func normal(doc export.Document) export.Document {
 	return out
 }
 
-// document draws an export.
-func document(rt *rapid.T) export.Document {
+// portraits returns pictures as our files hold them: a JPEG and a PNG with transparency.
+func portraits(t testing.TB) []string {
+	t.Helper()
+	clear := phototest.Picture(20, 20)
+	clear.Pix[3] = 0
+	var out []string
+	for _, file := range [][]byte{phototest.JPEG(t, 30, 20), phototest.PNG(t, clear)} {
+		photo, err := photos.Read(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, photo.URI())
+	}
+	return out
+}
+
+// vcards returns the people who are not archived, with their photos, as vCards.
+func (d *fixture) vcards(t testing.TB) string {
+	t.Helper()
+	page, _, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100, Photos: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, _, err := export.Write(export.VCard, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// photosOf returns the photos of people who are not archived.
+func photosOf(doc export.Document) []string {
+	var out []string
+	for _, p := range doc.People {
+		if p.Photo != "" && p.ArchivedAt.IsZero() {
+			out = append(out, p.Photo)
+		}
+	}
+	return out
+}
+
+// document draws an export. The first person may have one of the portraits.
+func document(rt *rapid.T, portraits []string) export.Document {
 	doc := export.Document{Format: export.Format, People: []export.PersonRecord{}, Notes: []export.NoteRecord{}, Interactions: []export.InteractionRecord{}}
 	ids := make([]string, rapid.IntRange(1, 8).Draw(rt, "people"))
 	for i := range ids {
 		ids[i] = fmt.Sprintf("con_01J%023d", i+1)
 		doc.People = append(doc.People, drawPerson(rt, ids[i]))
 	}
+	doc.People[0].Photo = rapid.SampledFrom(append([]string{""}, portraits...)).Draw(rt, "photo")
 	relate(rt, &doc)
 	distinguish(rt, &doc)
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, min(3, len(ids)), rapid.ID[string])

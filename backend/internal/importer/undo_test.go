@@ -117,7 +117,7 @@ func inOrder(doc export.Document) export.Document {
 
 func drawnDocument(t *testing.T) string {
 	t.Helper()
-	return encode(t, rapid.Custom(document).Example(7))
+	return encode(t, rapid.Custom(func(rt *rapid.T) export.Document { return document(rt, nil) }).Example(7))
 }
 
 // An object that was changed since the import stays unchanged, and is reported. Once it is

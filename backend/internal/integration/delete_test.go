@@ -20,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
@@ -72,6 +73,13 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 			return err
 		}
 		if _, err := bring(ctx, u, made.Connection.ID, username); err != nil {
+			return err
+		}
+		gone, err := people.Create(ctx, u, people.Draft{Name: "gone " + username})
+		if err != nil {
+			return err
+		}
+		if _, err := people.DeleteConnections(ctx, u, kinds.All(), gone.Connection.ID); err != nil {
 			return err
 		}
 		row := vectorRow(made.Connection.ID, username, 1)

@@ -223,8 +223,11 @@ func TestVectorsOfDeletedPeopleAreGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if after := loadVectors(t, s, owner, before.Version); !after.Whole || !slices.Equal(known(after), []string{ids[1] + "*"}) {
+		if after := loadVectors(t, s, owner, before.Version); after.Whole || !slices.Equal(after.Gone, ids[:1]) {
 			t.Errorf("%+v", after)
+		}
+		if whole := loadVectors(t, s, owner, -1); !slices.Equal(known(whole), []string{ids[1] + "*"}) {
+			t.Errorf("%+v", whole)
 		}
 		if rows := rowsOf(t, dbtest.OpenSQL(t, url), "embeddings"); len(rows) != 1 {
 			t.Errorf("%d rows", len(rows))

@@ -46,6 +46,10 @@ func insightReads(data *db.Tenant) map[string]attempt {
 			found, err := people.ListByName(ctx, data, []string{strings.ToLower(secret)})
 			return len(found), refuse(len(found) > 0, err)
 		},
+		"ListCourses": func(ctx context.Context, v victim) (any, error) {
+			found, err := insights.ListCourses(ctx, data, []string{v.connection, v.relative}, []time.Time{time.Now().AddDate(1, 0, 0)})
+			return len(found), refuse(len(found) > 0, err)
+		},
 		"ListHeadlines": func(ctx context.Context, v victim) (any, error) {
 			return insights.ListHeadlines(ctx, data, []string{v.connection})
 		},

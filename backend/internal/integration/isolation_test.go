@@ -161,6 +161,9 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			bin, binErr := history.ListChanges(ctx, data, history.Query{Limit: 50, InBin: true})
 			return []any{of, err, named, bin, binErr}, namedErr
 		},
+		"CountByCredential": func(ctx context.Context, _ victim) (any, error) {
+			return history.CountByCredential(ctx, data, time.Time{})
+		},
 		"Versions": func(ctx context.Context, v victim) (any, error) {
 			found, err := photos.Versions(ctx, data, []string{v.connection})
 			large, largeErr := photos.Largest(ctx, data, []string{v.connection})
@@ -378,7 +381,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos", "removed_connections"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -36,7 +36,7 @@ func litter(t *testing.T, f flow) {
 	if err := oauth.CreateClient(t.Context(), f.s, &oauth.Client{Name: "never used", RedirectURIs: []string{"https://a.example/cb"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := oauth.UpsertClient(t.Context(), f.s, oauth.Client{ID: "https://agent.example/never-used.json"}); err != nil {
+	if err := oauth.UpsertClient(t.Context(), f.s, &oauth.Client{ID: "https://agent.example/never-used.json"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestSweepLeavesClientsThatHeldAGrant(t *testing.T) {
 	const document, asking = "https://agent.example/client.json", "https://agent.example/asking.json"
 	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
 		keep := func(id, name string) {
-			if err := oauth.UpsertClient(t.Context(), f.s, oauth.Client{ID: id, Name: name, RedirectURIs: []string{"https://agent.example/cb"}}); err != nil {
+			if err := oauth.UpsertClient(t.Context(), f.s, &oauth.Client{ID: id, Name: name, RedirectURIs: []string{"https://agent.example/cb"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,13 +23,14 @@ const memberColumns = "m.id, m.username, m.timezone, m.locale, m.plan, m.embeddi
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
 
-const personalText = `SELECT t.id, '', t.name, t.scopes, t.tools, t.expires_at, ` + memberColumns + `
+const personalText = `SELECT t.id, '', t.name, t.scopes, t.scopes, t.tools, t.expires_at, NULL, FALSE, ` + memberColumns + `
 FROM personal_tokens t
 JOIN members m ON m.id = t.member_id
 ` + memberJoins + `
 WHERE t.hash = ? AND t.revoked_at IS NULL AND m.suspended_at IS NULL`
 
-const accessText = `SELECT g.id, c.id, c.name, t.scopes, '', t.expires_at, ` + memberColumns + `
+// What an access token was issued for may be more than what its grant still has.
+const accessText = `SELECT g.id, c.id, c.name, t.scopes, g.scopes, g.tools, t.expires_at, g.expires_at, g.paused_at IS NOT NULL, ` + memberColumns + `
 FROM access_tokens t
 JOIN grants g ON g.id = t.grant_id
 JOIN clients c ON c.id = g.client_id
@@ -50,21 +52,31 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 		return nil, err
 	}
 	p := &tenant.Principal{}
-	var scopes, tools string
-	var expires sql.NullTime
-	fields := []any{&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &tools, &expires}
+	var scopes, granted, tools string
+	var expires, ends sql.NullTime
+	fields := []any{
+		&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &granted, &tools, &expires, &ends, &p.Credential.Paused,
+	}
 	err = statement.Scan(ctx, account.HashSecret(bearer), append(fields, memberFields(p)...)...)
 	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.Now()):
+	case errors.Is(err, sql.ErrNoRows), err == nil && (over(expires, s.Now()) || over(ends, s.Now())):
 		return nil, fault.New(fault.Unauthenticated, "the token is unknown, expired or revoked")
 	case err != nil:
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	p.Credential.Kind = kind
-	p.Credential.Scopes = strings.Fields(scopes)
+	p.Credential.Scopes = both(strings.Fields(scopes), strings.Fields(granted))
 	p.Credential.Tools = strings.Fields(tools)
-	p.Credential.ExpiresAt = expires.Time
+	p.Credential.ExpiresAt, p.Credential.GrantExpiresAt = expires.Time, ends.Time
 	return p, nil
+}
+
+// over reports whether an end is set and has come.
+func over(end sql.NullTime, now time.Time) bool { return end.Valid && !end.Time.After(now) }
+
+// both returns the names of the first list that are in the second too.
+func both(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(others, name) })
 }
 
 const memberText = "SELECT " + memberColumns + "\nFROM members m\n" + memberJoins + "\nWHERE m.id = ? AND m.suspended_at IS NULL"

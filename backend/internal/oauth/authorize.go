@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
@@ -166,26 +166,30 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 	}
 	req.Hash = Hash(secret)
 	if IsDocumentURL(c.ID) {
-		if err := UpsertClient(r.Context(), s.Store, *c); err != nil {
+		kept := *c // others read c
+		if err := UpsertClient(r.Context(), s.Store, &kept); err != nil {
 			s.unavailable(w, r, "keep client", err)
 			return
 		}
+		c = &kept
 	}
 	if err := CreateRequest(r.Context(), s.Store, req); err != nil {
 		s.unavailable(w, r, "keep request", err)
 		return
 	}
-	view := consentView(secret, c, login, req)
+	view := s.consentView(secret, c, login, req)
 	view.Ticked, view.Address = view.Scopes, r.URL.RequestURI()
+	view.Preset = view.Presets[len(view.Presets)-1]
 	s.Pages.Consent(w, r, view)
 }
 
 // consentView returns the content of the consent page of a request.
-func consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
+func (s *Server) consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
 	view := ConsentView{
 		Request: secret, Username: login.Username, ClientName: ShownName(c.Name),
-		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
+		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes), FirstSeen: c.CreatedAt,
 	}
+	view.Presets = PresetsOf(s.Catalog, view.Scopes)
 	if IsDocumentURL(c.ID) {
 		view.DocumentURL = c.ID
 	}
@@ -228,10 +232,27 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		s.finish(w, r, secret, login, nil, url.Values{"error": {codeAccessDenied}, "error_description": {"the member said no"}})
 		return
 	}
+	scopes, tools, err := Preset(r.PostForm.Get("preset")).Apply(s.Catalog, r.PostForm["scope"])
+	days, known := daysOf(r.PostForm.Get("days"))
+	if err != nil || !known { // nothing changed: show the page again
+		s.askAgain(w, r, secret, login)
+		return
+	}
 	code := CodeOf(secret, login.Hash)
 	s.finish(w, r, secret, login, &AuthorizationCode{
-		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(r.PostForm["scope"], " "),
+		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(scopes, " "), Tools: strings.Join(tools, " "), Days: days,
 	}, url.Values{"code": {code}})
+}
+
+// daysOf returns for how long a member chose to allow access, and whether that can be
+// chosen.
+func daysOf(chosen string) (int, bool) {
+	for _, days := range Durations() {
+		if chosen == strconv.Itoa(days) {
+			return days, true
+		}
+	}
+	return 0, false
 }
 
 // finish answers the request and sends the browser back to the client.
@@ -279,11 +300,17 @@ func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string,
 		s.unavailable(w, r, "read client", err)
 		return
 	}
-	view := consentView(secret, c, login, req)
-	view.Ticked, view.Address = r.PostForm["scope"], addressOf(req)
-	view.Mistake = "Nothing was allowed yet. Tick at least one of the things that it asks for, or don’t allow it."
-	if slices.Equal(view.Ticked, []string{catalog.ScopeWrite}) {
-		view.Mistake = "Nothing was allowed yet. Tick an area that it may read: leave to change things counts for the ticked areas alone."
+	view := s.consentView(secret, c, login, req)
+	view.Ticked, view.Address, view.Preset = r.PostForm["scope"], addressOf(req), Preset(r.PostForm.Get("preset"))
+	var known bool
+	view.Days, known = daysOf(r.PostForm.Get("days"))
+	switch {
+	case !slices.Contains(view.Presets, view.Preset):
+		view.Field, view.Mistake = "preset", "Nothing was allowed yet. Choose what it may do."
+	case !known:
+		view.Field, view.Mistake = "days", "Nothing was allowed yet. Choose how long."
+	default:
+		view.Field, view.Mistake = "scope", "Nothing was allowed yet. Tick at least one of the things that it asks for, or don’t allow it."
 	}
 	s.Pages.Consent(w, r, view)
 }

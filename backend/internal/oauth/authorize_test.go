@@ -43,8 +43,9 @@ func TestScopesOfARequest(t *testing.T) {
 			t.Parallel()
 			page := authorize(b, c.query)
 			if c.error == "" {
-				if got := strings.Join(page.Form(oauth.PathConsent)["scope"], " "); got != c.scopes {
-					t.Errorf("asked for %q", got)
+				code := a.sentBack(t, decide(b, page, "allow", nil), callback).Get("code")
+				if got := a.exchange(t, code); got.Scope != c.scopes {
+					t.Errorf("got %q", got.Scope)
 				}
 				return
 			}
@@ -215,7 +216,8 @@ func TestConsentPage(t *testing.T) {
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
 	page := authorize(b, a.ask())
 	for _, words := range []string{
-		"Agent Smith", "agent.example", "maria", "It may read", "interactions and reminders", "It may change and delete", "Add, change and delete things",
+		"Agent Smith", "agent.example", "maria", "It may read: Your people (and export them all)", "interactions and reminders", "Everything it asks for",
+		"First seen here", "add, change, merge, archive and delete people", "import people from files", "It also adds people, notes, logged contacts and reminders",
 		"merge duplicates", "delete people (you can restore them for 30 days)", "Add and change notes", "Import people from files",
 	} {
 		if !strings.Contains(page.Text(), words) {

@@ -37,17 +37,18 @@ func TestUntickedScopes(t *testing.T) {
 		ticked []string
 		kept   string // empty: refused
 	}{
-		"all":                   {[]string{"connections", "timeline", "write"}, "connections timeline write"},
-		"in another order":      {[]string{"write", "connections"}, "connections write"},
-		"one":                   {[]string{"timeline"}, "timeline"},
-		"writing alone":         {[]string{"write"}, ""},
-		"none":                  {nil, ""},
-		"more than asked":       {[]string{"connections", "timeline", "write", "account"}, ""},
-		"another":               {[]string{"account"}, ""},
-		"one that is not":       {[]string{"everything"}, ""},
-		"one twice":             {[]string{"timeline", "timeline"}, ""},
-		"an empty one":          {[]string{""}, ""},
-		"two in one, one asked": {[]string{"timeline account"}, ""},
+		"all":                     {[]string{"connections", "timeline", "write"}, "connections timeline write"},
+		"in another order":        {[]string{"write", "connections"}, "connections write"},
+		"areas alone":             {[]string{"connections", "timeline"}, "connections timeline write"},
+		"one":                     {[]string{"timeline"}, "timeline write"},
+		"writing alone":           {[]string{"write"}, ""},
+		"none":                    {nil, ""},
+		"more than asked":         {[]string{"connections", "timeline", "write", "account"}, ""},
+		"another":                 {[]string{"account"}, ""},
+		"one that does not exist": {[]string{"everything"}, ""},
+		"one twice":               {[]string{"timeline", "timeline"}, ""},
+		"an empty one":            {[]string{""}, ""},
+		"two in one, one asked":   {[]string{"timeline account"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +57,7 @@ func TestUntickedScopes(t *testing.T) {
 			if c.kept == "" {
 				wantPage(t, answer, http.StatusUnprocessableEntity, "Nothing was allowed")
 				// The page that is shown again waits for another answer.
-				answer, c.kept = decide(b, answer, "allow", url.Values{"scope": {"timeline"}}), "timeline"
+				answer, c.kept = decide(b, answer, "allow", url.Values{"scope": {"timeline"}}), "timeline write"
 			}
 			got := a.exchange(t, a.sentBack(t, answer, callback).Get("code"))
 			p := a.principal(t, got.AccessToken)
@@ -243,9 +244,8 @@ func TestMistakesOfTheConsentPage(t *testing.T) {
 		ticked []string
 		words  string
 	}{
-		"writing alone":            {"connections write", []string{"write"}, "Tick an area that it may read"},
-		"nothing":                  {"connections write", nil, "Tick at least one"},
-		"nothing of writing alone": {"write", nil, "Tick at least one"},
+		"nothing":        {"connections write", nil, "Tick at least one"},
+		"nothing, twice": {"connections timeline", nil, "Tick at least one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,11 +68,15 @@ type Request struct {
 
 // AuthorizationCode is a code's record, and its row.
 type AuthorizationCode struct {
-	Hash          string `bun:",pk"`
-	MemberID      tenant.ID
-	ClientID      string
-	RedirectURI   string
-	Scopes        string
+	Hash        string `bun:",pk"`
+	MemberID    tenant.ID
+	ClientID    string
+	RedirectURI string
+	Scopes      string
+	// Tools and Days are of the grant: the tools that it is limited to, separated by
+	// single spaces, and how many days it lasts; 0 means until it is revoked.
+	Tools         string
+	Days          int
 	Resource      string
 	CodeChallenge string
 	CreatedAt     time.Time
@@ -88,16 +92,25 @@ type Grant struct {
 	MemberID tenant.ID
 	ClientID string
 	// Scopes are separated by single spaces.
-	Scopes     string
-	Resource   string
-	CreatedAt  time.Time
+	Scopes string
+	// Tools are the names of the tools that it is limited to, separated by single
+	// spaces; empty means no limit.
+	Tools     string
+	Resource  string
+	CreatedAt time.Time
+	// ExpiresAt is when the member's permission ends; zero means until it is revoked.
+	ExpiresAt  time.Time `bun:",nullzero"`
 	LastUsedAt time.Time `bun:",nullzero"`
-	RevokedAt  time.Time `bun:",nullzero"`
+	// PausedAt is set while the member has paused the agent.
+	PausedAt  time.Time `bun:",nullzero"`
+	RevokedAt time.Time `bun:",nullzero"`
 	// ClientName and ClientRedirectURIs belong to the client; they are read with the
 	// grant and stored with the client.
 	ClientName         string   `bun:",scanonly"`
 	ClientRedirectURIs []string `bun:"client_redirect_uris,type:text,scanonly"`
 }
+
+func (g Grant) scopes() []string { return strings.Fields(g.Scopes) }
 
 // Pair is a new access token and refresh token, as hashes with their expiry.
 type Pair struct {
@@ -105,6 +118,17 @@ type Pair struct {
 	AccessExpiresAt, RefreshExpiresAt time.Time
 	// Scopes of the access token; empty means those of the grant.
 	Scopes string
+}
+
+// endBy returns the pair with no expiry later than the end of its grant.
+func (p Pair) endBy(end time.Time) Pair {
+	if !end.IsZero() && end.Before(p.AccessExpiresAt) {
+		p.AccessExpiresAt = end
+	}
+	if !end.IsZero() && end.Before(p.RefreshExpiresAt) {
+		p.RefreshExpiresAt = end
+	}
+	return p
 }
 
 // Generate returns a new secret with a prefix.

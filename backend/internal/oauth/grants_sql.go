@@ -30,15 +30,15 @@ func insertClient(ctx context.Context, s *db.DB, tx db.Querier, c *Client) error
 }
 
 // UpsertClient stores a client with a client ID metadata document, as the document
-// describes it now. While no member has granted the client access, this restarts the
+// describes it now, and sets since when it is stored. While no member has granted the client access, this restarts the
 // time after which it is deleted.
-func UpsertClient(ctx context.Context, s *db.DB, c Client) error {
+func UpsertClient(ctx context.Context, s *db.DB, c *Client) error {
 	c.CreatedAt = s.Now()
-	_, err := s.NewInsert().Model(&c).On("CONFLICT (id) DO UPDATE").
+	return s.NewInsert().Model(c).On("CONFLICT (id) DO UPDATE").
 		Set("name = EXCLUDED.name").Set("redirect_uris = EXCLUDED.redirect_uris").Set("client_uri = EXCLUDED.client_uri").
 		Set("grant_types = EXCLUDED.grant_types").Set("application_type = EXCLUDED.application_type").
-		Set("created_at = CASE WHEN ?TableAlias.last_used_at IS NULL THEN EXCLUDED.created_at ELSE ?TableAlias.created_at END").Exec(ctx)
-	return err
+		Set("created_at = CASE WHEN ?TableAlias.last_used_at IS NULL THEN EXCLUDED.created_at ELSE ?TableAlias.created_at END").
+		Returning("created_at").Scan(ctx)
 }
 
 // GetClient returns a client, or fault.NotFound.
@@ -97,7 +97,11 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 			return err
 		}
 		g := &Grant{
-			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Resource: code.Resource, CreatedAt: s.Now(),
+			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Tools: code.Tools, Resource: code.Resource,
+			CreatedAt: s.Now(),
+		}
+		if code.Days > 0 {
+			g.ExpiresAt = code.CreatedAt.Add(time.Duration(code.Days) * 24 * time.Hour)
 		}
 		if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
 			return fmt.Errorf("insert grant: %w", err)
@@ -146,8 +150,10 @@ func kill(ctx context.Context, tx db.Querier, statement string, args ...any) (*G
 	return killed, err
 }
 
-// insertPair stores a pair of tokens and deletes the previous access token.
+// insertPair stores a pair of tokens and deletes the previous access token. No token
+// outlives the grant.
 func insertPair(ctx context.Context, s *db.DB, tx db.Querier, g *Grant, pair Pair) error {
+	pair = pair.endBy(g.ExpiresAt)
 	scopes := pair.Scopes
 	if scopes == "" {
 		scopes = g.Scopes
@@ -166,8 +172,9 @@ ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.sco
 
 // RotateRefreshToken marks the current refresh token of a client's live grant as spent
 // and replaces it with the pair. It fails with fault.Conflict for any other token; for
-// a spent one it also revokes the grant, and returns that as RedeemCode does. Of the
-// live grant only id and scopes are returned.
+// a spent one it also revokes the grant, and returns that as RedeemCode does. It fails
+// with ErrPaused while the grant is paused, and changes nothing. Of the live grant
+// only id, scopes and end are returned.
 func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair) (*Grant, error) {
 	var rotated, killed *Grant
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -177,14 +184,19 @@ func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pa
 		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
 AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id
 WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL)
-RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_tokens.grant_id) AS scopes`,
-			now, hash, now, clientID).Scan(ctx, g)
+RETURNING grant_id`, now, hash, now, clientID).Scan(ctx, &g.ID)
 		if errors.Is(err, sql.ErrNoRows) {
 			killed, err = killReplayed(ctx, s, tx, hash, clientID)
 			return err
 		}
 		if err != nil {
 			return err
+		}
+		if err := tx.NewRaw("SELECT scopes, expires_at, paused_at FROM grants WHERE id = ?", g.ID).Scan(ctx, g); err != nil {
+			return err
+		}
+		if !g.PausedAt.IsZero() {
+			return ErrPaused
 		}
 		if pair.Scopes != "" {
 			if pair.Scopes, err = Narrow(g.Scopes, pair.Scopes); err != nil {
@@ -232,43 +244,6 @@ func ListGrants(ctx context.Context, s *db.DB, owner tenant.ID) ([]Grant, error)
 		Where("EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = ?TableAlias.id AND r.spent_at IS NULL AND r.expires_at > ?)", s.Now()).
 		OrderExpr("?TableAlias.id DESC").Scan(ctx)
 	return grants, err
-}
-
-// RevokeAgent ends all access of a client to the member's account: every grant with its
-// tokens, every unused code, and every request that waits for consent. It fails with
-// fault.NotFound if there is none of these.
-//
-// The order of the statements matters: each waits for concurrent answers and exchanges
-// to commit, and the next statement finds what they created.
-func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
-	ended := int64(0)
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		ended = 0
-		for _, step := range []struct {
-			statement string
-			args      []any
-		}{
-			{`DELETE FROM authorization_requests WHERE client_id = ?
-AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []any{clientID, owner}},
-			{"DELETE FROM authorization_codes WHERE client_id = ? AND member_id = ? AND used_at IS NULL", []any{clientID, owner}},
-			{"UPDATE grants SET revoked_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{s.Now(), clientID, owner}},
-		} {
-			result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)
-			if err != nil {
-				return err
-			}
-			n, err := result.RowsAffected()
-			if err != nil {
-				return err
-			}
-			ended += n
-		}
-		return nil
-	})
-	if err == nil && ended == 0 {
-		return fault.New(fault.NotFound, "there is no such connected agent")
-	}
-	return err
 }
 
 // markGrantUsed records when a grant was last used. It never sets an earlier time.

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -98,7 +99,7 @@ func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Ac
 	if err != nil {
 		return nil, p.outage(ctx, "redeem code", err)
 	}
-	return p.tokens(access, refresh, g.Scopes), nil
+	return p.tokens(access, refresh, g.Scopes, g.ExpiresAt), nil
 }
 
 // RefreshToken implements op.Server: the grant_type refresh_token. A scope narrows the
@@ -122,6 +123,8 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 	switch {
 	case fault.Is(err, fault.Invalid):
 		return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
+	case errors.Is(err, ErrPaused): // not invalid_grant, at which clients drop their tokens
+		return nil, &oidc.Error{ErrorType: codeAccessDenied, Description: "the member has paused this agent: ask them to resume it, on the settings page for agents"}
 	case fault.Is(err, fault.Conflict):
 		if g != nil {
 			p.recordRevoked(ctx, g.MemberID, r.Client.GetID())
@@ -133,13 +136,18 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 	if pair.Scopes == "" {
 		pair.Scopes = g.Scopes
 	}
-	return p.tokens(access, refresh, pair.Scopes), nil
+	return p.tokens(access, refresh, pair.Scopes, g.ExpiresAt), nil
 }
 
-func (p *protocol) tokens(access, refresh, scopes string) *op.Response {
+// tokens is the answer with a new pair; end is the end of the grant, or zero.
+func (p *protocol) tokens(access, refresh, scopes string, end time.Time) *op.Response {
+	lifetime := p.server.AccessLifetime
+	if !end.IsZero() {
+		lifetime = max(0, min(lifetime, end.Sub(p.server.Now())))
+	}
 	return op.NewResponse(&oidc.AccessTokenResponse{
 		AccessToken: access, TokenType: oidc.BearerToken, RefreshToken: refresh,
-		ExpiresIn: uint64(p.server.AccessLifetime / time.Second), Scope: strings.Fields(scopes),
+		ExpiresIn: uint64(lifetime / time.Second), Scope: strings.Fields(scopes),
 	})
 }
 

@@ -85,10 +85,19 @@ type ConsentView struct {
 	DocumentURL string
 	// RedirectURI is where the response will be sent.
 	RedirectURI string
+	// FirstSeen is when this service first heard of the client.
+	FirstSeen time.Time
 	// Scopes are the requested scopes, Ticked those that are chosen so far.
 	Scopes, Ticked []string
-	// Mistake says what is wrong with the last answer; empty if there was none.
-	Mistake string
+	// Presets are the presets to choose from, Preset the one that is chosen so far.
+	Presets []Preset
+	Preset  Preset
+	// Days is how many days the access is chosen to last so far; 0 means until it is
+	// revoked.
+	Days int
+	// Mistake says what is wrong with the last answer; empty if there was none. Field is
+	// the field of the form that it concerns: scope, preset or days.
+	Mistake, Field string
 	// Address is a path of this service that repeats the same request.
 	Address string
 }

@@ -83,7 +83,7 @@ func (r connectionRestorer) dropTakenRows(ctx context.Context, people map[string
 
 // removeConnections deletes connections with the rows that belong to them alone.
 func removeConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
-	tx.MarkRemoved()
+	tx.MarkRemoved(ids...)
 	return tx.Delete(ctx, (*Connection)(nil), "id IN (?)", bun.List(ids))
 }
 

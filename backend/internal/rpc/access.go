@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 )
 
 // The headers between edge and backend, besides Authorization.
@@ -38,6 +39,7 @@ const (
 	reasonMissingScope = "missing_scope"
 	reasonReadOnly     = "read_only_account"
 	reasonToolLimit    = "limited_to_tools"
+	reasonPaused       = "agent_paused"
 )
 
 // Authorizer decides who may call which RPC, before the request is read.
@@ -95,6 +97,10 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 
 // permit checks that the RPC's rule lets the principal call it.
 func permit(rule *catalog.RPC, p *tenant.Principal) error {
+	if p.Credential.Paused && rule.Procedure != accessv1connect.AccessServiceGetPrincipalProcedure {
+		return refusal("the member has paused this agent, and nothing was done; ask them to resume it, on the settings page for agents",
+			&accessv1.Refusal{Reason: reasonPaused})
+	}
 	if rule.Writes && p.ReadOnly {
 		return refusal("this account is read-only: nothing can be written here", &accessv1.Refusal{Reason: reasonReadOnly, RequiredScopes: rule.Scopes})
 	}

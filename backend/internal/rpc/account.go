@@ -34,6 +34,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		Credential: &accountv1.Credential{
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
 			Scopes: p.Credential.Scopes, ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), Tools: p.Credential.Tools,
+			GrantExpiresAt: call.Timestamp(p.Credential.GrantExpiresAt),
 		},
 		Embeddings: search.EmbeddingsMessage(h.provider, p),
 	}
@@ -81,6 +82,7 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
 		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
 		ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
+		GrantExpiresAt: call.Timestamp(p.Credential.GrantExpiresAt), Paused: p.Credential.Paused,
 		Timezone: p.Timezone, Today: h.today(ctx),
 	}, nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // LoadDocuments reads the data for the search index. It reads all connections when since
-// is below 0 or some were deleted since, otherwise those that changed after that data
-// version. Everything is read from one snapshot.
+// is below 0 or older than the recorded deletions, otherwise those that changed or were
+// deleted after that data version. Everything is read from one snapshot.
 func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, error) {
 	var out Documents
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -26,7 +26,13 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 			since = -1
 		}
 		out.Whole = since < 0
-		out.Changed, err = documents(ctx, q, since)
+		if out.Changed, err = documents(ctx, q, since); err != nil || out.Whole {
+			return err
+		}
+		gone, err := db.RemovedSince(ctx, q, since)
+		for _, id := range gone {
+			out.Changed = append(out.Changed, index.Document{ID: id, Gone: true})
+		}
 		return err
 	})
 	return out, err

@@ -174,9 +174,9 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS latest WHERE place <= ? ORD
 // doubts is how many people are checked at a time.
 const doubts = 500
 
-// LoadVectors reads the vectors of a model. It reads all when since is below 0 or people
-// were deleted since, otherwise those that changed, or whose people changed, after that
-// data version. Everything is read from one snapshot.
+// LoadVectors reads the vectors of a model. It reads all when since is below 0 or older than
+// the recorded deletions, otherwise those that changed, or whose people changed or were
+// deleted, after that data version. Everything is read from one snapshot.
 func LoadVectors(ctx context.Context, t *db.Tenant, model string, since int64) (vector.Vectors, error) {
 	var out vector.Vectors
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -187,6 +187,11 @@ func LoadVectors(ctx context.Context, t *db.Tenant, model string, since int64) (
 		}
 		out.Whole = since < max(0, removed)
 		doubtful, err := vectors(ctx, q, model, since, &out)
+		if err == nil && !out.Whole {
+			var gone []string
+			gone, err = db.RemovedSince(ctx, q, since)
+			out.Gone = append(out.Gone, gone...)
+		}
 		for len(doubtful) > 0 && err == nil {
 			n := min(doubts, len(doubtful))
 			err = settle(ctx, q, doubtful[:n], &out)

@@ -56,8 +56,14 @@ type Credential struct {
 	// Tools are the names of the tools that the credential is limited to; empty when it
 	// is not limited.
 	Tools []string
-	// ExpiresAt is zero when the credential does not expire.
+	// ExpiresAt is zero when the credential does not expire. For OAuth it is the end of the
+	// access token, which a refresh replaces.
 	ExpiresAt time.Time
+	// GrantExpiresAt is when the member's permission of an OAuth client ends; zero when it
+	// lasts until it is revoked, and for a personal token.
+	GrantExpiresAt time.Time
+	// Paused means that the member has paused the agent: it may call nothing.
+	Paused bool
 }
 
 // Holds reports whether the credential has a scope.

@@ -2,7 +2,8 @@ package web
 
 import (
 	"net/http"
-	"slices"
+	"strconv"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -14,8 +15,12 @@ type consentContent struct {
 	oauth.ConsentView
 
 	// Action is the address that the form is sent to.
-	Action  string
-	Choices scopeChoices
+	Action string
+	Allow  allowForm
+	// Durations are for how long the access may last.
+	Durations []choice
+	// Today is set if the client was first seen on this day.
+	Today bool
 	// Destination is where the authorization response is sent.
 	Destination oauth.Destination
 	// Publisher is the host of the client's metadata document; nil for a registered
@@ -45,15 +50,30 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 	page.AllowRedirect(w.Header(), view.RedirectURI)
 	content := consentContent{
 		Publisher: publisher, Elsewhere: publisher != nil && !destination.Loopback && destination.Domain != publisher.Domain,
-		ConsentView: view, Action: oauth.PathConsent, Choices: choicesOf(view.Scopes, func(s string) bool { return slices.Contains(view.Ticked, s) }),
+		ConsentView: view, Action: oauth.PathConsent,
+		Allow: allowFormOf(view.Scopes, view.Ticked, view.Presets, view.Preset), Durations: durations(view.Days),
+		Today:       view.FirstSeen.After(web.Now().Add(-24 * time.Hour)),
 		Destination: destination, Again: page.LocalPath(view.Address),
 	}
 	status, wrong := http.StatusOK, &page.Mistakes{}
 	if view.Mistake != "" {
-		status, content.Choices.Error = http.StatusUnprocessableEntity, view.Mistake
-		wrong.Add("scope", view.Mistake)
+		status, content.Allow.Field, content.Allow.Error = http.StatusUnprocessableEntity, view.Field, view.Mistake
+		wrong.Add(view.Field, view.Mistake)
 	}
-	v.Render(status, "consent", page.Page{Title: "Allow access to your account?", Errors: wrong.List, Content: content})
+	v.Render(status, "consent", page.Page{Title: "Allow access to your account?", Errors: wrong.List, Script: page.ScriptConsent, Content: content})
+}
+
+// durations returns for how long access may be allowed; the chosen one is selected.
+func durations(chosen int) []choice {
+	out := []choice{}
+	for _, days := range oauth.Durations() {
+		c := choice{Value: strconv.Itoa(days), Label: strconv.Itoa(days) + " days", Selected: days == chosen}
+		if days == 0 {
+			c.Label = "Until I revoke it"
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // publisherOf returns the host of a client ID metadata document, in a form that people

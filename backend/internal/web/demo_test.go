@@ -128,17 +128,26 @@ func TestDemoIsReadOnlyAndStaysTheDemo(t *testing.T) {
 	s := demoSite(t)
 	b := s.Browser(t)
 	pages := crawl(t, b)
-	forms, shapes := 0, map[string]bool{}
+	forms, adds, shown, shapes := 0, 0, 0, map[string]bool{}
 	for at, p := range pages {
 		shapes[shapeOf(t, at)] = true
 		if p.Status != http.StatusOK {
 			continue
 		}
+		shown++
 		if len(p.Cookies) > 0 || !strings.Contains(p.Header.Get("Cache-Control"), "no-store") {
 			t.Errorf("%s sets a cookie, or may be cached", at)
 		}
 		if !strings.Contains(p.Text(), "This is the demo, with invented people: nothing can be changed. Make an account or run your own.") {
 			t.Errorf("%s does not say that it is the demo", at)
+		}
+		for _, button := range p.All("button") {
+			if webtest.Attr(button, "class") == "add" {
+				adds++
+				if !webtest.Has(button, "disabled") || webtest.Attr(button, "aria-describedby") != "demo" || webtest.Attr(button, "title") != "Nothing can be changed in the demo." {
+					t.Errorf("%s has a + that is on, or does not say why it is off", at)
+				}
+			}
 		}
 		for _, form := range p.All("form") {
 			if webtest.Attr(form, "method") == "post" {
@@ -150,10 +159,13 @@ func TestDemoIsReadOnlyAndStaysTheDemo(t *testing.T) {
 			t.Errorf("%s has what only members have", at)
 		}
 	}
-	for _, shape := range []string{"/demo", "/demo/people", "/demo/people/{id}", "/demo/people/{id}/edit", "/demo/people/{id}/merge", "/demo/groups", "/demo/groups/{id}", "/demo/groups/tag/name", "/demo/activity", "/demo/people/bin"} {
+	for _, shape := range []string{"/demo", "/demo/people", "/demo/people/{id}", "/demo/people/{id}/edit", "/demo/people/{id}/merge", "/demo/groups", "/demo/groups/{id}", "/demo/groups/tag/name", "/demo/activity", "/demo/people/bin", "/demo/network", "/demo/network/organization"} {
 		if !shapes[shape] {
 			t.Errorf("no link leads to a page like %s", shape)
 		}
+	}
+	if adds != shown {
+		t.Errorf("%d of %d pages have a +", adds, shown)
 	}
 	if len(pages) < 30 || forms < 30 {
 		t.Errorf("the crawl found %d pages with %d forms that write", len(pages), forms)

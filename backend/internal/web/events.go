@@ -59,6 +59,12 @@ func eventWords(kind account.EventKind) string {
 		return "Agent connected"
 	case account.TokenCreated:
 		return "Personal token created"
+	case account.AgentNarrowed:
+		return "Agent allowed less"
+	case account.AgentPaused:
+		return "Agent paused"
+	case account.AgentResumed:
+		return "Agent resumed"
 	case account.AccessRevoked:
 		return "Access revoked"
 	case account.PasswordChanged:

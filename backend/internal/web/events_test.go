@@ -119,6 +119,13 @@ func TestSecurityEvents(t *testing.T) {
 		}
 		happened(account.AgentAllowed)
 		secrets = append(secrets, redeem(t, s, b.Post("/oauth/consent", asked)), asked.Get("request"))
+		for _, act := range []struct {
+			name string
+			kind account.EventKind
+		}{{"narrow", account.AgentNarrowed}, {"pause", account.AgentPaused}, {"resume", account.AgentResumed}} {
+			b.Submit(b.Get("/settings/agents"), "/settings/agents/"+act.name, nil)
+			happened(act.kind)
+		}
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil)
 		happened(account.AccessRevoked)
 		want(t, b.Get("/settings/account/export"), http.StatusOK)

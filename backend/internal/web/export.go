@@ -69,6 +69,8 @@ func memberOrAgent(v *page.Request) (bool, error) {
 		return false, denied
 	case err != nil:
 		return false, err
+	case p.Credential.Paused:
+		return false, page.Refuse(http.StatusForbidden, "The agent is paused", "Resume it on the settings page for agents.")
 	case !slices.Contains(p.Credential.Scopes, exportScope) || !p.Credential.Allows(exportTool):
 		return false, page.Refuse(http.StatusForbidden, "The token may not export people", "It needs the scope "+exportScope+" and the tool "+exportTool+".")
 	}

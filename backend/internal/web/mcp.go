@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -33,26 +34,6 @@ type mcpContent struct {
 	Made *madeToken
 }
 
-// agentRow is a client with everything that the member has granted it.
-type agentRow struct {
-	// ClientID is the client's id, Name the name that it gives itself.
-	ClientID, Name string
-	// Publisher is the host of the client's metadata document; nil for a registered
-	// client.
-	Publisher *oauth.Destination
-	// Destinations are where authorization responses are sent; Unknown is set if there
-	// are others that cannot be shown.
-	Destinations []oauth.Destination
-	Unknown      bool
-	Scopes       scopeNames
-	// Grants is the number of its grants, CreatedAt the time of the first, and
-	// LastUsedAt when any of them was last used.
-	Grants                int
-	CreatedAt, LastUsedAt time.Time
-	// Reads are what it read in the days that reads are kept.
-	Reads review.AgentReads
-}
-
 type tokenRow struct {
 	ID, Name                         string
 	Scopes                           scopeNames
@@ -60,22 +41,29 @@ type tokenRow struct {
 	CreatedAt, ExpiresAt, LastUsedAt time.Time
 	Expired                          bool
 	Reads                            review.AgentReads
+	Did                              did
 }
 
 // recentChanges is how many of the agents' latest changes are shown.
 const recentChanges = 5
 
 func (v *request) showMCP() error {
-	return v.renderMCP(http.StatusOK, v.newTokenForm(), &page.Mistakes{})
+	return v.renderMCP(http.StatusOK, v.newTokenForm(), &page.Mistakes{}, nil)
 }
 
-func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes) error {
+// renderMCP renders the page; change, unless it is nil, changes its content before.
+func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change func(*mcpContent) error) error {
 	content, err := v.mcpContent(v.R.Context())
 	if err != nil {
 		return err
 	}
+	if change != nil {
+		if err := change(&content); err != nil {
+			return err
+		}
+	}
 	content.Form, content.Made = form, v.takeMade() // not before: an outage must not cost the member their token
-	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathMCP, Errors: m.List, Content: content})
+	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathAgents, Errors: m.List, Content: content})
 	return nil
 }
 
@@ -97,42 +85,19 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 	if err != nil {
 		return content, err
 	}
-	content.Agents, content.Tokens = agentRows(grants, reads), v.tokenRows(tokens, reads)
+	changed, err := history.CountByCredential(ctx, v.data(), v.Now().AddDate(0, 0, 1-billing.KeepReadDays))
+	if err != nil {
+		return content, err
+	}
+	content.Agents, content.Tokens = v.agentRows(grants, reads, changed), v.tokenRows(tokens, reads)
+	for i := range content.Tokens {
+		content.Tokens[i].Did = didOf([]string{content.Tokens[i].ID}, content.Tokens[i].Name, changed)
+	}
 	if content.Changes, err = v.review.Rows(ctx, v.data(), civil.Zone(v.Login.Timezone), changes); err != nil {
 		return content, err
 	}
 	content.Credits, err = v.Credits(ctx, v.Login.MemberID)
 	return content, err
-}
-
-// agentRows returns one row for each client, in the order of their newest grants.
-func agentRows(grants []oauth.Grant, reads map[string]review.AgentReads) []agentRow {
-	var rows []agentRow
-	scopes := map[string][]string{}
-	for _, g := range grants {
-		at := slices.IndexFunc(rows, func(row agentRow) bool { return row.ClientID == g.ClientID })
-		if at < 0 {
-			at = len(rows)
-			row := agentRow{ClientID: g.ClientID, Name: oauth.ShownName(g.ClientName), CreatedAt: g.CreatedAt}
-			row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
-			if oauth.IsDocumentURL(g.ClientID) {
-				row.Publisher, _ = publisherOf(g.ClientID) // no such URL fails
-			}
-			rows = append(rows, row)
-		}
-		row := &rows[at]
-		row.Grants++
-		row.Reads.AddAll(reads[g.ID])
-		if g.CreatedAt.Before(row.CreatedAt) {
-			row.CreatedAt = g.CreatedAt
-		}
-		if g.LastUsedAt.After(row.LastUsedAt) {
-			row.LastUsedAt = g.LastUsedAt
-		}
-		scopes[g.ClientID] = append(scopes[g.ClientID], strings.Fields(g.Scopes)...)
-		row.Scopes = namesOf(scopes[g.ClientID])
-	}
-	return rows
 }
 
 // destinations returns where redirect URIs lead, each place once, and whether there are
@@ -167,13 +132,4 @@ func (v *request) tokenRows(tokens []account.PersonalToken, reads map[string]rev
 		})
 	}
 	return rows
-}
-
-func (v *request) revokeAgent() error {
-	if err := oauth.RevokeAgent(v.R.Context(), v.Store, v.Login.MemberID, v.Line("id")); err != nil {
-		return err
-	}
-	v.record(account.AccessRevoked, v.Login.MemberID, v.Line("id"))
-	v.RedirectDone(page.PathMCP, "agent-revoked")
-	return nil
 }

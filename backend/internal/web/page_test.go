@@ -50,6 +50,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"problem, deleted": leaving.Submit(leaving.Get("/settings/account"), "/settings/account/delete", values("username", "leaving", "password", webtest.Password)),
 		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "", "link_url", "x", "country", "x")),
 		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
+		"agents, wrong":    b.Submit(agents, "/settings/agents/narrow", map[string][]string{"scope": nil}),
 		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
 		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),

@@ -48,7 +48,14 @@ type choice struct {
 }
 
 // linkRows are the inputs of the links, with some empty ones at the end.
-type linkRows []account.Link
+type linkRows []linkRow
+
+type linkRow struct {
+	account.Link
+
+	// Wrong is set if the link has an error.
+	Wrong bool
+}
 
 func visibilityChoices(name, label string, now account.Visibility) choices {
 	c := choices{Name: name, Label: label}
@@ -88,7 +95,7 @@ func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 			{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
 		}},
 		{"profile-links", "Elsewhere on the web", []profileField{
-			{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links)},
+			{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
 		}},
 	}}
 	content.Page.Error = m.Of(account.FieldVisibility)
@@ -104,11 +111,16 @@ func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 	return content
 }
 
-func rowsOf(links []account.Link) linkRows {
-	rows := slices.Clone(links)
+// rowsOf returns the inputs of the links. The wrong ones are marked once the form was checked.
+func rowsOf(links []account.Link, m *page.Mistakes) linkRows {
+	checked := m.Of(account.FieldLinks) != ""
+	var rows linkRows
+	for _, l := range links {
+		rows = append(rows, linkRow{l, checked && l.Problem() != ""})
+	}
 	for range 2 {
 		if len(rows) < account.MaxEntries {
-			rows = append(rows, account.Link{})
+			rows = append(rows, linkRow{})
 		}
 	}
 	return rows

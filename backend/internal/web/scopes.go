@@ -42,6 +42,8 @@ func choicesOf(scopes []string, chosen func(scope string) bool) scopeChoices {
 type scopeNames struct {
 	Groups   []string
 	Readonly bool
+	// Adds is set if it may add, but change and delete nothing.
+	Adds bool
 }
 
 func namesOf(scopes []string) scopeNames {

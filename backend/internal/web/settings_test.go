@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 	typed := map[string]string{"name": " ", "bio": strings.Repeat("x", 4001), "country": "Spain"}
 	change := values("visibility", "public", "visibility_title", "all", "title", "Founder", "headline", "Builds houses", "visibility_headline", "public",
 		"location", "Bilbao", "visibility_location", "public", "visibility_bio", "public",
-		"link_label", "mark-link", "link_url", "http://a.example", "visibility_links", "public", "avatar_url", "http://a.example/mark.png", "visibility_avatar_url", "public")
+		"link_label", "Site", "link_url", "https://a.example", "link_label", "mark-link", "link_url", "http://a.example", "visibility_links", "public", "avatar_url", "http://a.example/mark.png", "visibility_avatar_url", "public")
 	for name, value := range typed {
 		change.Set(name, value)
 	}
@@ -83,8 +84,13 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 			t.Errorf("%s has no error", name)
 		}
 	}
-	if got := p.Form("/settings/profile"); got.Get("link_url") != "http://a.example" || len(got["link_url"]) != 3 {
-		t.Errorf("the links became %q", got["link_url"])
+	if got := p.Form("/settings/profile")["link_url"]; !slices.Equal(got, []string{"https://a.example", "http://a.example", "", ""}) {
+		t.Errorf("the links became %q", got)
+	}
+	for _, input := range p.All("input") {
+		if name := webtest.Attr(input, "name"); name == "link_url" && webtest.Has(input, "aria-invalid") != (webtest.Attr(input, "value") == "http://a.example") {
+			t.Errorf("the link %q is marked as wrong: %t", webtest.Attr(input, "value"), webtest.Has(input, "aria-invalid"))
+		}
 	}
 	// The preview shows the rest.
 	preview := p.ByID("preview")

@@ -19,7 +19,7 @@ func TestHeaderOfMembersPages(t *testing.T) {
 	for path, current := range map[string]string{"/": "Today", "/people": "People", "/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/activity/undo?change=x": "Activity"} {
 		p := b.Get(path)
 		header := webtest.TextOf(p.All("header")[0])
-		for _, words := range []string{"Today People Groups Activity Settings", "Maria <b>Silva</b>", "Europe/Lisbon", "Add a person"} {
+		for _, words := range []string{"Today People Network Groups Activity Settings", "Maria <b>Silva</b>", "Europe/Lisbon", "Add a person"} {
 			if !strings.Contains(header, words) {
 				t.Errorf("%s: no %q in the header: %s", path, words, header)
 			}

@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -16,6 +19,40 @@ type signInContent struct {
 	SignUp string
 	// Provider is the name of the identity provider; empty if there is none.
 	Provider string
+	// Waiting is the application that sent the browser here; nil if none did.
+	Waiting *waitingClient
+}
+
+// waitingClient is an OAuth client that waits for a member to sign in.
+type waitingClient struct {
+	// Name is the name that a registered client gives itself.
+	Name string
+	// Publisher is the host of the client's metadata document; nil for a registered client.
+	Publisher *oauth.Destination
+}
+
+// clientThatWaits returns the client of the authorization request that sign-in leads back to, or nil.
+func (v *request) clientThatWaits(back string) (*waitingClient, error) {
+	u, err := url.Parse(back)
+	if err != nil || u.Path != oauth.PathAuthorize {
+		return nil, nil
+	}
+	clientID := u.Query().Get("client_id")
+	if oauth.IsDocumentURL(clientID) {
+		publisher, err := publisherOf(clientID)
+		return &waitingClient{Publisher: publisher}, err
+	}
+	if !id.Valid(id.Client, clientID) {
+		return nil, nil
+	}
+	c, err := oauth.GetClient(v.R.Context(), v.Store, clientID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &waitingClient{Name: oauth.ShownName(c.Name)}, nil
 }
 
 func (v *request) showSignIn() error {
@@ -24,8 +61,7 @@ func (v *request) showSignIn() error {
 		v.Redirect(orStart(back))
 		return nil
 	}
-	v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
-	return nil
+	return v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
 }
 
 func orStart(path string) string {
@@ -35,7 +71,11 @@ func orStart(path string) string {
 	return path
 }
 
-func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes) {
+func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes) error {
+	waiting, err := v.clientThatWaits(back)
+	if err != nil {
+		return err
+	}
 	if v.Provider != nil {
 		// The button's form ends at the provider, which may send the browser on.
 		page.AllowRedirect(v.W.Header(), v.Provider.Issuer())
@@ -45,8 +85,9 @@ func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes)
 			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username", Required: true, Plain: true},
 			passwordField("Password", &page.Mistakes{}),
 		},
-		ReturnTo: back, SignUp: page.WithReturn(page.PathSignUp, back), Provider: v.providerName(),
+		ReturnTo: back, SignUp: page.WithReturn(page.PathSignUp, back), Provider: v.providerName(), Waiting: waiting,
 	}})
+	return nil
 }
 
 // wrongPassword is the one message for an unknown member, a wrong password and a member
@@ -62,8 +103,7 @@ func (v *request) signIn() error {
 	if m == nil {
 		wrong := &page.Mistakes{}
 		wrong.Add(fieldLogin, wrongPassword)
-		v.renderSignIn(http.StatusForbidden, login, back, wrong)
-		return nil
+		return v.renderSignIn(http.StatusForbidden, login, back, wrong)
 	}
 	if err := v.begin(m.ID); err != nil {
 		return err

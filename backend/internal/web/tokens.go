@@ -94,7 +94,7 @@ func (v *request) createToken() error {
 	}
 	if len(m.List) > 0 {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
-		return v.renderMCP(http.StatusUnprocessableEntity, form, m)
+		return v.renderMCP(http.StatusUnprocessableEntity, form, m, nil)
 	}
 	bearer, err := account.GenerateToken()
 	if err != nil {

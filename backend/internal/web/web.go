@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
+	"github.com/kith-crm/kith/backend/internal/web/network"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/review"
 	"github.com/kith-crm/kith/backend/internal/web/today"
@@ -62,14 +63,14 @@ func New(c Config) (*Web, error) {
 	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
 	web.areas = slices.Concat(
 		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
-		web.review.Routes(),
+		network.New(c.Handlers).Routes(), web.review.Routes(),
 	)
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
 	}
 	folders := []fs.FS{own}
-	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, review.Templates} {
+	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates} {
 		folder, err := area()
 		if err != nil {
 			return nil, err
@@ -131,6 +132,10 @@ func routes() []route {
 		{"GET " + page.PathProfile, page.MembersOnly, (*request).showProfile},
 		{"POST " + page.PathProfile, page.MembersOnly, (*request).saveProfile},
 		{"GET " + page.PathMCP, page.MembersOnly, (*request).showMCP},
+		{"GET " + page.PathAgents, page.MembersOnly, (*request).showMCP},
+		{"POST " + page.PathAgents + "/narrow", page.MembersOnly, (*request).narrowAgent},
+		{"POST " + page.PathAgents + "/pause", page.MembersOnly, (*request).pauseAgent},
+		{"POST " + page.PathAgents + "/resume", page.MembersOnly, (*request).resumeAgent},
 		{"POST " + page.PathMCP + "/tokens", page.MembersOnly, (*request).createToken},
 		{"POST " + page.PathMCP + "/tokens/revoke", page.MembersOnly, (*request).revokeToken},
 		{"POST " + page.PathMCP + "/agents/revoke", page.MembersOnly, (*request).revokeAgent},

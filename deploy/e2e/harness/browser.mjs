@@ -64,12 +64,20 @@ export async function signIn(page, login, password) {
 
 /** The labels of the consent page's boxes, for the scopes. */
 export const BOXES = {
-  connections: 'Your people', timeline: 'Notes and contacts', account: 'Account', write: 'Add, change and delete things, in the areas ticked above',
+  connections: 'Your people', timeline: 'Notes and contacts', account: 'Account',
 };
 
-/** Answers the consent page that is open; untick are scopes that the client does not get. */
-export async function answerConsent(page, decision, { untick = [] } = {}) {
+/** Opens the areas of the consent page. */
+export const AREAS = 'Choose areas, and read what each allows';
+
+/**
+ * Answers the consent page that is open; untick are scopes that the client does not get, preset
+ * and duration are the labels of what is chosen.
+ */
+export async function answerConsent(page, decision, { untick = [], preset, duration } = {}) {
   await expectHeading(page, 'Allow access to your account?');
+  for (const label of [preset, duration].filter(Boolean)) await page.getByLabel(label, { exact: true }).check();
+  if (untick.length > 0) await page.getByText(AREAS, { exact: true }).click();
   for (const scope of untick) await page.getByLabel(BOXES[scope], { exact: true }).uncheck();
   await press(page, decision);
 }

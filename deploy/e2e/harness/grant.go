@@ -39,7 +39,9 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	values.Set("login", person["MEMBER_USERNAME"])
 	values.Set("password", person["MEMBER_PASSWORD"])
 	values = Form(v.Send(t, v.Send(t, "/sign-in", values).Header.Get("Location"), nil))
-	values.Set("decision", "allow")
+	for name, value := range map[string]string{"preset": "all", "days": "0", "decision": "allow"} {
+		values.Set(name, value)
+	}
 	to, err := url.Parse(v.Send(t, "/oauth/consent", values).Header.Get("Location"))
 	if err != nil || to.Query().Get("code") == "" {
 		t.Fatalf("no code in %v: %v", to, err)

@@ -23,7 +23,7 @@ export const links = new Set();
  * as the window, and axe must find no fault in it.
  */
 export async function portray(page, name, { everyView = false } = {}) {
-  for (const link of await page.locator('a[href]:not([href^="#"])').evaluateAll((all) => all.map((a) => a.href.split('#')[0]))) links.add(link);
+  for (const link of await page.locator('a[href]:not([href^="#"])').evaluateAll((all) => all.map((a) => new URL(a.getAttribute('href'), document.baseURI).href.split('#')[0]))) links.add(link);
   const before = page.viewportSize();
   const faults = [];
   for (const view of everyView ? [...VIEWS, ...OTHER_VIEWS] : VIEWS) {

@@ -13,7 +13,7 @@ import (
 // imported twice.
 func TestLargeImportsByAgent(t *testing.T) {
 	t.Parallel()
-	google, linkedIn := largeFiles(t)
+	google, linkedIn := largeFiles(t, 8_000)
 	for _, c := range []struct {
 		topology harness.Topology
 		file     harness.ContactFile

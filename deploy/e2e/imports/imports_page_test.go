@@ -15,7 +15,7 @@ import (
 // while the service is killed twice. No row is lost or imported twice, and the import is
 // undone.
 func TestImportsOnThePage(t *testing.T) {
-	google, linkedIn := largeFiles(t)
+	google, linkedIn := largeFiles(t, 20_000) // so many that a page that polls every 1.5 s sees the progress change
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		f := google
 		if s.Topology.Split {
@@ -50,11 +50,11 @@ func TestImportsOnThePage(t *testing.T) {
 }
 
 // largeFiles are imported on the page and by an agent, each file once into each database.
-// They are large enough that a page that polls every 1.5 s sees the progress change.
-func largeFiles(t *testing.T) (google, linkedIn harness.ContactFile) {
+// The larger one has this number of rows.
+func largeFiles(t *testing.T, rows int) (google, linkedIn harness.ContactFile) {
 	t.Helper()
 	const largest = 10 << 20
-	google, linkedIn = harness.GoogleFile(8_000), linkedInFile(6_400)
+	google, linkedIn = harness.GoogleFile(rows), linkedInFile(rows*4/5)
 	for _, f := range []harness.ContactFile{google, linkedIn} {
 		if len(f.Content) > largest {
 			t.Fatalf("%s has %d bytes, which cannot be uploaded", f.Name, len(f.Content))

@@ -96,7 +96,9 @@ func (c *contract) consent(t *testing.T, request, redirectURI, state string) str
 	page := v.Send(t, signedIn.Header.Get("Location"), nil)
 	c.checkPage(t, "authorize", page)
 	values = harness.Form(page)
-	values.Set("decision", "allow")
+	for name, value := range map[string]string{"preset": "all", "days": "0", "decision": "allow"} {
+		values.Set(name, value)
+	}
 	back := v.Send(t, "/oauth/consent", values)
 	c.checkPage(t, "consent", back)
 	to, err := url.Parse(back.Header.Get("Location"))

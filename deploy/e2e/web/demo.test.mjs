@@ -30,7 +30,7 @@ test('a visitor looks around from the landing page, and stays in the demo', asyn
   await expectHeading(page, 'Today');
   await page.getByText('This is the demo, with invented people: nothing can be changed.').waitFor();
   await portray(page, 'demo-today', { everyView: true });
-  for (const [area, heading] of [['Groups', 'Groups and tags'], ['Activity', 'Activity'], ['People', 'People']]) {
+  for (const [area, heading] of [['Network', 'Network'], ['Groups', 'Groups and tags'], ['Activity', 'Activity'], ['People', 'People']]) {
     await page.getByRole('navigation', { name: 'Kith' }).getByRole('link', { name: area }).click();
     await expectHeading(page, heading);
     assert.equal(place(page), `/demo/${area.toLowerCase()}`);

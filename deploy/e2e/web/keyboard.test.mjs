@@ -2,7 +2,7 @@
 // Sign-in and consent with the keyboard only: Tab, Enter, the space bar and letters.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
+import { AREAS, BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
 import { goTo } from '../harness/keyboard.mjs';
@@ -54,9 +54,12 @@ test('from sign-in to the code', async () => {
   await page.keyboard.press('Enter');
 
   await expectHeading(page, 'Allow access to your account?');
+  await goTo(page, page.locator('summary').filter({ hasText: AREAS }));
+  await page.keyboard.press('Enter');
   await goTo(page, page.getByLabel(BOXES.timeline, { exact: true }));
   await page.keyboard.press('Space');
   await goTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
+  await page.locator('button:not([aria-disabled])').getByText('Allow', { exact: true }).waitFor();
   await page.keyboard.press('Enter');
   const tokens = await client.redeem((await callback.next()).url, checks);
   await expectHeading(page, 'Back at the client'); // the browser was redirected too

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { unzip } from '../harness/archive.mjs';
-import { answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { AREAS, answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
 import { register } from '../harness/openid.mjs';
@@ -154,6 +154,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   await page.goto('/settings/mcp');
   assert.ok(!(await page.content()).includes(bearer), 'the token is shown a second time');
   assert.match(await row(page, 'Personal tokens', 'backup script').innerText(), /reads only/);
+  await row(page, 'Personal tokens', 'backup script').locator('summary').click();
   await press(page, 'Revoke the token backup script');
   await expectNotice(page, 'The token is revoked.');
   assert.equal((await callWith(bearer)).status, 401);
@@ -184,6 +185,7 @@ test('a connected agent is listed with its scopes, and can be revoked', async ()
   assert.ok(!agent.includes('Notes and contacts'), 'an unticked scope is listed');
   assert.match(await box(page, 'What agents did lately').innerText(), /Mary Somerville[^]*Ångström/);
 
+  await row(page, 'Connected agents', client.config.clientMetadata().client_name).locator('summary').filter({ hasText: 'Revoke' }).click();
   await press(page, `Revoke the access of ${client.config.clientMetadata().client_name}`);
   await expectNotice(page, 'The agent is disconnected.');
   assert.equal((await callWith(tokens.access_token)).status, 401);
@@ -252,7 +254,8 @@ test('a double click on Allow lets the agent in', async () => {
   const client = await register('Hasty client', callback);
   const { url, checks } = await client.ask();
   await page.goto(url.href);
-  const areas = page.getByRole('group', { name: 'It may read' }).getByRole('checkbox', { checked: true });
+  await page.getByText(AREAS, { exact: true }).click();
+  const areas = page.getByRole('group', { name: 'Areas' }).getByRole('checkbox', { checked: true });
   while (await areas.count()) await areas.first().uncheck();
   await press(page, 'Allow');
   await page.getByRole('alert').getByRole('link').click();

@@ -86,11 +86,11 @@ async function keep(page, words) {
   await page.getByText(`Note ${words}`).waitFor();
   await page.getByRole('button', { name: /^Undo/ }).click();
   await page.getByText(`Note ${words}`).waitFor({ state: 'detached' });
-  await page.getByText('Log a contact', { exact: true }).click();
+  await page.locator('#bar-log summary').click();
   await page.getByLabel('What it was about').fill(`Contact ${words}`);
   await press(page, 'Log it');
   await page.getByText(`Contact ${words}`).waitFor();
-  await page.getByText('Remind me', { exact: true }).click();
+  await page.locator('#bar-remind summary').click();
   await page.getByLabel('What to do').fill(`Remind ${words}`);
   await press(page, 'Set the reminder');
   await expectNotice(page, 'The reminder is set.');

@@ -58,11 +58,14 @@ test('the preview beside the form follows what is typed', async () => {
   await portray(page, 'profile-typed');
   assert.equal((await fetch(`${base}/api/human/${username}`)).status, 404, 'the preview is published');
 
+  await page.getByLabel('Address of link 1').fill('http://a.example');
   await press(page, 'Save');
-  await page.getByRole('alert').getByRole('link').click();
+  await page.getByRole('alert').getByRole('link').first().click();
   assert.equal(await page.evaluate(() => document.activeElement.name), 'country', 'the summary does not lead to the field');
   assert.equal(await input(page, 'Country').inputValue(), 'Spain');
+  assert.deepEqual(await page.locator('[name=link_url]').evaluateAll((all) => all.map((field) => field.ariaInvalid)), ['true', null, null]);
   await portray(page, 'profile-wrong', { everyView: true });
+  await page.getByLabel('Address of link 1').fill('https://a.example');
   await input(page, 'Country').fill('ES');
   await press(page, 'Save');
   await expectNotice(page, 'Your profile is saved.');

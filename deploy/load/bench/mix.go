@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -31,8 +33,16 @@ type mix struct {
 // worker makes the calls of one connection.
 type worker struct {
 	client *client
-	next   func(ctx context.Context) (call, error)
-	ready  *call // prepared, but not made when the time was over
+	next   func(ctx context.Context) (mixed, error)
+	ready  *mixed // prepared, but not made when the time was over
+}
+
+// mixed is a call of a row, and how long it took since it was due.
+type mixed struct {
+	call
+
+	row  string
+	took time.Duration
 }
 
 // newMix returns the mix of the rows for one member. Only the first worker makes the calls that
@@ -56,7 +66,7 @@ func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 		if m.client, err = dial(m.addr); err != nil {
 			return nil, err
 		}
-		var order []func(ctx context.Context) (call, error)
+		var order []func(ctx context.Context) (mixed, error)
 		for _, row := range rows {
 			found, ok := rpcs.Tool(row.Tool)
 			if !ok || (row.alone(found) && i > 0) {
@@ -64,15 +74,18 @@ func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 			}
 			m.calls[row.Row] = i * 1_000_000 // so that no two workers create the same
 			for range max(1, usually[row.Row]) {
-				order = append(order, func(ctx context.Context) (call, error) { return m.call(ctx, row, found) })
+				order = append(order, func(ctx context.Context) (mixed, error) {
+					c, err := m.call(ctx, row, found)
+					return mixed{call: c, row: row.Row}, err
+				})
 			}
 		}
 		refresh := refreshing([]string{refreshToken(i)}, "client_id="+benchClient, "")
 		for range 10 {
-			order = append(order, func(context.Context) (call, error) { return refresh(0), nil })
+			order = append(order, func(context.Context) (mixed, error) { return mixed{call: refresh(0), row: "refresh"}, nil })
 		}
 		random, n := rand.New(rand.NewPCG(1, uint64(i))), 0
-		x.workers = append(x.workers, &worker{client: m.client, next: func(ctx context.Context) (call, error) {
+		x.workers = append(x.workers, &worker{client: m.client, next: func(ctx context.Context) (mixed, error) {
 			if n%len(order) == 0 {
 				random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 			}
@@ -96,27 +109,27 @@ func (row toolRow) addsPeople() bool {
 
 // run makes calls for the length of time, each when the channel says that it is due, and returns
 // how long each took since then.
-func (x *mix) run(ctx context.Context, due <-chan time.Time, length time.Duration) ([]time.Duration, error) {
+func (x *mix) run(ctx context.Context, due <-chan time.Time, length time.Duration) ([]mixed, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over, done := context.WithTimeout(ctx, length)
 	defer done()
-	took := make([][]time.Duration, len(x.workers))
+	made := make([][]mixed, len(x.workers))
 	var group sync.WaitGroup
 	for i, w := range x.workers {
 		group.Go(func() {
 			var err error
-			if took[i], err = w.work(ctx, over.Done(), due); err != nil {
+			if made[i], err = w.work(ctx, over.Done(), due); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	group.Wait()
-	return slices.Concat(took...), context.Cause(ctx)
+	return slices.Concat(made...), context.Cause(ctx)
 }
 
 // work makes calls until over is closed.
-func (w *worker) work(ctx context.Context, over <-chan struct{}, due <-chan time.Time) (took []time.Duration, err error) {
+func (w *worker) work(ctx context.Context, over <-chan struct{}, due <-chan time.Time) (made []mixed, err error) {
 	for {
 		if w.ready == nil {
 			c, err := w.next(ctx)
@@ -127,12 +140,13 @@ func (w *worker) work(ctx context.Context, over <-chan struct{}, due <-chan time
 		}
 		select {
 		case <-over:
-			return took, nil
+			return made, nil
 		case since := <-due:
-			if _, err := w.client.do(*w.ready); err != nil {
-				return nil, err
+			if _, err := w.client.do(w.ready.call); err != nil {
+				return nil, fmt.Errorf("%s: %w", w.ready.row, err)
 			}
-			took, w.ready = append(took, time.Since(since)), nil
+			w.ready.took = time.Since(since)
+			made, w.ready = append(made, *w.ready), nil
 		}
 	}
 }
@@ -153,12 +167,15 @@ func tails(ctx context.Context, s *stage) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	took, err := x.atRate(ctx, rate*0.6, 2*length)
+	made, err := x.atRate(ctx, rate*0.6, 2*length)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(took)
-	p50, p99 := took[len(took)/2], took[len(took)*99/100]
+	slices.SortFunc(made, func(a, b mixed) int { return cmp.Compare(a.took, b.took) })
+	p50, p99 := made[len(made)/2].took, made[len(made)*99/100].took
+	for _, m := range made[len(made)*99/100:] {
+		fmt.Fprintf(os.Stderr, "%s: %s took %s\n", s.name, m.row, m.took.Round(time.Millisecond))
+	}
 	what := fmt.Sprintf("%s: mix of all tools, imports and refreshes at 60 %% of %.0f calls a second: ", s.engine, rate)
 	s.bench.report.figure(what+"p50", float64(p50)/1e6, "ms", 0)
 	s.bench.report.figure(what+"p99 : p50", float64(p99)/float64(p50), "×", 8)
@@ -179,12 +196,12 @@ func (x *mix) capacity(ctx context.Context, length time.Duration) (float64, erro
 			}
 		}
 	}()
-	took, err := x.run(ctx, always, length)
-	return float64(len(took)) / length.Seconds(), err
+	made, err := x.run(ctx, always, length)
+	return float64(len(made)) / length.Seconds(), err
 }
 
 // atRate makes calls at random moments, so many a second.
-func (x *mix) atRate(ctx context.Context, rate float64, length time.Duration) ([]time.Duration, error) {
+func (x *mix) atRate(ctx context.Context, rate float64, length time.Duration) ([]mixed, error) {
 	due := make(chan time.Time, 1<<16) // calls that wait for a connection
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -31,14 +31,14 @@ func soak(ctx context.Context, s *stage) ([]comparison, error) {
 	seen := map[string][]float64{}
 	watched := make(chan error, 1)
 	go func() { watched <- x.watch(ctx, s.bench.soak, seen) }()
-	took, err := x.atRate(ctx, rate/3, s.bench.soak)
+	made, err := x.atRate(ctx, rate/3, s.bench.soak)
 	if err := cmp.Or(err, <-watched); err != nil {
 		return nil, err
 	}
 	for _, what := range slices.Sorted(maps.Keys(seen)) {
 		values := seen[what]
 		early, late := median(values[len(values)/5:len(values)*2/5]), median(values[len(values)*4/5:])
-		s.bench.report.figure(fmt.Sprintf("%s: growth of %s from %.0f, by %d calls in %s", s.engine, what, early, len(took), s.bench.soak), (late/max(early, 1)-1)*100, "%", 10)
+		s.bench.report.figure(fmt.Sprintf("%s: growth of %s from %.0f, by %d calls in %s", s.engine, what, early, len(made), s.bench.soak), (late/max(early, 1)-1)*100, "%", 10)
 	}
 	return nil, nil
 }

@@ -128,8 +128,13 @@ type clientJSON struct {
 }
 
 type credential struct {
-	Kind      string  `json:"kind"`
-	ExpiresAt *string `json:"expires_at"`
+	Kind string `json:"kind"`
+	// ExpiresAt is the end of the token, GrantExpiresAt that of the member's permission, which
+	// refreshes do not outlive; absent if it lasts until it is revoked.
+	ExpiresAt      *string `json:"expires_at"`
+	GrantExpiresAt *string `json:"grant_expires_at,omitempty"`
+	// Paused is set while the member has paused the agent: every tool is refused.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // Serve implements route.Handler.
@@ -186,7 +191,9 @@ func (e *Endpoint) serveHeld(w http.ResponseWriter, r *http.Request) {
 		Type:   typeServiceAuth,
 		Member: memberJSON{Username: p.GetUsername(), URL: publicapi.ProfileURL(e.options.BaseURL, p.GetUsername())},
 		Client: clientJSON{ID: cmp.Or(p.GetClientId(), p.GetCredentialId()), Name: p.GetCredentialName()}, Scopes: p.GetScopes(), Tools: p.GetTools(),
-		Credential: credential{Kind: p.GetCredentialKind(), ExpiresAt: expiry(p.GetExpiresAt())},
+		Credential: credential{
+			Kind: p.GetCredentialKind(), ExpiresAt: expiry(p.GetExpiresAt()), GrantExpiresAt: expiry(p.GetGrantExpiresAt()), Paused: p.GetPaused(),
+		},
 	})
 }
 

@@ -13,13 +13,16 @@ var assetFiles embed.FS
 const (
 	pathStylesheet = "/assets/docs.css"
 	pathScript     = "/assets/try.js"
+	// The pictures of the demo on the landing page, for light and for dark screens.
+	pathPictureLight = "/assets/demo-light.png"
+	pathPictureDark  = "/assets/demo-dark.png"
 
 	// immutable is for an address that names the version.
 	immutable     = "public, max-age=31536000, immutable"
 	versionLength = 12 // hexadecimal digits of the entity tag
 )
 
-// asset is a stylesheet or a script. Its address has its version, so that browsers
+// asset is a stylesheet, a script or a picture. Its address has its version, so that browsers
 // cache it for a year and still load a new version at once.
 type asset struct {
 	path, version string

@@ -58,6 +58,7 @@ type Documents struct {
 	peopleDocs, agentDocs        route.Handler
 	errorList, errorPage, landed route.Handler
 	stylesheet, script           asset
+	light, dark                  asset // the pictures of the demo
 }
 
 // New makes the documents. It fails if a required option is missing or a tool's
@@ -79,6 +80,12 @@ func (d *Documents) build(o Options) error {
 		return err
 	}
 	if d.script, err = newAsset(pathScript, "text/javascript; charset=utf-8"); err != nil {
+		return err
+	}
+	if d.light, err = newAsset(pathPictureLight, "image/png"); err != nil {
+		return err
+	}
+	if d.dark, err = newAsset(pathPictureDark, "image/png"); err != nil {
 		return err
 	}
 	l, err := newLayout(s, d.stylesheet, d.script)
@@ -113,7 +120,7 @@ func (d *Documents) build(o Options) error {
 	if d.errorList, d.errorPage, err = l.errorPages(); err != nil {
 		return err
 	}
-	d.landed, err = l.landingPage(d.llms)
+	d.landed, err = l.landingPage(d.llms, d.light, d.dark)
 	return err
 }
 
@@ -166,5 +173,9 @@ func (d *Documents) Landing() route.Handler { return d.landed }
 
 // Assets returns the handlers of the files that pages load, by their paths.
 func (d *Documents) Assets() map[string]route.Handler {
-	return map[string]route.Handler{d.stylesheet.path: d.stylesheet.serve, d.script.path: d.script.serve}
+	all := map[string]route.Handler{}
+	for _, a := range []asset{d.stylesheet, d.script, d.light, d.dark} {
+		all[a.path] = a.serve
+	}
+	return all
 }

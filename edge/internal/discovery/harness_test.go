@@ -41,6 +41,8 @@ func ownRoutes() []route.Route {
 		{Name: "docs-error", Methods: get, Pattern: "/docs/errors/{code}"},
 		{Name: "api-catalog", Methods: get, Pattern: "/.well-known/api-catalog"},
 		{Name: "docs-stylesheet", Methods: get, Pattern: "/assets/docs.css"},
+		{Name: "demo-light", Methods: get, Pattern: "/assets/demo-light.png"},
+		{Name: "demo-dark", Methods: get, Pattern: "/assets/demo-dark.png"},
 		{Name: "try-script", Methods: get, Pattern: "/assets/try.js"},
 		{Name: "openapi", Methods: get, Pattern: "/openapi.json"},
 		{Name: "batch", Methods: []string{http.MethodPost}, Pattern: "/api/batch", RatePolicy: "batch"},

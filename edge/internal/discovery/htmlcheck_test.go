@@ -21,7 +21,7 @@ var (
 )
 
 func void(name string) bool {
-	return slices.Contains([]string{"meta", "link", "input", "br", "hr", "img"}, name)
+	return slices.Contains([]string{"meta", "link", "input", "br", "hr", "img", "source"}, name)
 }
 
 // parsePage parses a page, and fails unless elements are closed in order and every "<" begins a
@@ -179,8 +179,11 @@ func checkNothingInline(t *testing.T, all []*element) {
 				t.Errorf("<%s %s=%q>", e.name, name, value)
 			}
 		}
-		if e.name == "style" || e.name == "iframe" || e.name == "base" || e.name == "img" {
+		if e.name == "style" || e.name == "iframe" || e.name == "base" {
 			t.Errorf("a %s", e.name)
+		}
+		if e.name == "img" && (!strings.HasPrefix(e.attributes["src"], "/assets/demo-light.png?v=") || e.attributes["alt"] == "") {
+			t.Errorf("a picture of others, or without words for it: %v", e.attributes)
 		}
 		if e.name == "script" && (!strings.HasPrefix(e.attributes["src"], "/assets/try.js?v=") || e.text != "") {
 			t.Errorf("an inline script: %v %q", e.attributes, e.text)

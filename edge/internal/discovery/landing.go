@@ -16,13 +16,14 @@ type landing struct {
 	// MCP and MCPSandbox are the addresses for MCP clients; MCPSandbox is "" without a sandbox.
 	MCP, MCPSandbox string
 	Tools           int
-	Endpoints       []endpoint
 	Documents       []entryLink
 	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served.
 	ToolDocs, SignUp, Settings, Sandbox, Demo string
+	// Light and Dark are the addresses of pictures of the demo.
+	Light, Dark string
 }
 
-// endpoint is one entry in the table of paths.
+// endpoint is one entry in the table of paths of the documentation.
 type endpoint struct {
 	Methods, Path, Summary, Needs, Limit string
 	Deprecated                           bool
@@ -32,9 +33,11 @@ type entryLink struct{ Title, Path, Note string }
 
 // landingPage returns the handler of GET / for callers without a login session. Callers that
 // prefer Markdown get the site index.
-func (l *layout) landingPage(llms *httpapi.Document) (route.Handler, error) {
+func (l *layout) landingPage(llms *httpapi.Document, light, dark asset) (route.Handler, error) {
+	content := l.site.landing()
+	content.Light, content.Dark = light.address(), dark.address()
 	page, err := l.render(pageContent{
-		Title: "A personal CRM for AI agents", Path: pathHome, Landing: l.site.landing(), policy: tryPolicy, vary: varyOnSession,
+		Title: "A personal CRM for AI agents", Path: pathHome, Landing: content, policy: tryPolicy, vary: varyOnSession,
 	})
 	text := httpapi.NewDocument(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnSession}})
 	return httpapi.Negotiate(l.site.Problems, page, text), err
@@ -43,12 +46,12 @@ func (l *layout) landingPage(llms *httpapi.Document) (route.Handler, error) {
 func (s *site) landing() *landing {
 	l := &landing{
 		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
-		MCPSandbox: s.address(route.PathMCPSandbox), Endpoints: s.endpoints(),
-		ToolDocs: s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
+		MCPSandbox: s.address(route.PathMCPSandbox),
+		ToolDocs:   s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
 		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
 	}
 	for _, e := range []entryLink{
-		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example"},
+		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example, and all paths of the API"},
 		{"Errors", pathErrors, "what each code means and what to do about it"},
 		{"Sandbox", route.SandboxPrefix, "the demo account, with requests that work as printed"},
 		{"Agent index", pathIndex, "addresses, limits and deprecations as JSON"},
@@ -62,9 +65,9 @@ func (s *site) landing() *landing {
 	return l
 }
 
-// endpoints lists the paths of the API, without pages and without the copies under
+// Endpoints lists the paths of the API, without pages and without the copies under
 // /sandbox.
-func (s *site) endpoints() []endpoint {
+func (s *site) Endpoints() []endpoint {
 	var list []endpoint
 	for _, r := range s.Routes {
 		if r.Protocol == route.Page || r.CopyOf != "" || s.isDocument(r) {

@@ -40,6 +40,8 @@ func Routes(o Options) []route.Route {
 		{Name: "mcp-server-card", Pattern: route.PathServerCard, Summary: "The card of the MCP server (experimental, SEP-2127).", Build: of((*Documents).ServerCard)},
 		{Name: "ai-catalog", Pattern: pathAICatalog, Summary: "The AI catalogue, which names the server card (experimental).", Build: of((*Documents).AICatalog)},
 		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
+		{Name: assetName(pathPictureLight), Pattern: pathPictureLight, Summary: "A picture of the demo, for light screens.", Build: of(func(d *Documents) route.Handler { return d.light.serve })},
+		{Name: assetName(pathPictureDark), Pattern: pathPictureDark, Summary: "A picture of the demo, for dark screens.", Build: of(func(d *Documents) route.Handler { return d.dark.serve })},
 		{Name: assetName(pathScript), Pattern: pathScript, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
 	}
 	for i := range routes {

@@ -105,11 +105,11 @@ func TestAssetsAreKept(t *testing.T) {
 	all := parsePage(t, text(t, d.Landing(), "", "text/html"))
 	var loaded []string
 	for _, e := range all {
-		if address := e.attributes["href"] + e.attributes["src"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") {
+		if address := e.attributes["href"] + e.attributes["src"] + e.attributes["srcset"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") {
 			loaded = append(loaded, address)
 		}
 	}
-	if len(loaded) != 2 || len(d.Assets()) != 2 {
+	if len(loaded) != 4 || len(d.Assets()) != 4 {
 		t.Fatalf("pages load %q of %v", loaded, d.Assets())
 	}
 	for path, serve := range d.Assets() {

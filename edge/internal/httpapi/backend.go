@@ -55,6 +55,9 @@ type BackendErrors struct {
 func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error, ofDomain Code) {
 	failure := upstream.AsError(err)
 	code := BackendCode(failure.Kind, ofDomain)
+	if code == InsufficientScope && failure.Reason == string(AgentPaused) { // no scope would help
+		code = AgentPaused
+	}
 	if b.Challenge == (bearer.Challenge{}) && code != InvalidParameter && code != Unavailable {
 		code = Internal // the path takes no credential
 	}

@@ -46,6 +46,7 @@ const (
 	Unauthenticated         Code = "unauthenticated"
 	OutOfCredits            Code = "out_of_credits"
 	InsufficientScope       Code = "insufficient_scope"
+	AgentPaused             Code = "agent_paused"
 	ForbiddenOrigin         Code = "forbidden_origin"
 	NotBatchable            Code = "not_batchable"
 	NotFound                Code = "not_found"
@@ -85,6 +86,7 @@ func table() []codeInfo {
 		{Unauthenticated, http.StatusUnauthorized, "A valid credential is required"},
 		{OutOfCredits, http.StatusPaymentRequired, "The month's credits are used up"},
 		{InsufficientScope, http.StatusForbidden, "The credential lacks a scope"},
+		{AgentPaused, http.StatusForbidden, "The member has paused this agent"},
 		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
 		{NotBatchable, http.StatusForbidden, "This request cannot be an item of a batch"},
 		{NotFound, http.StatusNotFound, "There is nothing here"},

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"pgregory.net/rapid"
@@ -147,6 +148,10 @@ func drawPerson(t *rapid.T) export.Person {
 	for _, relation := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"spouse", "parent", "colleague", "manager", "report", "friend", "introduced_by", "other"}), 0, 2, rapid.ID).Draw(t, "relations") {
 		p.Relations = append(p.Relations, people.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation})
 	}
+	p.NotSameAs = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"con_1", "con_2", "con_3"}), 0, 2, rapid.ID).Draw(t, "not the same")
+	if rapid.Bool().Draw(t, "photo") {
+		p.Picture = photos.Image{Media: rapid.SampledFrom([]string{"image/jpeg", "image/png"}).Draw(t, "media"), Data: rapid.SliceOfN(rapid.Byte(), 1, 600).Draw(t, "picture")}
+	}
 	return p
 }
 
@@ -155,7 +160,10 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs,
+	}
+	if len(p.Picture.Data) > 0 {
+		out.Photo = p.Picture.URI()
 	}
 	for _, h := range p.Handles {
 		out.Handles = append(out.Handles, export.HandleRecord{Kind: h.Kind, Value: h.Value, Label: h.Label})
@@ -189,6 +197,7 @@ func heldByCSV(p export.Person) export.PersonRecord {
 	day := func(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 	out := heldByJSON(p)
 	out.Source, out.SnoozedUntil, out.UpdatedAt, out.Relationships, out.ImportantDates, out.Positions = "", time.Time{}, time.Time{}, nil, nil, nil
+	out.NotSameAs, out.Photo = nil, ""
 	out.CreatedAt, out.LastInteractionAt = day(p.CreatedAt), day(p.LastInteractionAt)
 	out.Handles = handlesAs(p, func(people.Handle) string { return "" })
 	if at := p.CurrentPosition(); at.Organization+at.Title != "" {
@@ -228,7 +237,7 @@ func relatedAs(relation string) string {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: heldByCSV(p).Positions,
+		Positions: heldByCSV(p).Positions, Photo: heldByJSON(p).Photo,
 	}
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		switch label := strings.ToLower(h.Label); {
@@ -260,7 +269,7 @@ func heldByVCard(p export.Person) export.PersonRecord {
 
 func heldByJSContact(p export.Person) export.PersonRecord {
 	out := heldByVCard(p)
-	out.CreatedAt, out.Positions, out.ImportantDates, out.Relationships = p.CreatedAt, nil, nil, nil
+	out.CreatedAt, out.Positions, out.ImportantDates, out.Relationships, out.Photo = p.CreatedAt, nil, nil, nil, ""
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		if label := strings.ToLower(h.Label); (label == "home" || label == "work") && h.Kind != people.KindURL && h.Kind != people.KindSocial {
 			return label

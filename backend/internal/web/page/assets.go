@@ -24,6 +24,7 @@ type asset struct {
 // The names of the scripts.
 const (
 	ScriptCapture = "capture"
+	ScriptConsent = "consent"
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
@@ -47,7 +48,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptConsent, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

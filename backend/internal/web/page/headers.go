@@ -28,9 +28,10 @@ func SetHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// allowScripts lets a page run our scripts. They may request pages of this site.
+// allowScripts lets a page run our scripts, besides what its policy allows. They may request
+// pages of this site.
 func allowScripts(h http.Header) {
-	h.Set("Content-Security-Policy", contentPolicy+"; script-src 'self'; connect-src 'self'")
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'")
 }
 
 // SetAlone separates a page from the window that opened it. It is not used on the pages

@@ -16,13 +16,16 @@ type Place struct {
 
 // areas returns the areas of the site, in the order of their navigation.
 func areas() []Section {
-	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathGroups, "Groups"}, {PathActivity, "Activity"}, {PathSettings, "Settings"}}
+	return []Section{
+		{PathStart, "Today"}, {PathPeople, "People"}, {PathNetwork, "Network"}, {PathGroups, "Groups"}, {PathActivity, "Activity"},
+		{PathSettings, "Settings"},
+	}
 }
 
 // Sections returns the pages of the settings, in the order of their navigation.
 func Sections() []Section {
 	return []Section{
-		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
+		{PathProfile, "Profile"}, {PathAgents, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
 		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
 	}
 }
@@ -30,7 +33,7 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range append(Sections(), areas()...) {
+	for _, s := range append(append(Sections(), Section{PathMCP, "Agents"}), areas()...) {
 		if below(path, s.Path) {
 			return s, true
 		}

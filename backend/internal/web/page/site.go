@@ -38,10 +38,12 @@ const (
 	PathAdd      = "/people/new"
 	PathBin      = "/people/bin"
 	PathGroups   = "/groups"
+	PathNetwork  = "/network"
 	PathActivity = "/activity"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
-	PathMCP      = "/settings/mcp"
+	PathAgents   = "/settings/agents"
+	PathMCP      = "/settings/mcp" // the same page, at the address that the specification names
 	PathImports  = "/settings/imports"
 	PathSearch   = "/settings/search"
 	PathTime     = "/settings/time"

@@ -71,7 +71,7 @@ func FuzzLocalPath(f *testing.F) {
 // onSite reports whether an address is one that LocalPath allows.
 func onSite(address string) bool {
 	place, _, _ := strings.Cut(address, "?")
-	for _, prefix := range []string{"/settings", "/people", "/groups", "/activity", "/oauth/authorize"} {
+	for _, prefix := range []string{"/settings", "/people", "/network", "/groups", "/activity", "/oauth/authorize"} {
 		if strings.HasPrefix(place, prefix) {
 			return true
 		}

@@ -35,10 +35,26 @@
     }
   };
 
-  // show writes a message into its place: the first line, the headers, the body.
-  const show = (place, message, indent) => {
-    const body = message.body && (indent ? indented(message.body) : message.body);
-    place.textContent = [message.first, ...message.headers].join("\n") + (body && "\n\n" + body);
+  // quoted returns text as one word of a POSIX shell.
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+  // curlOf returns a request as a command, as the server writes it.
+  const curlOf = (request) => {
+    const words = [`curl -sS ${quoted(location.origin + request.path)}`];
+    for (const [name, value] of Object.entries(request.headers)) words.push(`-H ${quoted(`${name}: ${value}`)}`);
+    if (request.body) words.push(`-d ${quoted(request.body)}`);
+    return words.join(" \\\n  ");
+  };
+
+  // failed reports whether an answer is an error: by its status, or by what a tool says.
+  const failed = (answer) => {
+    if (!answer || !answer.ok) return true;
+    try {
+      const message = JSON.parse(answer.body);
+      return Boolean(message.error || message.result?.isError);
+    } catch {
+      return false;
+    }
   };
 
   // send makes the request and returns its answer as a message, or null.
@@ -52,7 +68,7 @@
         cache: "no-store",
       });
       const status = `${answer.status} ${answer.statusText}`.trim();
-      return { status, first: `HTTP/1.1 ${status}`, headers: lines(answer.headers), body: await answer.text() };
+      return { ok: answer.ok, status, first: `HTTP/1.1 ${status}`, headers: lines(answer.headers), body: await answer.text() };
     } catch {
       return null;
     }
@@ -62,14 +78,26 @@
     const panel = document.getElementById(form.dataset.tryAnswer);
     const status = panel.querySelector(".status");
     const indent = panel.querySelector("[type=checkbox]");
+    const curl = panel.parentElement.querySelector(".curl code");
+    const link = panel.parentElement.querySelector("[data-try-link]");
     const nothing = { first: "", headers: [], body: "" };
     let busy = false;
     let sent = nothing;
     let got = nothing;
 
     const render = () => {
-      show(panel.querySelector(".sent code"), sent, indent.checked);
-      show(panel.querySelector(".got code"), got, indent.checked);
+      const shown = (body) => (body && indent.checked ? indented(body) : body);
+      panel.querySelector(".got").hidden = !got.body;
+      panel.querySelector(".got code").textContent = shown(got.body);
+      panel.querySelector(".headers code").textContent = [got.first, ...got.headers].join("\n");
+      panel.querySelector(".sent code").textContent = [sent.first, ...sent.headers].join("\n") + (sent.body && "\n\n" + shown(sent.body));
+    };
+
+    // follow shows the request with what is typed.
+    const follow = () => {
+      const request = requestOf(form);
+      curl.textContent = curlOf(request);
+      if (link) link.href = request.path;
     };
 
     const run = async () => {
@@ -82,19 +110,23 @@
       got = nothing;
       panel.hidden = false;
       status.textContent = "Waiting for the answer.";
+      status.classList.remove("failed");
       render();
       const begun = performance.now();
       const answer = await send(request);
       const took = Math.round(performance.now() - begun);
       got = answer || nothing;
+      const wrong = failed(answer);
+      status.classList.toggle("failed", wrong);
       status.textContent = answer
-        ? `Answered with ${answer.status} after ${took} milliseconds.`
+        ? `${wrong ? "Error: answered" : "Answered"} with ${answer.status} after ${took} milliseconds.`
         : "There was no answer. Check your connection and try again.";
       render();
     };
 
     form.hidden = false;
     indent.addEventListener("change", render);
+    form.addEventListener("input", follow);
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       if (busy) {

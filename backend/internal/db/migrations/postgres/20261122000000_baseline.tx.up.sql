@@ -58,7 +58,7 @@ CREATE TABLE members (
 CREATE TABLE tenant_states (
     tenant_id        TEXT COLLATE "C" PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
     data_version     BIGINT NOT NULL DEFAULT 0,      -- grows by one with each write transaction
-    removed_version  BIGINT NOT NULL DEFAULT 0,      -- data_version of the last deletion: older copies must be read anew
+    removed_version  BIGINT NOT NULL DEFAULT 0,      -- search indexes of an older data_version must be made anew
     embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
@@ -256,15 +256,19 @@ CREATE TABLE consent_answers (
     code_hash    TEXT COLLATE "C"  -- NULL if access was denied
 );
 
--- What a member allows a client, until it is revoked. All tokens come from a grant.
+-- What a member allows a client, until it ends or is revoked. All tokens come from a
+-- grant.
 CREATE TABLE grants (
     id           TEXT COLLATE "C" PRIMARY KEY,
     member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     client_id    TEXT COLLATE "C" NOT NULL REFERENCES clients (id),
     scopes       TEXT NOT NULL,  -- separated by single spaces
+    tools        TEXT NOT NULL,  -- that it is limited to, separated by single spaces; '' for no limit
     resource     TEXT NOT NULL,
     created_at   TIMESTAMPTZ NOT NULL,
+    expires_at   TIMESTAMPTZ,  -- when the member's permission ends; NULL for never
     last_used_at TIMESTAMPTZ,
+    paused_at    TIMESTAMPTZ,  -- while the member has paused it
     revoked_at   TIMESTAMPTZ
 );
 -- The grants of a member.
@@ -280,6 +284,8 @@ CREATE TABLE authorization_codes (
     client_id      TEXT COLLATE "C" NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
     redirect_uri   TEXT NOT NULL,
     scopes         TEXT NOT NULL,
+    tools          TEXT NOT NULL,     -- of the grant
+    days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
     created_at     TIMESTAMPTZ NOT NULL,
@@ -349,6 +355,15 @@ CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE 
 CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
 -- Who was merged into a person, before that person is deleted.
 CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
+
+-- People who were deleted of late, so that a search index drops them without reading everybody
+-- anew. tenant_states.removed_version tells how far back this goes.
+CREATE TABLE removed_connections (
+    tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    data_version  BIGINT NOT NULL,  -- tenant_states.data_version of the deletion
+    connection_id TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, data_version, connection_id)
+);
 
 -- Photos of people, in three sizes. connections.photo names the current one. Others are
 -- kept for 30 days after they were used, and those of a person in the bin too, so that an

@@ -78,6 +78,11 @@ type GetPrincipalResponse struct {
 	Scopes []string `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// When it expires; absent if it does not.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
+	// When the member's permission of an OAuth client ends; absent if it lasts until it is
+	// revoked.
+	GrantExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=grant_expires_at,proto3,oneof" json:"grant_expires_at,omitempty"`
+	// Whether the member has paused the agent: all other calls are refused.
+	Paused bool `protobuf:"varint,13,opt,name=paused,proto3" json:"paused,omitempty"`
 	// Whether all writes are refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
 	// Id of the OAuth client, which is ours or the https address of its metadata document;
@@ -165,6 +170,20 @@ func (x *GetPrincipalResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *GetPrincipalResponse) GetGrantExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GrantExpiresAt
+	}
+	return nil
+}
+
+func (x *GetPrincipalResponse) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
 func (x *GetPrincipalResponse) GetReadOnly() bool {
 	if x != nil {
 		return x.ReadOnly
@@ -203,7 +222,7 @@ func (x *GetPrincipalResponse) GetToday() string {
 // Why an authenticated caller was refused; a detail of permission_denied errors.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// missing_scope, read_only_account or limited_to_tools.
+	// missing_scope, read_only_account, limited_to_tools or agent_paused.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Scopes that the call needs.
 	RequiredScopes []string `protobuf:"bytes,2,rep,name=required_scopes,proto3" json:"required_scopes,omitempty"`
@@ -269,7 +288,7 @@ var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
-	"\x13GetPrincipalRequest\"\xf8\x03\n" +
+	"\x13GetPrincipalRequest\"\xf2\x04\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
 	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
@@ -278,7 +297,9 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\x06scopes\x18\x05 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06scopes\x12?\n" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
-	"expires_at\x88\x01\x01\x12\x1c\n" +
+	"expires_at\x88\x01\x01\x12K\n" +
+	"\x10grant_expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x10grant_expires_at\x88\x01\x01\x12\x16\n" +
+	"\x06paused\x18\r \x01(\bR\x06paused\x12\x1c\n" +
 	"\tread_only\x18\a \x01(\bR\tread_only\x12&\n" +
 	"\tclient_id\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\tclient_id\x12$\n" +
 	"\x05tools\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05tools\x12#\n" +
@@ -286,7 +307,8 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	" \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1d\n" +
 	"\x05today\x18\v \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x05todayB\r\n" +
-	"\v_expires_at\"\x9a\x01\n" +
+	"\v_expires_atB\x13\n" +
+	"\x11_grant_expires_at\"\x9a\x01\n" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
 	"\x0frequired_scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\x124\n" +
@@ -315,13 +337,14 @@ var file_kith_access_v1_access_proto_goTypes = []any{
 }
 var file_kith_access_v1_access_proto_depIdxs = []int32{
 	3, // 0: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
-	0, // 1: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
-	1, // 2: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	3, // 1: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
+	0, // 2: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
+	1, // 3: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
+	3, // [3:4] is the sub-list for method output_type
+	2, // [2:3] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_kith_access_v1_access_proto_init() }

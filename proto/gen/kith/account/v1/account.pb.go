@@ -411,8 +411,10 @@ type Credential struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Its scopes.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// When it expires; absent if it does not.
+	// When it expires; absent if it does not. Of an access token: until it is refreshed.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
+	// When the member's permission ends; absent if it lasts until it is revoked.
+	GrantExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=grant_expires_at,proto3,oneof" json:"grant_expires_at,omitempty"`
 	// Names of the tools that it is limited to; empty if it is not limited.
 	Tools         []string `protobuf:"bytes,6,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -480,6 +482,13 @@ func (x *Credential) GetScopes() []string {
 func (x *Credential) GetExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Credential) GetGrantExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GrantExpiresAt
 	}
 	return nil
 }
@@ -1393,7 +1402,7 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\tread_only\x18\x05 \x01(\bR\tread_only\x12\x1d\n" +
 	"\x05today\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x05today\x12\x1f\n" +
-	"\x06locale\x18\a \x01(\tB\a\xbaH\x04r\x02\x18#R\x06locale\"\xfd\x01\n" +
+	"\x06locale\x18\a \x01(\tB\a\xbaH\x04r\x02\x18#R\x06locale\"\xdf\x02\n" +
 	"\n" +
 	"Credential\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
@@ -1402,9 +1411,11 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x06scopes\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06scopes\x12?\n" +
 	"\n" +
 	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
-	"expires_at\x88\x01\x01\x12$\n" +
+	"expires_at\x88\x01\x01\x12K\n" +
+	"\x10grant_expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x10grant_expires_at\x88\x01\x01\x12$\n" +
 	"\x05tools\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05toolsB\r\n" +
-	"\v_expires_at\"\x89\x01\n" +
+	"\v_expires_atB\x13\n" +
+	"\x11_grant_expires_at\"\x89\x01\n" +
 	"\x0fUnavailableTool\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1f\n" +
 	"\x06reason\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
@@ -1557,25 +1568,26 @@ var file_kith_account_v1_account_proto_depIdxs = []int32{
 	2,  // 5: kith.account.v1.GetAccountResponse.embeddings:type_name -> kith.account.v1.Embeddings
 	17, // 6: kith.account.v1.Credits.resets_at:type_name -> google.protobuf.Timestamp
 	17, // 7: kith.account.v1.Credential.expires_at:type_name -> google.protobuf.Timestamp
-	12, // 8: kith.account.v1.ListChangesResponse.changes:type_name -> kith.account.v1.Change
-	13, // 9: kith.account.v1.Change.objects:type_name -> kith.account.v1.ChangedObject
-	17, // 10: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
-	13, // 11: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
-	16, // 12: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
-	18, // 13: kith.account.v1.UndoChangeResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 14: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
-	8,  // 15: kith.account.v1.AccountService.UpdateMySettings:input_type -> kith.account.v1.UpdateMySettingsRequest
-	10, // 16: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
-	14, // 17: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
-	1,  // 18: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
-	9,  // 19: kith.account.v1.AccountService.UpdateMySettings:output_type -> kith.account.v1.UpdateMySettingsResponse
-	11, // 20: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
-	15, // 21: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
-	18, // [18:22] is the sub-list for method output_type
-	14, // [14:18] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	17, // 8: kith.account.v1.Credential.grant_expires_at:type_name -> google.protobuf.Timestamp
+	12, // 9: kith.account.v1.ListChangesResponse.changes:type_name -> kith.account.v1.Change
+	13, // 10: kith.account.v1.Change.objects:type_name -> kith.account.v1.ChangedObject
+	17, // 11: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
+	13, // 12: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
+	16, // 13: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
+	18, // 14: kith.account.v1.UndoChangeResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 15: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
+	8,  // 16: kith.account.v1.AccountService.UpdateMySettings:input_type -> kith.account.v1.UpdateMySettingsRequest
+	10, // 17: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
+	14, // 18: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
+	1,  // 19: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
+	9,  // 20: kith.account.v1.AccountService.UpdateMySettings:output_type -> kith.account.v1.UpdateMySettingsResponse
+	11, // 21: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
+	15, // 22: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_kith_account_v1_account_proto_init() }

@@ -1,0 +1,140 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// ErrPaused is the error of a refresh while the member has paused the agent.
+var ErrPaused = errors.New("the agent is paused")
+
+// step is a statement with its arguments.
+type step struct {
+	statement string
+	args      []any
+}
+
+// endPending are the steps that end the requests and the unused codes of an agent. They come
+// first: each waits for concurrent answers and exchanges to commit, and the next statement
+// finds what they created.
+func endPending(owner tenant.ID, clientID string) []step {
+	return []step{
+		{`DELETE FROM authorization_requests WHERE client_id = ?
+AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []any{clientID, owner}},
+		{"DELETE FROM authorization_codes WHERE client_id = ? AND member_id = ? AND used_at IS NULL", []any{clientID, owner}},
+	}
+}
+
+// takeSteps runs steps in one transaction. It fails with fault.NotFound if they changed
+// nothing.
+func takeSteps(ctx context.Context, s *db.DB, steps []step) error {
+	changed := int64(0)
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		changed = 0
+		for _, step := range steps {
+			result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			changed += n
+		}
+		return nil
+	})
+	if err == nil && changed == 0 {
+		return noSuchAgent()
+	}
+	return err
+}
+
+func noSuchAgent() error { return fault.New(fault.NotFound, "there is no such connected agent") }
+
+// RevokeAgent ends all access of a client to the member's account: every grant with its
+// tokens, every unused code, and every request that waits for consent. It fails with
+// fault.NotFound if there is none of these.
+func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
+	return takeSteps(ctx, s, append(endPending(owner, clientID), step{
+		"UPDATE grants SET revoked_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{s.Now(), clientID, owner},
+	}))
+}
+
+// PauseAgent makes every call and refresh of a client fail until ResumeAgent: those of all
+// its grants. It also ends its unused codes and its requests that wait for consent. Calls
+// that have begun go on. It fails with fault.NotFound if there is nothing to pause.
+func PauseAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
+	return takeSteps(ctx, s, append(endPending(owner, clientID), step{
+		"UPDATE grants SET paused_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NULL",
+		[]any{s.Now(), clientID, owner},
+	}))
+}
+
+// ResumeAgent ends the pause of a client's grants; their tokens work as before. It fails
+// with fault.NotFound if none is paused.
+func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
+	return takeSteps(ctx, s, []step{{
+		"UPDATE grants SET paused_at = NULL WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NOT NULL",
+		[]any{clientID, owner},
+	}})
+}
+
+// NarrowAgent takes from every grant of a client what is not among the scopes and, if there
+// are any, not among the tools. A grant that permits nothing any more is revoked. The very
+// next call is judged by what is left, whatever its access token was issued for. It also ends
+// the unused codes and the waiting requests of the client. It fails with fault.NotFound if
+// the client has no grant, and with fault.Invalid for scopes that none of the grants has.
+func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		for _, step := range endPending(owner, clientID) {
+			if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		// The update changes nothing, but it locks the grants.
+		var grants []Grant
+		err := tx.NewRaw("UPDATE grants SET client_id = client_id WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL RETURNING *",
+			clientID, owner).Scan(ctx, &grants)
+		if err != nil {
+			return err
+		}
+		if len(grants) == 0 {
+			return noSuchAgent()
+		}
+		left := 0
+		for _, g := range grants {
+			kept := both(strings.Fields(g.Scopes), scopes)
+			limit := strings.Fields(g.Tools)
+			if len(limit) == 0 {
+				limit = tools
+			} else if len(tools) > 0 {
+				limit = both(limit, tools)
+			}
+			if permitsNothing(kept) {
+				_, err = tx.NewRaw("UPDATE grants SET revoked_at = ? WHERE id = ?", s.Now(), g.ID).Exec(ctx)
+			} else {
+				left++
+				_, err = tx.NewRaw("UPDATE grants SET scopes = ?, tools = ? WHERE id = ?", strings.Join(kept, " "), strings.Join(limit, " "), g.ID).Exec(ctx)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if left == 0 {
+			return fault.InvalidField("scope", "choose at least one of those that it has")
+		}
+		return nil
+	})
+}
+
+// permitsNothing reports whether scopes name no area.
+func permitsNothing(scopes []string) bool {
+	return len(scopes) == 0 || len(scopes) == 1 && scopes[0] == catalog.ScopeWrite
+}

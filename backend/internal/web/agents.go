@@ -1,0 +1,187 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// agentRow is a client with everything that the member has granted it.
+type agentRow struct {
+	// ClientID is the client's id, Name the name that it gives itself.
+	ClientID, Name string
+	// Publisher is the host of the client's metadata document; nil for a registered
+	// client.
+	Publisher *oauth.Destination
+	// Destinations are where authorization responses are sent; Unknown is set if there
+	// are others that cannot be shown.
+	Destinations []oauth.Destination
+	Unknown      bool
+	Scopes       scopeNames
+	// Grants is the number of its grants, Paused how many of them are paused, CreatedAt the
+	// time of the first, and LastUsedAt when any of them was last used.
+	Grants, Paused        int
+	CreatedAt, LastUsedAt time.Time
+	// ExpiresAt is when its last grant ends; zero if one lasts until it is revoked.
+	ExpiresAt time.Time
+	// Reads are what it read in the days that reads are kept, Did what it changed in them.
+	Reads review.AgentReads
+	Did   did
+	// Less is the form that takes some of its access.
+	Less allowForm
+}
+
+// did is how many changes an agent made lately, and the address that lists them.
+type did struct {
+	Changes  int
+	Activity string
+}
+
+// didOf counts the changes of an agent's credentials. A list by name is of all credentials
+// with that name.
+func didOf(ids []string, name string, changes map[string]int) did {
+	d := did{}
+	for _, id := range ids {
+		d.Changes += changes[id]
+	}
+	of := ids[0]
+	if len(ids) > 1 && name != "" {
+		of = name
+	}
+	d.Activity = page.PathActivity + "?" + url.Values{"agent": {of}}.Encode()
+	return d
+}
+
+// agentRows returns one row for each client, in the order of their newest grants.
+func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentReads, changes map[string]int) []agentRow {
+	byClient, order := map[string][]oauth.Grant{}, []string{}
+	for _, g := range grants {
+		if byClient[g.ClientID] == nil {
+			order = append(order, g.ClientID)
+		}
+		byClient[g.ClientID] = append(byClient[g.ClientID], g)
+	}
+	rows := make([]agentRow, len(order))
+	for i, clientID := range order {
+		rows[i] = v.agentRow(byClient[clientID], reads, changes)
+		rows[i].Less.Prefix = "agent-" + strconv.Itoa(i) + "-"
+	}
+	return rows
+}
+
+// agentRow returns the row of a client with these grants, of which there is at least one.
+func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentReads, changes map[string]int) agentRow {
+	g := grants[0]
+	row := agentRow{ClientID: g.ClientID, Name: oauth.ShownName(g.ClientName), Grants: len(grants), CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt}
+	row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
+	if oauth.IsDocumentURL(g.ClientID) {
+		row.Publisher, _ = publisherOf(g.ClientID) // no such URL fails
+	}
+	var ids []string
+	for _, g := range grants {
+		ids = append(ids, g.ID)
+		row.Reads.AddAll(reads[g.ID])
+		if g.CreatedAt.Before(row.CreatedAt) {
+			row.CreatedAt = g.CreatedAt
+		}
+		if g.LastUsedAt.After(row.LastUsedAt) {
+			row.LastUsedAt = g.LastUsedAt
+		}
+		if !g.PausedAt.IsZero() {
+			row.Paused++
+		}
+		if g.ExpiresAt.IsZero() || !row.ExpiresAt.IsZero() && g.ExpiresAt.After(row.ExpiresAt) {
+			row.ExpiresAt = g.ExpiresAt
+		}
+	}
+	scopes, preset := v.heldBy(grants)
+	row.Scopes = namesOf(scopes)
+	row.Scopes.Adds = preset == oauth.PresetAdd
+	presets := oauth.PresetsOf(v.Catalog, scopes)
+	if at := slices.Index(presets, preset); at >= 0 {
+		presets = presets[:at+1]
+	}
+	row.Less = allowFormOf(scopes, scopes, presets, preset)
+	row.Did = didOf(ids, row.Name, changes)
+	return row
+}
+
+// heldBy returns the scopes that grants have together, in the catalogue's order, and the
+// preset of the one that permits the most.
+func (v *request) heldBy(grants []oauth.Grant) (scopes []string, preset oauth.Preset) {
+	order := []oauth.Preset{oauth.PresetRead, oauth.PresetAdd, oauth.PresetAll}
+	preset = order[0]
+	for _, g := range grants {
+		scopes = append(scopes, strings.Fields(g.Scopes)...)
+		preset = order[max(slices.Index(order, preset), slices.Index(order, g.PresetOf()))]
+	}
+	return slices.DeleteFunc(v.Catalog.Scopes(), func(s string) bool { return !slices.Contains(scopes, s) }), preset
+}
+
+// actOnAgent does something with the agent of a form, records it, and leads to its notice.
+func (v *request) actOnAgent(act func(clientID string) error, kind account.EventKind, path, notice string) error {
+	clientID := v.Line("id")
+	if err := act(clientID); err != nil {
+		return err
+	}
+	v.record(kind, v.Login.MemberID, clientID)
+	v.RedirectDone(path, notice)
+	return nil
+}
+
+func (v *request) revokeAgent() error {
+	return v.actOnAgent(func(clientID string) error {
+		return oauth.RevokeAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
+	}, account.AccessRevoked, page.PathMCP, "agent-revoked")
+}
+
+func (v *request) pauseAgent() error {
+	return v.actOnAgent(func(clientID string) error {
+		return oauth.PauseAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
+	}, account.AgentPaused, page.PathAgents, "agent-paused")
+}
+
+func (v *request) resumeAgent() error {
+	return v.actOnAgent(func(clientID string) error {
+		return oauth.ResumeAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
+	}, account.AgentResumed, page.PathAgents, "agent-resumed")
+}
+
+// narrowAgent takes from an agent what the form does not allow. It never gives it more.
+func (v *request) narrowAgent() error {
+	ticked, preset := v.R.PostForm["scope"], oauth.Preset(v.R.PostForm.Get("preset"))
+	scopes, tools, err := preset.Apply(v.Catalog, ticked)
+	field, mistake := "preset", "Choose what it may do."
+	if err == nil {
+		field, mistake = "scope", "Tick at least one area, or revoke the access."
+		err = v.checkScopes(slices.DeleteFunc(slices.Clone(ticked), func(s string) bool { return s == catalog.ScopeWrite }))
+	}
+	if err == nil {
+		err = v.actOnAgent(func(clientID string) error {
+			return oauth.NarrowAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID, scopes, tools)
+		}, account.AgentNarrowed, page.PathAgents, "agent-narrowed")
+	}
+	if !fault.Is(err, fault.Invalid) {
+		return err
+	}
+	m := &page.Mistakes{}
+	return v.renderMCP(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(c *mcpContent) error {
+		i := slices.IndexFunc(c.Agents, func(row agentRow) bool { return row.ClientID == v.Line("id") })
+		if i < 0 {
+			return fault.New(fault.NotFound, "there is no such connected agent")
+		}
+		c.Agents[i].Less.refill(ticked, preset, field, mistake)
+		m.Add(c.Agents[i].Less.Prefix+field, mistake)
+		return nil
+	})
+}
