@@ -72,11 +72,12 @@ func needs() map[string][]string {
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web
 
 		"rpc":          {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":          {"account/password", "demo", "mail", "web/contacts", "web/grouping", "web/network", "web/review", "web/today"},
+		"web":          {"account/password", "demo", "mail", "web/connect", "web/contacts", "web/grouping", "web/network", "web/review", "web/today"},
 		"web/contacts": {"handlers", "web/page"},
 		"web/grouping": {"handlers", "web/page"},
 		"web/network":  {"handlers", "web/page"},
 		"web/review":   {"billing", "groups", "web/page"},
+		"web/connect":  {"handlers", "web/page"},
 		"web/today":    {"handlers", "web/page"},
 		"web/page":     {"oauth", "photos", "rpc/arguments"},
 	}

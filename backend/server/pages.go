@@ -34,7 +34,7 @@ type pages struct {
 func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, wake func(), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
-		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
+		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
 		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),

@@ -98,6 +98,8 @@ type Config struct {
 	// ProfileCacheTTL is how long a rendered profile is cached; clients may keep answers for a
 	// minute anyway. Zero is off; programs use DefaultProfileCacheTTL.
 	ProfileCacheTTL time.Duration
+	// SignUpOpen is set if people can create an account themselves: the landing page then offers it.
+	SignUpOpen bool
 	// SandboxEnabled mounts the sandbox. SandboxToken and SandboxUsername are then
 	// required: the demo account's public, read-only token and its username.
 	SandboxEnabled  bool

@@ -33,7 +33,7 @@ func TestDemoPages(t *testing.T) {
 		}
 		pages := []string{
 			"/demo", "/demo/people", "/demo/people/con_1", "/demo/people/con_1/merge", "/demo/people/views", "/demo/people/bin", "/demo/people/bin/delete", "/demo/groups",
-			"/demo/groups/grp_1", "/demo/groups/tag", "/demo/activity", "/demo/activity/undo", "/demo/activity/reads",
+			"/demo/groups/grp_1", "/demo/groups/tag", "/demo/activity", "/demo/activity/undo", "/demo/activity/reads", "/demo/connect",
 		}
 		status, refused := http.StatusNotFound, http.StatusNotFound
 		if enabled {

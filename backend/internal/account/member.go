@@ -34,6 +34,8 @@ type Member struct {
 	// EmbeddingsHost is the remote embedding provider to which the member allows data
 	// about people to be sent; empty for none.
 	EmbeddingsHost string
+	// StepsHiddenAt is when the member hid the first steps on Today.
+	StepsHiddenAt time.Time `bun:",nullzero"`
 	// ReadOnly is set for a demo account; it is read by AccountStore and stored with
 	// the tenant.
 	ReadOnly bool `bun:",scanonly"`

@@ -35,10 +35,7 @@ const (
 // rule.
 func (p *Profile) Check() error {
 	c := checker{}
-	p.Name = c.line(FieldName, p.Name, MaxName)
-	if !text.Visible(p.Name) {
-		c.refuse(FieldName, "enter the name that others shall see")
-	}
+	p.Name = c.name(p.Name)
 	p.Headline = c.line(FieldHeadline, p.Headline, MaxHeadline)
 	p.Bio = text.Clean(strings.ReplaceAll(p.Bio, "\r\n", "\n"))
 	c.length(FieldBio, p.Bio, MaxBio)
@@ -105,6 +102,14 @@ func (c *checker) list(field string, entries []string, most int) []string {
 		c.refuse(field, "enter %d at most; these are %d", most, len(kept))
 	}
 	return kept
+}
+
+func (c *checker) name(typed string) string {
+	name := c.line(FieldName, typed, MaxName)
+	if !text.Visible(name) {
+		c.refuse(FieldName, "enter the name that others shall see")
+	}
+	return name
 }
 
 // country accepts an ISO 3166-1 code of two letters.

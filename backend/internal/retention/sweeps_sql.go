@@ -31,7 +31,7 @@ const (
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
+	MailLinks, SignUps, OwnerLinks, ProviderAttempts, LoginAttempts, Clients,
 	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents, Reads, Photos,
 	// Deletions is how many deletions became final.
 	Deletions int64
@@ -40,7 +40,7 @@ type SweepResult struct {
 // Total returns the number of all rows deleted, plus the deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
+		r.MailLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.LoginAttempts + r.Clients +
 		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
@@ -84,6 +84,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.PersonalTokens, "DELETE FROM personal_tokens WHERE revoked_at <= ? OR expires_at <= ?", []any{ended, ended}},
 		{&r.MailLinks, "DELETE FROM mail_links WHERE expires_at <= ?", []any{now}},
 		{&r.SignUps, "DELETE FROM sign_ups WHERE expires_at <= ?", []any{now}},
+		{&r.OwnerLinks, "DELETE FROM owner_links WHERE expires_at <= ?", []any{now}},
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},

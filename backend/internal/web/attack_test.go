@@ -16,7 +16,7 @@ import (
 // posts are all forms: the page that contains each, and the address it is sent to.
 func posts() map[string]string {
 	return map[string]string{
-		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
+		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/owner": "/sign-in", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/agents/narrow": "/settings/agents", "/settings/agents/pause": "/settings/agents", "/settings/agents/resume": "/settings/agents",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",

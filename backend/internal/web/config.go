@@ -42,6 +42,8 @@ type Config struct {
 	Kinds history.Kinds
 	// SignUpOpen lets people create an account themselves.
 	SignUpOpen bool
+	// SandboxOn is set if agents can try the demo account.
+	SandboxOn bool
 	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.
 	SessionLifetime time.Duration
 	// Login limits password attempts, by address and by account; nil means

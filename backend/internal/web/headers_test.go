@@ -17,7 +17,7 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	for name, p := range map[string]*webtest.Page{
 		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/activity"), "no change": b.Get(webtest.UndoPath("x")),
 		"security": b.Get("/settings/security"), "account": b.Get("/settings/account"), "refused": b.Post("/settings/account/delete", values("x", "y")),
-		"today": b.Get("/"), "people": b.Get("/people"), "zone": b.Get("/settings/time"),
+		"today": b.Get("/"), "people": b.Get("/people"), "connect": b.Get("/connect"), "zone": b.Get("/settings/time"),
 		"new address": b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 	} {
 		checkHeaders(t, name, p, membersPolicy)
@@ -30,6 +30,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	for name, p := range pages {
 		checkHeaders(t, name, p, ownPolicy)
 	}
+	empty := webtest.New(t, webtest.Options{})
+	checkHeaders(t, "owner", empty.Browser(t).Get(ownerLink(t, empty)), membersPolicy)
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	checkHeaders(t, "consent", b.Get(authorizePath(c.ID, "https://a.example/cb")), ownPolicy+" https:"+scripts)
 }

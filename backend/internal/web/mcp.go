@@ -20,6 +20,8 @@ import (
 type mcpContent struct {
 	// Address is the address of the MCP server.
 	Address string
+	// Connect is the address of the page that says how to connect an agent.
+	Connect string
 	Agents  []agentRow
 	Tokens  []tokenRow
 	// Changes are the latest changes of agents; Activity is the address of all of them.
@@ -68,7 +70,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change
 }
 
 func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
-	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: page.PathActivity, AllReads: review.PathReads}
+	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Connect: page.PathConnect, Activity: page.PathActivity, AllReads: review.PathReads}
 	grants, err := oauth.ListGrants(ctx, v.Store, v.Login.MemberID)
 	if err != nil {
 		return content, err

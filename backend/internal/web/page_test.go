@@ -38,7 +38,11 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
 	reset, verify, finish := links(t, s, b.Owner)
 	resetPage, finishPage := anonymous.Get(reset), anonymous.Get(finish)
+	empty := webtest.New(t, webtest.Options{})
+	visitor := empty.Browser(t)
+	owner := visitor.Get(ownerLink(t, empty))
 	return map[string]*webtest.Page{
+		"owner": owner, "owner, wrong": visitor.Submit(owner, "/owner", values("username", "x", "timezone", "x")),
 		"sign-in": anonymous.Get("/sign-in"), "sign-in, wrong": signIn(anonymous, "x", "y", ""), "sign-up": signUp,
 		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", values("username", "x")), "forgot": anonymous.Get("/forgot"),
 		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", values("login", "x")),

@@ -86,13 +86,9 @@ func (v *request) linkProvider() error {
 		return err
 	}
 	v.tellIdentityLinked(m)
-	if err := v.begin(m.ID); err != nil {
+	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	if err := v.rememberDevice(m); err != nil {
-		return err
-	}
-	v.record(account.SignedIn, m.ID, "")
 	if back := page.LocalPath(a.ReturnTo); back != "" {
 		v.Redirect(back)
 		return nil

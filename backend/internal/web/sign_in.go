@@ -105,6 +105,15 @@ func (v *request) signIn() error {
 		wrong.Add(fieldLogin, wrongPassword)
 		return v.renderSignIn(http.StatusForbidden, login, back, wrong)
 	}
+	if err := v.signInAs(m); err != nil {
+		return err
+	}
+	v.Redirect(orStart(back))
+	return nil
+}
+
+// signInAs signs the browser in, remembers it, and records that.
+func (v *request) signInAs(m *account.Member) error {
 	if err := v.begin(m.ID); err != nil {
 		return err
 	}
@@ -112,7 +121,6 @@ func (v *request) signIn() error {
 		return err
 	}
 	v.record(account.SignedIn, m.ID, "")
-	v.Redirect(orStart(back))
 	return nil
 }
 

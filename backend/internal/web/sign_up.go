@@ -86,6 +86,16 @@ func (v *request) signUp() error {
 }
 
 func (v *request) readSignUp() (signUpForm, *page.Mistakes, error) {
+	f, m, err := v.readNames()
+	if err != nil || v.Mailer != nil {
+		return f, m, err
+	}
+	f.password, err = newPassword(m, v.R, f.username, f.email)
+	return f, m, err
+}
+
+// readNames returns the form without the password, and what is wrong with it.
+func (v *request) readNames() (signUpForm, *page.Mistakes, error) {
 	m := &page.Mistakes{}
 	f := signUpForm{username: v.Line(fieldUsername), email: v.Line(fieldEmail), returnTo: page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))}
 	if err := m.Take(fieldUsername, v.checkUsername(f.username)); err != nil {
@@ -95,11 +105,7 @@ func (v *request) readSignUp() (signUpForm, *page.Mistakes, error) {
 	if err == nil {
 		f.email = address
 	}
-	if err := m.Take(fieldEmail, err); err != nil || v.Mailer != nil {
-		return f, m, err
-	}
-	f.password, err = newPassword(m, v.R, f.username, f.email)
-	return f, m, err
+	return f, m, m.Take(fieldEmail, err)
 }
 
 func (v *request) checkUsername(name string) error {
@@ -129,15 +135,11 @@ func (v *request) signUpAtOnce(f signUpForm, hash string, m *page.Mistakes) erro
 	return v.welcome(made, f.returnTo)
 }
 
-// welcome signs a new member in.
+// welcome signs a new member in, and leads back or to their profile.
 func (v *request) welcome(m *account.Member, back string) error {
-	if err := v.begin(m.ID); err != nil {
+	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	if err := v.rememberDevice(m); err != nil {
-		return err
-	}
-	v.record(account.SignedIn, m.ID, "")
 	if back = page.LocalPath(back); back != "" {
 		v.Redirect(back)
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/connect"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/network"
@@ -63,14 +64,14 @@ func New(c Config) (*Web, error) {
 	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
 	web.areas = slices.Concat(
 		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
-		network.New(c.Handlers).Routes(), web.review.Routes(),
+		network.New(c.Handlers).Routes(), web.review.Routes(), connect.New(c.Handlers, c.SandboxOn).Routes(),
 	)
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
 	}
 	folders := []fs.FS{own}
-	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates} {
+	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates} {
 		folder, err := area()
 		if err != nil {
 			return nil, err
@@ -122,6 +123,8 @@ func routes() []route {
 		{"POST " + pathSignOut, page.MembersOnly, (*request).signOut},
 		{"GET " + page.PathSignUp, page.Anyone, (*request).showSignUp},
 		{"POST " + page.PathSignUp, page.Anyone, (*request).signUp},
+		{"GET " + page.PathOwner, page.Anyone, (*request).showOwner},
+		{"POST " + page.PathOwner, page.Anyone, (*request).createOwner},
 		{"GET " + page.PathForgot, page.Anyone, (*request).showForgot},
 		{"POST " + page.PathForgot, page.Anyone, (*request).forgot},
 		{"GET " + page.PathReset, page.Anyone, (*request).showReset},

@@ -31,22 +31,23 @@ type program struct {
 }
 
 type commands struct {
-	settings
+	settings `group:"settings"`
 
-	Serve   serveCommand   `cmd:"" help:"Run everything in one process."`
-	Backend backendCommand `cmd:"" help:"Run the backend: domain, database and jobs behind Connect."`
-	Edge    edgeCommand    `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
-	Migrate migrateCommand `cmd:"" help:"Migrate the database's schema to this version."`
-	Backup  backupCommand  `cmd:"" help:"Write the database to a file, while kith runs."`
-	Restore restoreCommand `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
-	Health  healthCommand  `cmd:"" help:"Ask the running process on this machine whether it is ready."`
-	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
-	Member  memberCommand  `cmd:"" help:"Manage members."`
-	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
-	Client  clientCommand  `cmd:"" help:"List OAuth clients and revoke their access."`
-	Config  configCommand  `cmd:"" help:"Print the current settings, with secrets masked."`
-	Man     manCommand     `cmd:"" help:"Print the manual page."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve     serveCommand     `cmd:"" help:"Run everything in one process."`
+	Backend   backendCommand   `cmd:"" help:"Run the backend: domain, database and jobs behind Connect."`
+	Edge      edgeCommand      `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
+	Migrate   migrateCommand   `cmd:"" help:"Migrate the database's schema to this version."`
+	Backup    backupCommand    `cmd:"" help:"Write the database to a file, while kith runs."`
+	Restore   restoreCommand   `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
+	Health    healthCommand    `cmd:"" help:"Ask the running process on this machine whether it is ready."`
+	Doctor    doctorCommand    `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
+	OwnerLink ownerLinkCommand `cmd:"" help:"Print a link that creates the first member in a browser, once, within 15 minutes."`
+	Member    memberCommand    `cmd:"" help:"Manage members."`
+	Token     tokenCommand     `cmd:"" help:"Create, list and revoke personal tokens."`
+	Client    clientCommand    `cmd:"" help:"List OAuth clients and revoke their access."`
+	Config    configCommand    `cmd:"" help:"Print the current settings, with secrets masked."`
+	Man       manCommand       `cmd:"" help:"Print the manual page."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // run executes one command line and returns the exit code.
@@ -58,6 +59,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		kong.Description("A personal CRM that AI agents use with one person's delegated access. "+
 			"Secrets, such as KITH_DATABASE_URL and KITH_SERVICE_TOKEN, have no flag: set the environment variable, "+
 			"or a variable such as KITH_DATABASE_URL_FILE with the path of a file."),
+		kong.ExplicitGroups([]kong.Group{{Key: "settings", Title: "Settings of the service, for every command:"}}),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),

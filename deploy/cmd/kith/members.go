@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +10,7 @@ import (
 )
 
 type memberCommand struct {
-	Create  memberCreate  `cmd:"" help:"Create a member; the password is read from standard input."`
+	Create  memberCreate  `cmd:"" help:"Create a member; asks at a terminal for what is not given."`
 	List    memberList    `cmd:"" help:"List all members."`
 	Set     memberSet     `cmd:"" help:"Set a member's time zone or locale."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
@@ -22,9 +23,9 @@ type memberCommand struct {
 }
 
 type memberCreate struct {
-	Username      string `arg:"" help:"3 to 30 lower-case letters, digits and hyphens."`
-	Email         string `required:"" help:"Email address."`
-	PasswordStdin bool   `required:"" help:"Read the password from standard input, so that it is in no process list."`
+	Username      string `arg:"" optional:"" help:"3 to 30 lower-case letters, digits and hyphens."`
+	Email         string `placeholder:"ADDRESS" help:"Email address."`
+	PasswordStdin bool   `help:"Read the password from standard input, so that it is in no process list. Without it the terminal asks."`
 	Plan          string `default:"free" help:"free or pro."`
 }
 
@@ -40,7 +41,7 @@ func (p *program) readPassword() (string, error) {
 }
 
 func (c memberCreate) Run(p *program) error {
-	password, err := p.readPassword()
+	password, err := c.complete(p)
 	if err != nil {
 		return err
 	}
@@ -50,6 +51,30 @@ func (c memberCreate) Run(p *program) error {
 		}
 		return p.print("Member %s was created. Create a token with: kith token create %s --name laptop", c.Username, c.Username)
 	})
+}
+
+// complete asks for what the command line does not give, and returns the password.
+func (c *memberCreate) complete(p *program) (password string, err error) {
+	if c.PasswordStdin {
+		if c.Username == "" || c.Email == "" {
+			return "", errors.New("give USERNAME and --email: standard input is the password")
+		}
+		return p.readPassword()
+	}
+	t, ok := p.terminal()
+	if !ok {
+		return "", errors.New("give USERNAME, --email and --password-stdin: there is no terminal to ask at")
+	}
+	if c.Username == "" {
+		c.Username, err = t.ask("Username: ")
+	}
+	if err == nil && c.Email == "" {
+		c.Email, err = t.ask("E-mail address: ")
+	}
+	if err != nil {
+		return "", err
+	}
+	return t.askNewPassword()
 }
 
 type memberList struct{}

@@ -105,7 +105,10 @@ func (serveCommand) Run(p *program) error {
 		if err := r.startAdmin(core.Ready); err != nil {
 			return err
 		}
-		return r.announce(front.Addr())
+		if err := r.announce(front.Addr()); err != nil {
+			return err
+		}
+		return r.announceOwnerLink(core)
 	})
 }
 
@@ -124,8 +127,10 @@ func (backendCommand) Run(p *program) error {
 		if err := r.startAdmin(core.Ready); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(r.out, "kith backend %s is ready on %s.\n", p.build.Version, core.Addr())
-		return err
+		if _, err := fmt.Fprintf(r.out, "kith backend %s is ready on %s.\n", p.build.Version, core.Addr()); err != nil {
+			return err
+		}
+		return r.announceOwnerLink(core)
 	})
 }
 
@@ -199,7 +204,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
-		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
+		SignUpOpen: r.settings.SignUp, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,

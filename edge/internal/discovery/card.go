@@ -12,11 +12,8 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/proto/catalog"
 )
-
-// tagline says what the server is in 100 characters, the most that MCP registries take.
-// deploy/server.json has the same.
-const tagline = "A personal CRM for AI agents: one person's people, notes, meetings and reminders, by consent."
 
 // Media types of the documents that let MCP clients find the server (SEP-2127, an MCP
 // extension that is still experimental).
@@ -58,7 +55,7 @@ func newServerCard(s *site) (*httpapi.Document, error) {
 	}
 	card := cardJSON{
 		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-		Name:   reverseDNS(host) + "/kith", Version: s.Version, Title: serviceName, Description: tagline, WebsiteURL: s.address(pathPeopleDocs),
+		Name:   reverseDNS(host) + "/kith", Version: s.Version, Title: serviceName, Description: catalog.Tagline, WebsiteURL: s.address(pathPeopleDocs),
 		Remotes: []remoteJSON{{"streamable-http", s.BaseURL + route.PathMCPCurrent, s.Protocols}},
 		Meta:    map[string]string{"kith/experimental": "Server cards are an experimental extension of MCP (SEP-2127). This document may change with it."},
 	}

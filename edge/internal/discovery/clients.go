@@ -1,62 +1,9 @@
 package discovery
 
 import (
-	"encoding/base64"
-	"net/url"
-	"strings"
-
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// client is how to connect one MCP client to this server.
-type client struct {
-	Name string
-	// Docs is the page of the client's maker that Steps and Config follow.
-	Docs string
-	// Steps are Markdown.
-	Steps string
-	// Language and Config are what to run or to paste; "" where there is a dialogue only.
-	Language, Config string
-	// Install opens the client with everything filled in; "" if it has no such link.
-	Install string
-}
-
 // Clients returns how to connect the clients that people ask for first.
-func (s *site) Clients() []client {
-	address := s.BaseURL + route.PathMCPCurrent
-	inCursor := `{"url":"` + address + `"}`
-	inVSCode := `{"name":"kith","type":"http","url":"` + address + `"}`
-	return []client{{
-		Name: "Claude Code", Docs: "https://code.claude.com/docs/en/mcp",
-		Steps:    "Run this, then `/mcp` in a session to sign in.",
-		Language: "text", Config: "claude mcp add --transport http kith " + address,
-	}, {
-		Name: "Claude", Docs: "https://support.claude.com/en/articles/11175166-getting-started-with-custom-connectors-using-remote-mcp",
-		Steps: "On the web and in Claude Desktop, under **Customize** → **Connectors**, **+**, **Add custom connector**, the name Kith and the address " + //nolint:misspell // as Claude spells it
-			codeSpan(address) + ", then **Connect**. Claude connects from its own servers, so the address must be public and https. " +
-			"For any other, put this into `claude_desktop_config.json` (**Settings**, **Developer**, **Edit Config**):",
-		Language: "json", Config: `{"mcpServers": {"kith": {"command": "npx", "args": ["-y", "mcp-remote", "` + address + `"]}}}`,
-	}, {
-		Name: "ChatGPT", Docs: "https://developers.openai.com/api/docs/guides/custom-mcp-server",
-		Steps: "On the web: [Plugins](https://chatgpt.com/plugins), **+**, **Add custom MCP server**, the name Kith, the address " +
-			codeSpan(address) + " and the authentication **OAuth**. The address must be public and https.",
-	}, {
-		Name: "Cursor", Docs: "https://cursor.com/docs/mcp",
-		Steps:    "Open the link, or put this into `~/.cursor/mcp.json`:",
-		Language: "json", Config: `{"mcpServers": {"kith": {"url": "` + address + `"}}}`,
-		Install: "cursor://anysphere.cursor-deeplink/mcp/install?name=kith&config=" + component(base64.StdEncoding.EncodeToString([]byte(inCursor))),
-	}, {
-		Name: "VS Code", Docs: "https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
-		Steps:    "Open the link, or put this into `.vscode/mcp.json`:",
-		Language: "json", Config: `{"servers": {"kith": {"type": "http", "url": "` + address + `"}}}`,
-		Install: "vscode:mcp/install?" + component(inVSCode),
-	}, {
-		Name: "Goose", Docs: "https://block.github.io/goose/docs/getting-started/using-extensions",
-		Steps:    "Open the link, or put this into `~/.config/goose/config.yaml`:",
-		Language: "yaml", Config: "extensions:\n  kith:\n    enabled: true\n    type: streamable_http\n    name: Kith\n    uri: " + address + "\n    timeout: 300",
-		Install: "goose://extension?type=streamable_http&url=" + component(address) + "&id=kith&name=Kith&description=" + component(tagline),
-	}}
-}
-
-// component encodes a part of an address as encodeURIComponent of JavaScript does.
-func component(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+func (s *site) Clients() []catalog.Client { return catalog.Clients(s.BaseURL + route.PathMCPCurrent) }

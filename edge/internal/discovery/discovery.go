@@ -35,6 +35,8 @@ type Options struct {
 	// of tools their arguments, and the landing page its requests to try. Without
 	// any, examples are made from the schemas alone.
 	Requests []sandbox.Request
+	// SignUpOpen is set if people can create an account themselves.
+	SignUpOpen bool
 	// DemoUsername is the username of the demo account; "" without a sandbox.
 	DemoUsername string
 }

@@ -95,7 +95,7 @@ func options(t testing.TB) discovery.Options {
 	t.Helper()
 	return discovery.Options{
 		BaseURL: base, Version: "1.2.3", Routes: routes(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
-		Problems: httpapi.NewProblems(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
+		Problems: httpapi.NewProblems(base), Policies: ratelimit.Defaults(), Requests: requests(), SignUpOpen: true, DemoUsername: "demo",
 	}
 }
 

@@ -17,7 +17,7 @@ type landing struct {
 	MCP, MCPSandbox string
 	Tools           int
 	Documents       []entryLink
-	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served.
+	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served, or closed.
 	ToolDocs, SignUp, Settings, Sandbox, Demo string
 	// Light and Dark are the addresses of pictures of the demo.
 	Light, Dark string
@@ -47,8 +47,11 @@ func (s *site) landing() *landing {
 	l := &landing{
 		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
 		MCPSandbox: s.address(route.PathMCPSandbox),
-		ToolDocs:   s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
+		ToolDocs:   s.served(pathPeopleDocs), Settings: s.served(pathSettings),
 		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
+	}
+	if s.SignUpOpen {
+		l.SignUp = s.served(pathSignUp)
 	}
 	for _, e := range []entryLink{
 		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example, and all paths of the API"},

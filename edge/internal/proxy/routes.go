@@ -81,6 +81,7 @@ func accessPages() []route.Route {
 	both := []string{http.MethodGet, http.MethodPost}
 	return []route.Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
+		{Name: "owner", Methods: both, Pattern: "/owner", Anonymous: true, Summary: "Creates the first member, by a link that the server prints."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
 		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
 		{Name: "sign-in-provider-callback", Methods: get, Pattern: "/sign-in/provider/callback", Anonymous: true, Summary: "Takes the identity provider's answer."},
@@ -92,6 +93,7 @@ func accessPages() []route.Route {
 		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
 		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
+		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
 		{Name: "profile-script", Methods: get, Pattern: "/assets/profile.js", Anonymous: true, Summary: "The script of the profile form."},
 		{Name: "shell-script", Methods: get, Pattern: "/assets/shell.js", Anonymous: true, Summary: "The script of every member's page: palette and shortcuts."},
@@ -110,6 +112,7 @@ func areaPages() []route.Route {
 		{Name: "today", Methods: get, Pattern: "/today", Summary: "What is due, and what agents did; signed-in members get it at / too."},
 		{Name: "today-done", Methods: post, Pattern: "/today/done", Summary: "Marks a reminder as done, or logs a contact."},
 		{Name: "today-snooze", Methods: post, Pattern: "/today/snooze", Summary: "Snoozes a due entry for a week."},
+		{Name: "today-steps", Methods: post, Pattern: "/today/steps", Summary: "Hides the first steps."},
 		{Name: "today-log", Methods: post, Pattern: "/today/log", Summary: "Logs a contact with a person."},
 		{Name: "people", Methods: get, Pattern: "/people", Summary: "The people whom the member knows, by words and filters."},
 		{Name: "people-act", Methods: post, Pattern: "/people/act", Summary: "Asks before something is done with several people, and does it."},
@@ -122,6 +125,7 @@ func areaPages() []route.Route {
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},
 		{Name: "bin-delete", Methods: both, Pattern: "/people/bin/delete", Summary: "Asks before people in the bin are deleted for good, and does it."},
+		{Name: "connect", Methods: get, Pattern: "/connect", Summary: "How to connect an agent, whether one is connected, and questions to try."},
 		{Name: "activity", Methods: get, Pattern: "/activity", Summary: "Every change in the member's data, and what agents read."},
 		{Name: "activity-undo", Methods: both, Pattern: "/activity/undo", Summary: "Shows what undoing changes would do, and undoes them."},
 		{Name: "activity-reads", Methods: get, Pattern: "/activity/reads", Summary: "How often agents called tools that read, by day."},

@@ -144,7 +144,7 @@ func (t *Table) notFound(r *http.Request, path string) *Match {
 // NeedsMember reports whether a path is below the pages that need a member: those of the
 // areas of the site.
 func NeedsMember(path string) bool {
-	return slices.ContainsFunc([]string{"/settings/", "/people/", "/today/", "/activity/", "/groups/", "/network/"}, func(area string) bool { return strings.HasPrefix(path, area) })
+	return slices.ContainsFunc([]string{"/settings/", "/people/", "/today/", "/activity/", "/groups/", "/network/", "/connect/"}, func(area string) bool { return strings.HasPrefix(path, area) })
 }
 
 func malformedPart(part string) httpapi.Field {

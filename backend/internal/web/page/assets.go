@@ -25,6 +25,7 @@ type asset struct {
 const (
 	ScriptCapture = "capture"
 	ScriptConsent = "consent"
+	ScriptConnect = "connect"
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
@@ -48,7 +49,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptConsent, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptConsent, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Section is a page of the settings, or an area of the site.
 type Section struct{ Path, Title string }
@@ -33,7 +36,7 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range append(append(Sections(), Section{PathMCP, "Agents"}), areas()...) {
+	for _, s := range slices.Concat(Sections(), []Section{{PathMCP, "Agents"}, {PathConnect, "Connect an agent"}}, areas()) {
 		if below(path, s.Path) {
 			return s, true
 		}

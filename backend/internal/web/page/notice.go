@@ -70,6 +70,8 @@ func notices() map[string]string {
 		"signed-out":            "You are signed out.",
 		"signed-out-everywhere": "You are signed out of every browser.",
 		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
+		"owner":                 "Welcome to Kith. You are signed in.",
+		"steps-hidden":          "The first steps are hidden.",
 		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
 		"verified":              "Your e-mail address is confirmed.",
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",

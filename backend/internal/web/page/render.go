@@ -182,6 +182,20 @@ func (v *Request) Render(status int, name string, p Page) {
 	_, _ = v.W.Write(document) // the browser may have gone
 }
 
+// RenderPart writes one part of a page, which a script puts in place of the old one.
+func (v *Request) RenderPart(name, part string, content any) {
+	var buf bytes.Buffer
+	set, err := v.pages.get(name, v.Format())
+	if err == nil {
+		err = set.ExecuteTemplate(&buf, part, content)
+	}
+	if err != nil {
+		v.Broken(err)
+		return
+	}
+	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
+}
+
 // addScripts adds the scripts of a page: its own, and that of the shell.
 func (v *Request) addScripts(f *frame) {
 	var names []string

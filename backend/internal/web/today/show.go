@@ -29,6 +29,8 @@ type content struct {
 	Next, First string
 	Fading      []fadingRow
 	Changes     []changeRow
+	// Steps are the first steps of a new member; nil if they are done or hidden.
+	Steps *steps
 	// Empty is set if the member has no people.
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
@@ -103,7 +105,7 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
 		Day: v.Today(), Log: form, Kinds: kinds(""), Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
-		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: page.PathMCP, Activity: v.To(page.PathActivity),
+		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity),
 	}
 	if err := v.addDue(&c); err != nil {
 		return err
@@ -113,6 +115,9 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	v.addPeople(&c, ix.Summary())
+	if err := v.addSteps(&c); err != nil {
+		return err
+	}
 	if err := v.addPhotos(&c); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ const (
 	pathDone   = page.PathToday + "/done"
 	pathSnooze = page.PathToday + "/snooze"
 	pathLog    = page.PathToday + "/log"
+	pathSteps  = page.PathToday + "/steps"
 )
 
 // Templates returns the template of the page, for page.New.
@@ -36,6 +37,7 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "GET " + page.PathToday, Enter: page.MembersOnly, Handle: p.with((*request).goToStart)},
 		{Pattern: "POST " + pathDone, Enter: page.MembersOnly, Handle: p.with((*request).done)},
 		{Pattern: "POST " + pathSnooze, Enter: page.MembersOnly, Handle: p.with((*request).snooze)},
+		{Pattern: "POST " + pathSteps, Enter: page.MembersOnly, Handle: p.with((*request).hideSteps)},
 		{Pattern: "POST " + pathLog, Enter: page.MembersOnly, Handle: p.with((*request).log)},
 	}
 }

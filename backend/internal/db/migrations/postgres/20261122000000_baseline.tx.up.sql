@@ -50,6 +50,7 @@ CREATE TABLE members (
     plan              TEXT NOT NULL,             -- decides the monthly credits
     embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
     suspended_at      TIMESTAMPTZ,
+    steps_hidden_at   TIMESTAMPTZ,               -- when the member hid the first steps on Today
     created_at        TIMESTAMPTZ NOT NULL,
     updated_at        TIMESTAMPTZ NOT NULL
 );
@@ -159,6 +160,13 @@ CREATE TABLE sign_ups (
 );
 -- Deletes the other sign-ups of an address.
 CREATE INDEX sign_ups_email ON sign_ups (email);
+
+-- The links that create the first member.
+CREATE TABLE owner_links (
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link that was printed
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
 
 -- How often a password was tried in the present window, by account and by address.
 CREATE TABLE login_attempts (
@@ -871,7 +879,7 @@ CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions REFERENCING OLD
 -- Access ------------------------------------------------------------------------------
 
 -- Only kith_service reaches the tables without a tenant, and those of credentials.
-GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, sign_ups, login_attempts,
+GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, sign_ups, owner_links, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
     authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
 GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;

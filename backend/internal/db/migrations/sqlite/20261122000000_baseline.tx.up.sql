@@ -32,6 +32,7 @@ CREATE TABLE members (
     plan              TEXT NOT NULL,             -- decides the monthly credits
     embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
     suspended_at      TIMESTAMP,
+    steps_hidden_at   TIMESTAMP,                 -- when the member hid the first steps on Today
     created_at        TIMESTAMP NOT NULL,
     updated_at        TIMESTAMP NOT NULL
 );
@@ -145,6 +146,13 @@ CREATE TABLE sign_ups (
 );
 -- Deletes the other sign-ups of an address.
 CREATE INDEX sign_ups_email ON sign_ups (email);
+
+-- The links that create the first member.
+CREATE TABLE owner_links (
+    hash       TEXT PRIMARY KEY,  -- of the secret in the link that was printed
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
 
 -- How often a password was tried in the present window, by account and by address.
 CREATE TABLE login_attempts (

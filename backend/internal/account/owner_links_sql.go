@@ -1,0 +1,118 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// OwnerLinkLifetime is how long an owner link works.
+const OwnerLinkLifetime = 15 * time.Minute
+
+// OwnerLink is a single-use link that creates the first member, and its row. The operator sees
+// it; only the hash of its secret is stored.
+type OwnerLink struct {
+	Hash      string `bun:",pk"`
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Owner is the first member, as typed.
+type Owner struct {
+	Username, Name, Email, Timezone string
+	// PasswordHash is stored as it is.
+	PasswordHash string
+}
+
+// Check cleans the name and the time zone, and fails with fault.Invalid, naming each of the two
+// that breaks a rule.
+func (o *Owner) Check() error {
+	c := checker{}
+	o.Name = c.name(o.Name)
+	o.Timezone = c.timezone(o.Timezone)
+	return c.fault()
+}
+
+// noMember is the condition that there is no member but those of the sandbox.
+const noMember = "NOT EXISTS (SELECT 1 FROM members JOIN tenant_states st ON st.tenant_id = members.id WHERE NOT st.read_only)"
+
+// CreateOwnerLink stores a link for OwnerLinkLifetime and returns its secret. It fails with
+// fault.Conflict if there is a member.
+func CreateOwnerLink(ctx context.Context, s *db.DB) (secret string, err error) {
+	if secret, err = NewSecret(""); err != nil {
+		return "", err
+	}
+	return secret, updateOne(ctx, s, fault.New(fault.Conflict, "there is a member already"),
+		"INSERT INTO owner_links (hash, created_at, expires_at) SELECT ?, ?, ? WHERE "+noMember,
+		HashSecret(secret), s.Now(), s.Now().Add(OwnerLinkLifetime))
+}
+
+// CheckOwnerLink fails with fault.NotFound unless the link is valid and there is no member.
+func CheckOwnerLink(ctx context.Context, s *db.DB, hash string) error {
+	l := &OwnerLink{}
+	err := s.NewSelect().Model(l).Where("hash = ?", hash).Where("expires_at > ?", s.Now()).Where(noMember).Scan(ctx)
+	_, err = db.Found(l, err, deadLink)
+	return err
+}
+
+// CreateOwner uses up a link and creates the first member. Every link stops working. It fails with
+// fault.NotFound if the link is not valid or there is a member, and with fault.AlreadyExists if the
+// username or the e-mail address is one of the sandbox; the link then stays.
+func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Member, error) {
+	memberID, err := s.NewID(id.Member)
+	if err != nil {
+		return nil, err
+	}
+	m := &Member{
+		ID: tenant.ID(memberID), Username: o.Username, Email: o.Email, PasswordHash: o.PasswordHash, Plan: PlanFree, Timezone: o.Timezone, Locale: "en",
+		CreatedAt: s.Now(), UpdatedAt: s.Now(),
+	}
+	profile := newProfile(m)
+	profile.Name = o.Name
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		if err := useOwnerLinks(ctx, s, tx, linkHash); err != nil {
+			return err
+		}
+		return InsertMembers(ctx, tx, []Member{*m}, []Profile{profile})
+	})
+	if db.IsTaken(err) {
+		err = fault.New(fault.AlreadyExists, "this username or e-mail address is taken")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// useOwnerLinks deletes all links. Whoever comes second waits for the first transaction to end and
+// then finds no link, even with a link of their own.
+func useOwnerLinks(ctx context.Context, s *db.DB, tx db.Querier, hash string) error {
+	var links []OwnerLink
+	if err := tx.NewRaw("DELETE FROM owner_links RETURNING *").Scan(ctx, &links); err != nil {
+		return err
+	}
+	for _, l := range links {
+		if l.Hash != hash || !l.ExpiresAt.After(s.Now()) {
+			continue
+		}
+		var free bool
+		if err := tx.NewRaw("SELECT "+noMember).Scan(ctx, &free); err != nil {
+			return err
+		}
+		if free {
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, deadLink)
+}
+
+// HideSteps hides the first steps on the member's Today for good. It fails with fault.NotFound if
+// there is no such member who may write.
+func HideSteps(ctx context.Context, s *db.DB, owner tenant.ID) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no such member"),
+		"UPDATE members SET steps_hidden_at = coalesce(steps_hidden_at, ?) WHERE id = ?"+Writable, s.Now(), owner)
+}
