@@ -66,9 +66,8 @@ type Profile struct {
 	// SortName is the folded name by which the directory is sorted.
 	SortName  string `json:"-"`
 	UpdatedAt time.Time
-	// Username belongs to the member; it is read with the profile and stored with the
-	// member.
-	Username string `bun:",scanonly" json:"-"`
+	// Username is the member's, which never changes.
+	Username string `json:"-"`
 }
 
 // Link is a web address with its name.
@@ -107,8 +106,8 @@ func (p *Profile) Reduce(audience Visibility) {
 }
 
 // Index sets SearchText, MemberText and SortName from what each audience sees. fold is
-// the text folding that searches use. The words do not include the username: it is
-// searched in its own column.
+// the text folding that searches use. The words do not include the username: the
+// directory searches it beside them.
 func (p *Profile) Index(fold func(string) string) {
 	words := func(audience Visibility) string {
 		seen := *p

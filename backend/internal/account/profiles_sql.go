@@ -14,7 +14,7 @@ import (
 // shownProfiles selects pages that an audience may see, with their usernames.
 func shownProfiles(s *db.DB, rows *[]Profile, audience Visibility) *bun.SelectQuery {
 	q := s.NewSelect().Model(rows).
-		ColumnExpr("?TableColumns").ColumnExpr("m.username").
+		ColumnExpr("?TableColumns").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Where("m.suspended_at IS NULL")
 	if audience == Members {
@@ -52,22 +52,6 @@ func GetPublicProfiles(ctx context.Context, s *db.DB, usernames []string) ([]Pro
 	return rows, err
 }
 
-// ListPublicProfiles returns listed public profiles by name whose username or public
-// words contain each of the words, those after the position, at most limit.
-func ListPublicProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
-	var rows []Profile
-	err := listed(shownProfiles(s, &rows, Public), "search_text", words, after, limit).Scan(ctx)
-	return rows, err
-}
-
-// listMemberProfiles is ListPublicProfiles for members, who see more pages and more of
-// their fields. Callers reduce the result to that audience.
-func listMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
-	var rows []Profile
-	err := listed(shownProfiles(s, &rows, Members), "member_text", words, after, limit).Scan(ctx)
-	return rows, err
-}
-
 // GetMemberProfile returns the page of a member as other members may see it. It fails
 // with fault.NotFound for unknown, private and suspended members alike.
 func GetMemberProfile(ctx context.Context, s *db.DB, username string) (*Profile, error) {
@@ -83,21 +67,10 @@ func GetMemberProfile(ctx context.Context, s *db.DB, username string) (*Profile,
 	return &rows[0], nil
 }
 
-// listed limits a selection of pages to one page of the directory.
-func listed(q *bun.SelectQuery, column string, words []string, after Position, limit int) *bun.SelectQuery {
-	q = q.Where("?TableAlias.listed").Where("(?TableAlias.sort_name, m.username) > (?, ?)", after.SortName, after.Username)
-	for _, word := range words {
-		part := "%" + db.LikeEscape(word) + "%"
-		q = q.Where(`(?TableAlias.? LIKE ? ESCAPE '\' OR m.username LIKE ? ESCAPE '\')`, bun.Ident(column), part, part)
-	}
-	return q.OrderExpr("?TableAlias.sort_name, m.username").Limit(int64(limit))
-}
-
 // GetProfile returns the member's page with all its fields, or fault.NotFound.
 func GetProfile(ctx context.Context, s *db.DB, owner tenant.ID) (*Profile, error) {
 	p := &Profile{}
-	err := s.NewSelect().Model(p).ColumnExpr("?TableAlias.*").ColumnExpr("m.username").
-		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").Where("?TableAlias.member_id = ?", owner).Scan(ctx)
+	err := s.NewSelect().Model(p).Where("member_id = ?", owner).Scan(ctx)
 	return db.Found(p, err, "there is no such member")
 }
 
@@ -106,7 +79,7 @@ func GetProfile(ctx context.Context, s *db.DB, owner tenant.ID) (*Profile, error
 func UpdateProfile(ctx context.Context, s *db.DB, p *Profile) error {
 	p.UpdatedAt = s.Now()
 	p.Index(text.Fold)
-	result, err := s.NewUpdate().Model(p).ExcludeColumn("member_id").
+	result, err := s.NewUpdate().Model(p).ExcludeColumn("member_id", "username").
 		Where("member_id = ?", p.MemberID).
 		Where("NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = ?TableAlias.member_id AND st.read_only)").Exec(ctx)
 	return db.MustMeet(result, err, "there is no such member whose page may change")
@@ -125,7 +98,7 @@ func ReplaceProfile(ctx context.Context, tx *db.Tx, p *Profile) error {
 	read := p.UpdatedAt
 	p.MemberID, p.UpdatedAt = tx.TenantID(), tx.Now()
 	p.Index(text.Fold)
-	result, err := tx.NewUpdate().Model(p).ExcludeColumn("member_id").
+	result, err := tx.NewUpdate().Model(p).ExcludeColumn("member_id", "username").
 		Where("member_id = ?", tx.TenantID()).Where("updated_at = ?", read).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("update profile: %w", err)

@@ -48,7 +48,10 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 		id := a.tenant(i)
 		members = append(members, fmt.Sprintf("('%s', 'bench-%s-%d', '%s@people.example', 'free', '%s', '%s')", id, a.name, i, id, now, now))
 		states = append(states, fmt.Sprintf("('%s')", id))
-		profiles = append(profiles, fmt.Sprintf(`('%s', 'Bench %d', 'bench%d@example.com answers every question about benches', 'public', '{"headline":"public"}', TRUE, '%s')`, id, i, i, now))
+		name, headline := fmt.Sprint("Bench ", i), fmt.Sprintf("bench%d@example.com answers every question about benches", i)
+		words := strings.ToLower(name + " " + headline)
+		profiles = append(profiles, fmt.Sprintf(`('%s', 'bench-%s-%d', '%s', '%s', 'public', '{"headline":"public"}', TRUE, '%s', '%s', '%s', '%s')`,
+			id, a.name, i, name, headline, words, words, strings.ToLower(name), now))
 		secret := sha256.Sum256([]byte(a.session(i)))
 		sessions = append(sessions, fmt.Sprintf("('%s', '%s', '%s', '%s')", hex.EncodeToString(secret[:]), id, now, tomorrow))
 		for k := range a.bearers {
@@ -62,7 +65,7 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 	}{
 		{"members (id, username, email, plan, created_at, updated_at)", members},
 		{"tenant_states (tenant_id)", states},
-		{"profiles (member_id, name, headline, visibility, field_visibility, listed, updated_at)", profiles},
+		{"profiles (member_id, username, name, headline, visibility, field_visibility, listed, search_text, member_text, sort_name, updated_at)", profiles},
 		{"personal_tokens (id, member_id, name, hash, scopes, created_at)", tokens},
 		{"login_sessions (hash, member_id, created_at, expires_at)", sessions},
 	} {

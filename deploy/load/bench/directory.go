@@ -21,17 +21,20 @@ func directory(ctx context.Context, s *stage) ([]comparison, error) {
 		return nil, err
 	}
 	for _, kind := range []struct {
-		name  string
-		query func(i int) string
+		name   string
+		query  func(i int) string
+		answer string // a part of it
 	}{
-		{"one member", func(i int) string { return fmt.Sprint("bench", i) }},
-		{"a word that all have", func(int) string { return "benches" }},
+		{"one member", func(i int) string { return fmt.Sprintf("bench%d@", i) }, `"username"`},
+		{"a word that all have", func(int) string { return "benches" }, `"username"`},
+		{"a word that 1,000 have, at the end", func(int) string { return "bench99" }, `"username"`},
+		{"a word that nobody has", func(i int) string { return fmt.Sprint("absent", i) }, ""},
 	} {
 		var took []time.Duration
 		for i := range 20 * s.bench.rounds {
 			query := kind.query(i * 7919 % listed.count)
 			start := time.Now()
-			if _, err := c.do(get("/api/network/members?q="+url.QueryEscape(query), "", http.StatusOK, `"username"`)); err != nil {
+			if _, err := c.do(get("/api/network/members?q="+url.QueryEscape(query), "", http.StatusOK, kind.answer)); err != nil {
 				return nil, err
 			}
 			took = append(took, time.Since(start))

@@ -51,7 +51,9 @@ CREATE TABLE tenant_states (
 
 -- The profile page of a member: one row per member.
 CREATE TABLE profiles (
-    member_id        TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    number           INTEGER PRIMARY KEY,              -- of the row in directory_words
+    member_id        TEXT NOT NULL UNIQUE REFERENCES members (id) ON DELETE CASCADE,
+    username         TEXT NOT NULL,                    -- the member's, which never changes
     name             TEXT NOT NULL DEFAULT '',
     headline         TEXT NOT NULL DEFAULT '',
     bio              TEXT NOT NULL DEFAULT '',
@@ -72,10 +74,27 @@ CREATE TABLE profiles (
     sort_name        TEXT NOT NULL DEFAULT '',         -- folded name that orders the directory
     updated_at       TIMESTAMP NOT NULL
 );
--- The public directory, by name.
-CREATE INDEX profiles_directory ON profiles (sort_name) WHERE listed AND visibility = 'public';
+-- The public directory, by name. The conditions are those of PostgreSQL.
+CREATE INDEX profiles_directory ON profiles (sort_name, username) WHERE coalesce(listed AND visibility = 'public', FALSE);
 -- The directory that members see, by name.
-CREATE INDEX profiles_listed ON profiles (sort_name) WHERE listed;
+CREATE INDEX profiles_listed ON profiles (sort_name, username) WHERE coalesce(listed AND visibility IN ('public', 'members'), FALSE);
+
+-- Which listed profiles contain three characters in a row: in the words that everybody may
+-- search for, or that members may. It holds no text; triggers keep it.
+CREATE VIRTUAL TABLE directory_words USING fts5(public_words, member_words, content='', contentless_delete=1, tokenize='trigram case_sensitive 1');
+CREATE TRIGGER directory_words_inserted AFTER INSERT ON profiles WHEN NEW.listed BEGIN
+    INSERT INTO directory_words (rowid, public_words, member_words)
+    VALUES (NEW.number, iif(NEW.visibility = 'public', NEW.search_text || ' ' || NEW.username, ''), NEW.member_text || ' ' || NEW.username);
+END;
+CREATE TRIGGER directory_words_updated AFTER UPDATE OF listed, visibility, search_text, member_text ON profiles
+WHEN (OLD.listed, OLD.visibility, OLD.search_text, OLD.member_text) IS NOT (NEW.listed, NEW.visibility, NEW.search_text, NEW.member_text) BEGIN
+    DELETE FROM directory_words WHERE rowid = OLD.number;
+    INSERT INTO directory_words (rowid, public_words, member_words)
+    SELECT NEW.number, iif(NEW.visibility = 'public', NEW.search_text || ' ' || NEW.username, ''), NEW.member_text || ' ' || NEW.username WHERE NEW.listed;
+END;
+CREATE TRIGGER directory_words_deleted AFTER DELETE ON profiles WHEN OLD.listed BEGIN
+    DELETE FROM directory_words WHERE rowid = OLD.number;
+END;
 
 -- A token that a member made for an agent.
 CREATE TABLE personal_tokens (

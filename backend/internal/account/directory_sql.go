@@ -1,0 +1,105 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+)
+
+// directory is the directory as one audience sees it. Its texts are SQL without arguments:
+// the databases use a partial index only if they see its condition.
+type directory struct {
+	shown string // which profiles
+	words string // what is searched in one of them
+	index string // the column with it in SQLite's index of words
+}
+
+var (
+	publicDirectory = newDirectory("listed AND visibility = 'public'", "search_text", "public_words")
+	memberDirectory = newDirectory("listed AND visibility IN ('public', 'members')", "member_text", "member_words")
+)
+
+// newDirectory writes the conditions and words as the indexes have them.
+func newDirectory(shown, text, index string) directory {
+	return directory{"coalesce(" + shown + ", FALSE)", "CASE WHEN " + shown + " THEN " + text + " || ' ' || username END", index}
+}
+
+// ListPublicProfiles returns listed public profiles by name whose username or public
+// words contain each of the words, those after the position, at most limit. The words are
+// folded and contain no spaces.
+func ListPublicProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
+	return publicDirectory.list(ctx, s, words, after, limit)
+}
+
+// listMemberProfiles is ListPublicProfiles for members, who see more pages and more of
+// their fields. Callers reduce the result to that audience.
+func listMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
+	return memberDirectory.list(ctx, s, words, after, limit)
+}
+
+const (
+	// indexed is how many characters a word needs to be found by the index of words.
+	indexed = 3
+	// nearby is how many profiles are read for each one that is wanted before the index of
+	// words is used. Words that more profiles have are found within them; sorting the matches of
+	// those that fewer have takes a few milliseconds.
+	nearby = 50
+)
+
+// list reads the directory by name until it has found enough, if that is soon. Otherwise
+// the words are seldom, or those who have them are at the end: it then finds all who have
+// them by the index of words, and sorts them. Both databases would choose one of the two
+// ways by what they think of a word, and be wrong at times.
+func (d directory) list(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
+	var long []string
+	for _, word := range words {
+		if utf8.RuneCountInString(word) >= indexed {
+			long = append(long, word)
+		}
+	}
+	byName := "SELECT * FROM profiles WHERE " + d.shown + " AND (sort_name, username) > (?, ?) ORDER BY sort_name, username"
+	if len(long) == 0 {
+		return d.matching(ctx, s, byName, []any{after.SortName, after.Username}, words, after, limit)
+	}
+	found, err := d.matching(ctx, s, byName+" LIMIT ?", []any{after.SortName, after.Username, nearby * limit}, words, after, limit)
+	if err != nil || len(found) == limit {
+		return found, err
+	}
+	from, args := d.having(s, long)
+	return d.matching(ctx, s, from, args, words, after, limit)
+}
+
+// having selects the profiles that have the words, with few others, by the index of words.
+func (d directory) having(s *db.DB, long []string) (from string, args []any) {
+	if s.Engine() == "sqlite" {
+		quoted := make([]string, len(long))
+		for i, word := range long {
+			quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
+		}
+		return "SELECT p.* FROM directory_words AS w CROSS JOIN profiles AS p ON p.number = w.rowid WHERE w.directory_words MATCH ?",
+			[]any{d.index + " : (" + strings.Join(quoted, " AND ") + ")"}
+	}
+	conditions := make([]string, len(long))
+	for i, word := range long {
+		conditions[i] = "kith_trigrams(" + d.words + ") @> (SELECT kith_trigrams(?))"
+		args = append(args, word)
+	}
+	// OFFSET 0 keeps PostgreSQL from mixing this with the rest of the statement.
+	return "SELECT * FROM profiles WHERE " + strings.Join(conditions, " AND ") + " OFFSET 0", args
+}
+
+// matching selects one page of the directory from some profiles.
+func (d directory) matching(ctx context.Context, s *db.DB, from string, args []any, words []string, after Position, limit int) ([]Profile, error) {
+	var rows []Profile
+	q := s.NewSelect().Model(&rows).ModelTableExpr("("+from+") AS ?TableAlias", args...).
+		Where(d.shown).
+		Where("(SELECT m.suspended_at FROM members AS m WHERE m.id = ?TableAlias.member_id) IS NULL").
+		Where("(sort_name, username) > (?, ?)", after.SortName, after.Username)
+	for _, word := range words {
+		q = q.Where(`(`+d.words+`) LIKE ? ESCAPE '\'`, "%"+db.LikeEscape(word)+"%")
+	}
+	err := q.OrderExpr("sort_name, username").Limit(int64(limit)).Scan(ctx)
+	return rows, err
+}
