@@ -236,8 +236,22 @@ func TestSweepPurgesArchivedPeople(t *testing.T) {
 		if r := sweep(29); r.Connections != 0 || r.Notes != 0 {
 			t.Errorf("after 29 days: %+v", r)
 		}
+		indexed, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if r := sweep(31); r.Connections != 2 || r.Notes != 2 || r.Interactions != 2 {
 			t.Errorf("after 31 days: %+v", r)
+		}
+		gone := 0
+		docs, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), indexed.Version)
+		for _, d := range docs.Changed {
+			if d.Gone {
+				gone++
+			}
+		}
+		if err != nil || docs.Whole || gone != 2 {
+			t.Errorf("an index drops %d people, whole %t, %v", gone, docs.Whole, err)
 		}
 		if left := onFile(t, s, owner); left["people"] != 1 || left["notes"] != 1 || left["interactions"] != 1 {
 			t.Errorf("left: %v", left)

@@ -111,13 +111,14 @@ func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 		left := 0
 		for _, g := range grants {
 			kept := both(strings.Fields(g.Scopes), scopes)
-			limit := strings.Fields(g.Tools)
+			limit, noTool := strings.Fields(g.Tools), false
 			if len(limit) == 0 {
 				limit = tools
 			} else if len(tools) > 0 {
 				limit = both(limit, tools)
+				noTool = len(limit) == 0 // an empty list would be no limit
 			}
-			if permitsNothing(kept) {
+			if noTool || permitsNothing(kept) {
 				_, err = tx.NewRaw("UPDATE grants SET revoked_at = ? WHERE id = ?", s.Now(), g.ID).Exec(ctx)
 			} else {
 				left++

@@ -137,6 +137,20 @@ func TestPause(t *testing.T) {
 				t.Errorf("once more: %v", err)
 			}
 		}},
+		{"lasts through a new consent", func(t *testing.T, a agent, b *webtest.Browser) {
+			a.tokens(t, b)
+			if err := oauth.PauseAgent(t.Context(), a.site.Store, b.Owner, a.id); err != nil {
+				t.Fatal(err)
+			}
+			again := a.tokens(t, b)
+			if p := a.principal(t, again.AccessToken); p == nil || !p.Credential.Paused {
+				t.Errorf("got %+v", p)
+			}
+			if err := oauth.ResumeAgent(t.Context(), a.site.Store, b.Owner, a.id); err != nil {
+				t.Fatal(err)
+			}
+			a.wantAlive(t, again)
+		}},
 		{"a used refresh token still revokes", func(t *testing.T, a agent, b *webtest.Browser) {
 			pair := a.tokens(t, b)
 			next := a.refresh(t, pair.RefreshToken)
@@ -235,6 +249,10 @@ func TestNarrowAgent(t *testing.T) {
 				if got := a.principal(t, pair.AccessToken).Credential.Tools; !slices.Equal(got, step.wanted) {
 					t.Errorf("%v: %v", step.tools, got)
 				}
+			}
+			err := oauth.NarrowAgent(t.Context(), a.site.Store, b.Owner, a.id, strings.Fields(allScopes), []string{"create_reminder"})
+			if got := a.principal(t, pair.AccessToken).Credential.Tools; !fault.Is(err, fault.Invalid) || !slices.Equal(got, []string{"add_note"}) {
+				t.Errorf("to no tool that it has: %v, %v", err, got)
 			}
 		}},
 		{"several grants, of which one keeps nothing", func(t *testing.T, a agent, b *webtest.Browser) {

@@ -103,6 +103,12 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 		if code.Days > 0 {
 			g.ExpiresAt = code.CreatedAt.Add(time.Duration(code.Days) * 24 * time.Hour)
 		}
+		// What the member paused stays paused until they resume it.
+		err = tx.NewRaw("SELECT paused_at FROM grants WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NOT NULL LIMIT 1",
+			g.ClientID, g.MemberID).Scan(ctx, &g.PausedAt)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
 		if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
 			return fmt.Errorf("insert grant: %w", err)
 		}

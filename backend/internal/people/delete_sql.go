@@ -29,7 +29,6 @@ func DeleteConnections(ctx context.Context, tx *db.Tx, kinds history.Kinds, ids 
 		}
 		effects = append(effects, done...)
 	}
-	tx.MarkRemoved(ids...)
 	sum, err := RemoveRows(ctx, tx, ids)
 	return Removal{Effects: effects, Notes: int(sum.Notes), Interactions: int(sum.Interactions)}, err
 }

@@ -12,6 +12,7 @@ type Removed struct{ Connections, Notes, Interactions int64 }
 
 // RemoveRows deletes people with everything that is about no other person, and counts it.
 func RemoveRows(ctx context.Context, tx *db.Tx, ids []string) (sum Removed, err error) {
+	tx.MarkRemoved(ids...)
 	owner := tx.TenantID()
 	entries := func(table, links, column string) (string, []any) {
 		return `DELETE FROM ` + table + ` WHERE tenant_id = ?

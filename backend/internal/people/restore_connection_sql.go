@@ -237,6 +237,8 @@ func (r connectionRestorer) remove(ctx context.Context, ids []string) (map[strin
 		{"SELECT connection_id, min(id) AS object_id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a reminder about them"},
 		{"SELECT from_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND from_id IN (?) GROUP BY from_id", "relates them to another person"},
 		{"SELECT to_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND to_id IN (?) GROUP BY to_id", "relates them to another person"},
+		{"SELECT first_id AS connection_id, min(id) AS object_id FROM distinct_pairs WHERE tenant_id = ? AND first_id IN (?) GROUP BY first_id", "says that they are not the same as another person"},
+		{"SELECT second_id AS connection_id, min(id) AS object_id FROM distinct_pairs WHERE tenant_id = ? AND second_id IN (?) GROUP BY second_id", "says that they are not the same as another person"},
 		{"SELECT connection_id, min(group_id) AS object_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "has them in it"},
 		{"SELECT merged_into AS connection_id, min(id) AS object_id FROM connections WHERE tenant_id = ? AND merged_into IN (?) GROUP BY merged_into", "was merged into them"},
 	} {

@@ -16,8 +16,7 @@ const purgeBatch = 500
 
 // purge permanently deletes people who were archived before a time, and the notes and
 // interactions that are only about them. They are removed from the recorded changes too.
-// Read-only accounts are skipped. Search indexes are not updated: they dropped these
-// people when they were archived.
+// Read-only accounts are skipped.
 func purge(ctx context.Context, s *db.DB, before time.Time, r *SweepResult) error {
 	var owners []tenant.ID
 	err := s.NewRaw(`SELECT DISTINCT c.tenant_id FROM connections c WHERE c.archived_at <= ?

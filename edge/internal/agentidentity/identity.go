@@ -134,7 +134,7 @@ type credential struct {
 	ExpiresAt      *string `json:"expires_at"`
 	GrantExpiresAt *string `json:"grant_expires_at,omitempty"`
 	// Paused is set while the member has paused the agent: every tool is refused.
-	Paused bool `json:"paused,omitempty"`
+	Paused bool `json:"paused,omitzero"`
 }
 
 // Serve implements route.Handler.

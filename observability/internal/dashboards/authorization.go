@@ -22,7 +22,7 @@ func authorization() Dashboard {
 				{Title: "Tokens", Description: "Codes exchanged, tokens refreshed and revoked, by result.", Unit: "ops",
 					Queries: one(rate("kind, result", events+`{kind=~"code|refresh|token|revoke"}`), "{{kind}} {{result}}")},
 				{Title: "Personal tokens and revocations", Description: "Personal tokens created and revoked, and agents revoked, on the settings pages.", Unit: "ops",
-					Queries: one(rate("kind, result", events+`{kind=~"personal_token|personal_token_revoke|agent_revoke"}`), "{{kind}} {{result}}")},
+					Queries: one(rate("kind, result", events+`{kind=~"personal_token|personal_token_revoke|agent_revoke|agent_narrow|agent_pause|agent_resume"}`), "{{kind}} {{result}}")},
 				{Title: "Calls without a valid credential", Description: "RPCs and tool calls answered with unauthenticated.", Unit: "ops", Queries: []Query{
 					{rate("", `kith_connect_requests_total{code="unauthenticated"}`) + " or vector(0)", "RPCs"},
 					{rate("", `kith_tool_calls_total{outcome="unauthenticated"}`), "tool calls"},
