@@ -35,7 +35,7 @@ func (c *contract) checkTokens(t *testing.T) {
 	query.Set("client_id", client.ID)
 	query.Set("redirect_uri", redirectURI)
 	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(challenge[:]))
-	code := c.consent(t, "/oauth/authorize?"+query.Encode(), redirectURI, query.Get("state"))
+	code, member := c.consent(t, "/oauth/authorize?"+query.Encode(), redirectURI, query.Get("state"))
 
 	tokens := c.operations["getTokens"]
 	exchange := call{path: tokens.path, headers: []string{"Content-Type: " + harness.FormType}, body: url.Values{
@@ -53,6 +53,7 @@ func (c *contract) checkTokens(t *testing.T) {
 	refresh := exchange
 	refresh.body = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {pair.Refresh}, "client_id": {client.ID}}.Encode()
 	pair = c.pair(t, refresh)
+	c.pause(t, member, client.ID, pair.Access)
 	if got := c.ask(t, tokens, exchange); got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "invalid_grant") {
 		t.Errorf("the code again: got %d %s", got.Status, got.Body)
 	}
@@ -62,6 +63,20 @@ func (c *contract) checkTokens(t *testing.T) {
 		if got := c.ask(t, revoke, k); got.Status != http.StatusOK {
 			t.Errorf("got %d %s", got.Status, got.Body)
 		}
+	}
+}
+
+// pause asks for a job with the token of an agent that the member has paused.
+func (c *contract) pause(t *testing.T, member *harness.Session, clientID, bearer string) {
+	t.Helper()
+	form := harness.Form(member.Send(t, "/settings/agents", nil))
+	if got := member.Send(t, "/settings/agents/pause", url.Values{"form_token": form["form_token"][:1], "id": {clientID}}); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, harness.Excerpt(got.Body))
+	}
+	start := c.operations["startJob"]
+	k := call{path: start.path, body: `{"kind":"embed_objects"}`, headers: []string{harness.JSONType, "Authorization: Bearer " + bearer}}
+	if got := c.ask(t, start, k); got.Status != http.StatusForbidden || !strings.Contains(got.Body, "agent_paused") {
+		t.Errorf("got %d %s", got.Status, got.Body)
 	}
 }
 
@@ -77,8 +92,8 @@ func (c *contract) pair(t *testing.T, k call) harness.TokenPair {
 	return pair
 }
 
-// consent signs a member in, allows the request, and returns the code.
-func (c *contract) consent(t *testing.T, request, redirectURI, state string) string {
+// consent signs a member in, allows the request, and returns the code and the member's session.
+func (c *contract) consent(t *testing.T, request, redirectURI, state string) (string, *harness.Session) {
 	t.Helper()
 	person, v := c.service.NewPerson(t), c.service.NewSession(t)
 	signIn := v.Send(t, request, nil)
@@ -106,7 +121,7 @@ func (c *contract) consent(t *testing.T, request, redirectURI, state string) str
 		t.Fatalf("got %d %v\n%s", back.Status, back.Header, harness.Excerpt(page.Body))
 	}
 	harness.CheckSame(t, "iss and state", []string{to.Query().Get("iss"), to.Query().Get("state")}, []string{c.service.Base, state})
-	return harness.Secrets.Keep("authorization code", to.Query().Get("code"))
+	return harness.Secrets.Keep("authorization code", to.Query().Get("code")), v
 }
 
 // checkPage validates the answer of a page; a refused step ends the test.

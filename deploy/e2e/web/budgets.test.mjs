@@ -21,6 +21,7 @@ const LEFT_OUT = {
   '/sign-in/provider/callback': 'needs an identity provider', '/sign-in/provider/link': 'needs an identity provider',
   '/settings/security/email/confirm': 'needs a mailed link: settings.test.mjs', '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs',
   '/demo/activity/undo': 'the demo has no changes', '/demo/people/bin/delete': 'the bin of the demo is empty',
+  '/owner': 'needs a printed link: first.test.mjs',
   '/oauth/authorize': 'needs a client: pages.test.mjs',
 };
 

@@ -6,7 +6,7 @@ const began = Date.now();
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) continue;
-  button.hidden = false;
+  button.classList.remove("waiting");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.closest(".copy").querySelector("code").textContent);
     button.textContent = "Copied";
