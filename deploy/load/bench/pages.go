@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -35,7 +36,10 @@ func (m *member) page(ctx context.Context, row pageRow, size int) (*target, erro
 	n := 0
 	return m.oneByOne(ctx, row.name, size, true, func() (call, error) {
 		n++
-		path := strings.ReplaceAll(m.fill(row.path, n), " ", "+")
+		path, query, _ := strings.Cut(row.path, "?q=")
+		if path = m.fill(path, n); query != "" {
+			path += "?q=" + url.QueryEscape(m.fill(query, n))
+		}
 		return get(path, "Cookie: kith_session="+m.session+"\r\n", http.StatusOK, m.fill(row.holds, n)), nil
 	})
 }

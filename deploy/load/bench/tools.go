@@ -274,6 +274,13 @@ func (m *member) oneByOne(ctx context.Context, name string, size int, rows bool,
 	t = &target{name: name, people: size}
 	refresh := search(m.bearer, m.people[0].name(), "")
 	t.instead = func(ctx context.Context, window time.Duration) (sample, error) {
+		// The service may have closed a connection that was idle while another member was made.
+		_ = m.client.Close()
+		fresh, err := dial(m.addr)
+		if err != nil {
+			return sample{}, err
+		}
+		m.client = fresh
 		// A search first updates the index, so that this row does not pay for the writes of others.
 		if _, err := m.client.do(refresh); err != nil {
 			return sample{}, err

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/people/cadence"
@@ -101,7 +102,10 @@ func compareRank(a, b ranked) int {
 }
 
 func compareName(a, b ranked) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc.ID, b.doc.ID))
+	if order := strings.Compare(a.key, b.key); order != 0 {
+		return order
+	}
+	return strings.Compare(a.doc.ID, b.doc.ID)
 }
 
 // interner shares equal strings among the documents of one Put: organisations,

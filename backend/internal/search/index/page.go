@@ -46,10 +46,32 @@ func (r *run) page() Result {
 // slice sorts the hits and returns the page.
 func (r *run) slice(all []found) []found {
 	if len(r.parts) > 1 || !r.plan.byRelevance() {
-		slices.SortFunc(all, r.compare)
+		all = r.first(all)
 	}
 	from := min(r.plan.offset, len(all))
 	return all[from:min(r.plan.window, len(all))]
+}
+
+// fewHits is how many hits are found without sorting all of them.
+const fewHits = 500
+
+// first returns, in order, at least as many of the first hits as the page needs.
+func (r *run) first(all []found) []found {
+	n := r.plan.window
+	if n < 1 || n > fewHits || n >= len(all) {
+		slices.SortFunc(all, r.compare)
+		return all
+	}
+	first := make([]found, 0, n+1)
+	for _, f := range all {
+		if len(first) == n && r.compare(f, first[n-1]) >= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(first, f, r.compare)
+		first = slices.Insert(first, at, f)
+		first = first[:min(len(first), n)]
+	}
+	return first
 }
 
 func (r *run) compare(x, y found) int {
@@ -66,7 +88,10 @@ func (r *run) compare(x, y found) int {
 	if r.plan.sort == SortName && r.plan.reverse {
 		return -compareName(a, b)
 	}
-	return cmp.Or(r.plan.compare(a.doc, b.doc), compareName(a, b))
+	if order := r.plan.compare(a.doc, b.doc); order != 0 {
+		return order
+	}
+	return compareName(a, b)
 }
 
 // compare is the order of two documents by the plan's sort; documents without a value for
