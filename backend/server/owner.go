@@ -27,8 +27,8 @@ func (s *Server) OwnerLink(ctx context.Context) (string, error) {
 	return link, err
 }
 
-// OwnerLink returns a new link below a base URL, as that of Server does. It fails if there is a
-// member.
+// OwnerLink returns a new link that creates the first member, as Server.OwnerLink does. baseURL is
+// the public address of the service. It fails if there is a member already.
 func (a *Admin) OwnerLink(ctx context.Context, baseURL string) (string, error) {
 	link, err := newOwnerLink(ctx, a.store, baseURL)
 	if fault.Is(err, fault.Conflict) {

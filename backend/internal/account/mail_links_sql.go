@@ -77,8 +77,8 @@ func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
 	return err
 }
 
-// ChangeEmail uses up the owner's link for a change of address: the member gets the address
-// that the link was sent to, which is thereby verified. It ends every login session and every
+// ChangeEmail gives the member the e-mail address that the link was sent to, marks it as
+// verified, and deletes the link. It ends every login session and every
 // other mail link of the member; agents and tokens keep their access. It fails with
 // fault.NotFound if the link is over or belongs to another member, and with fault.Conflict if
 // another member has the address by now; the link then stays.

@@ -59,9 +59,9 @@ func CheckOwnerLink(ctx context.Context, s *db.DB, hash string) error {
 	return err
 }
 
-// CreateOwner uses up a link and creates the first member. Every link stops working. It fails with
+// CreateOwner creates the first member and deletes all owner links, this one included. It fails with
 // fault.NotFound if the link is not valid or there is a member, and with fault.AlreadyExists if the
-// username or the e-mail address is one of the sandbox; the link then stays.
+// sandbox has the username or the e-mail address; the link can then be used again.
 func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Member, error) {
 	memberID, err := s.NewID(id.Member)
 	if err != nil {

@@ -29,8 +29,8 @@ type MonthCount struct {
 	People int
 }
 
-// GetRecency counts people by the month of their last contact, for the month of a day and those
-// before it. It counts in the member's search index.
+// GetRecency counts people by the month of their last contact, in the latest months up to today's.
+// It reads the member's search index, and nothing from the database.
 func GetRecency(ix *index.Index, today time.Time, zone *time.Location, months int) Recency {
 	s := ix.Summary()
 	out := Recency{Months: make([]MonthCount, months), Never: s.NeverContacted()}

@@ -34,7 +34,7 @@ type agentRow struct {
 	CreatedAt, LastUsedAt time.Time
 	// ExpiresAt is when its last grant ends; zero if one lasts until it is revoked.
 	ExpiresAt time.Time
-	// Reads are what it read in the days that reads are kept, Did what it changed in them.
+	// Reads counts what the agent read in the last 90 days, Did what it changed in the same time.
 	Reads review.AgentReads
 	Did   did
 	// Less is the form that takes some of its access.

@@ -45,8 +45,9 @@ type mixed struct {
 	took time.Duration
 }
 
-// newMix returns the mix of the rows for one member. Only the first worker makes the calls that
-// start jobs or change a selection, since a second one at the same time is refused.
+// newMix starts a service with one member and prepares a connection for each worker, which will
+// make calls of these rows. Calls that start jobs or change a selection are made by the first
+// worker only: two of them at the same time are refused.
 func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 	rpcs, err := catalog.Load()
 	if err != nil {

@@ -129,8 +129,8 @@ type clientJSON struct {
 
 type credential struct {
 	Kind string `json:"kind"`
-	// ExpiresAt is the end of the token, GrantExpiresAt that of the member's permission, which
-	// refreshes do not outlive; absent if it lasts until it is revoked.
+	// ExpiresAt is when the token expires. GrantExpiresAt is when the member's permission ends,
+	// also for tokens that are refreshed; absent if it lasts until it is revoked.
 	ExpiresAt      *string `json:"expires_at"`
 	GrantExpiresAt *string `json:"grant_expires_at,omitempty"`
 	// Paused is set while the member has paused the agent: every tool is refused.

@@ -33,8 +33,8 @@ func token(t *testing.T, s *webtest.Site, owner tenant.ID) string {
 	return row.ID
 }
 
-// Each step is ticked by what the member has; what others have does not count. When all are done,
-// the steps go away.
+// A first step counts as done once the member has imported people, connected an agent or had a call
+// from one; other members' data changes nothing. When all are done, the list disappears.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
