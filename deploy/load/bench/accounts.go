@@ -55,7 +55,7 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 		profiles = append(profiles, fmt.Sprintf(`('%s', 'bench-%s-%d', '%s', '%s', 'public', '{"headline":"public"}', TRUE, '%s', '%s', '%s', '%s')`,
 			id, a.name, i, name, headline, words, words, strings.ToLower(name), now))
 		secret := sha256.Sum256([]byte(a.session(i)))
-		sessions = append(sessions, fmt.Sprintf("('%s', '%s', '%s', '%s')", hex.EncodeToString(secret[:]), id, now, tomorrow))
+		sessions = append(sessions, fmt.Sprintf("('%s', 'ses_%s_%d', '%s', 'a browser', '', '%s', '%s', '%s', '%s')", hex.EncodeToString(secret[:]), a.name, i, id, now, now, now, tomorrow))
 		for k := range a.bearers {
 			sum := sha256.Sum256([]byte(a.bearer(i, k)))
 			tokens = append(tokens, fmt.Sprintf("('pat_%s_%d_%d', '%s', 'bench', '%s', '%s', '%s')", a.name, i, k, id, hex.EncodeToString(sum[:]), scopes, now))
@@ -69,7 +69,7 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 		{"tenant_states (tenant_id)", states},
 		{"profiles (member_id, username, name, headline, visibility, field_visibility, listed, search_text, member_text, sort_name, updated_at)", profiles},
 		{"personal_tokens (id, member_id, name, hash, scopes, created_at)", tokens},
-		{"login_sessions (hash, member_id, created_at, expires_at)", sessions},
+		{"login_sessions (hash, id, member_id, device, address, created_at, authenticated_at, last_used_at, expires_at)", sessions},
 	} {
 		if err := d.insert(ctx, rows.into, rows.values); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,5 +102,36 @@ func TestMedian(t *testing.T) {
 		if got := median(list); got != want {
 			t.Errorf("the median of %v is %v, want %v", list, got, want)
 		}
+	}
+}
+
+// The rows that the benchmark inserts fit the tables of the service.
+func TestInsertedRowsFitTheTables(t *testing.T) {
+	t.Parallel()
+	schemas, err := filepath.Glob("../../../backend/internal/db/migrations/sqlite/*.up.sql")
+	if err != nil || len(schemas) == 0 {
+		t.Fatalf("no schema: %v", err)
+	}
+	d := &database{url: filepath.Join(t.TempDir(), "bench.db")}
+	if err := d.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.db.Close() })
+	for _, schema := range schemas {
+		tables, err := os.ReadFile(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _, _ := strings.Cut(string(tables), "{{") // the triggers that follow are not needed
+		if _, err := d.db.ExecContext(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := accounts{name: "fit", count: 2, bearers: 1, people: people(50), readOnly: true}
+	if err := a.fill(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+	if err := d.grants(t.Context(), a.tenant(0)); err != nil {
+		t.Error(err)
 	}
 }

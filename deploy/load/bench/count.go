@@ -23,7 +23,7 @@ type counts struct {
 // wanted.
 func (m *member) count(ctx context.Context, next func() (call, error), rows bool) (c counts, err error) {
 	c.Rows = -1
-	if err := m.repeat(next, 3); err != nil { // updates the search indexes
+	if err := m.repeat(next, 50); err != nil { // updates the search indexes
 		return c, err
 	}
 	made, err := next()
@@ -69,7 +69,7 @@ func (m *member) rows(ctx context.Context, next func() (call, error)) (int64, er
 }
 
 // repeat makes a call until it succeeds: the first attempts may meet connections to the
-// database that were ended.
+// database that were ended, or a job that was started by an attempt whose answer was lost.
 func (m *member) repeat(next func() (call, error), times int) (err error) {
 	for range times {
 		var made call
@@ -79,7 +79,7 @@ func (m *member) repeat(next func() (call, error), times int) (err error) {
 		if _, err = m.client.do(made); err == nil {
 			return nil
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	return fmt.Errorf("%d attempts: %w", times, err)
 }

@@ -47,6 +47,7 @@ type target struct {
 	people  int
 	counted counts
 	failed  bool
+	peer    bool // whether it is not Kith
 
 	made atomic.Int64
 }

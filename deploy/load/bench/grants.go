@@ -30,13 +30,13 @@ func (d *database) grants(ctx context.Context, owner string) error {
 	var grants, access, refresh []string
 	for i := range chains {
 		sum := sha256.Sum256([]byte(refreshToken(i)))
-		grants = append(grants, fmt.Sprintf("('gra_bench%d', '%s', '%s', '%s', '', '%s')", i, owner, benchClient, scopes, now))
+		grants = append(grants, fmt.Sprintf("('gra_bench%d', '%s', '%s', '%s', '', '', '%s')", i, owner, benchClient, scopes, now))
 		access = append(access, fmt.Sprintf("('gra_bench%d', 'bench%d', '%s', '%s', '%s')", i, i, scopes, now, expires))
 		refresh = append(refresh, fmt.Sprintf("('%s', 'gra_bench%d', '%s', '%s')", hex.EncodeToString(sum[:]), i, now, expires))
 	}
 	return errors.Join(
 		d.insert(ctx, "clients (id, name, redirect_uris, created_at)", []string{fmt.Sprintf(`('%s', 'bench', '["%s"]', '%s')`, benchClient, benchRedirect, now)}),
-		d.insert(ctx, "grants (id, member_id, client_id, scopes, resource, created_at)", grants),
+		d.insert(ctx, "grants (id, member_id, client_id, scopes, tools, resource, created_at)", grants),
 		d.insert(ctx, "access_tokens (grant_id, hash, scopes, created_at, expires_at)", access),
 		d.insert(ctx, "refresh_tokens (hash, grant_id, created_at, expires_at)", refresh))
 }

@@ -94,7 +94,7 @@ func (b *beside) peer(ctx context.Context, program, name, file string, next func
 		return nil
 	}
 	b.processes = append(b.processes, p)
-	return &target{name: name, addr: p.addr, used: p.used, next: next, connections: callers, ready: callers + 1}
+	return &target{name: name, addr: p.addr, used: p.used, next: next, connections: callers, ready: callers + 1, peer: true}
 }
 
 // than compares a target of Kith with a peer's, unless the peer is missing.
@@ -129,7 +129,7 @@ func (b *beside) tools(ctx context.Context, file string) {
 	gosdk := b.peer(ctx, "gosdk", "go-sdk search", file, peerSearch)
 	var mcpgoList *target
 	if mcpgo != nil {
-		mcpgoList = &target{name: "mcp-go tools/list", addr: mcpgo.addr, used: mcpgo.used, next: list, connections: callers, ready: callers + 1}
+		mcpgoList = &target{name: "mcp-go tools/list", addr: mcpgo.addr, used: mcpgo.used, next: list, connections: callers, ready: callers + 1, peer: true}
 	}
 	b.than("search, one process : mcp-go", b.whole.asks("search", search), mcpgo, 0.85)
 	b.than("search, two processes : mcp-go", b.divided.asks("search, two processes", search), mcpgo, 1.2)
@@ -150,7 +150,7 @@ func (b *beside) reads(ctx context.Context, file string) {
 	})
 	if pocketbase != nil {
 		records := &target{
-			name: "PocketBase, 50 records", addr: pocketbase.addr, used: pocketbase.used, connections: callers, ready: callers + 1,
+			name: "PocketBase, 50 records", addr: pocketbase.addr, used: pocketbase.used, connections: callers, ready: callers + 1, peer: true,
 			next: func(int) call {
 				return get("/api/collections/people/records?perPage=50&sort=name", "", http.StatusOK, "@people.example")
 			},

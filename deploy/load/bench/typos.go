@@ -50,7 +50,7 @@ func typos(ctx context.Context, s *stage) ([]comparison, error) {
 			beside := func(peer *target, of string) {
 				var t *target
 				if peer != nil {
-					t = &target{name: of + ", " + name, addr: peer.addr, used: peer.used, connections: callers, ready: callers + 1, next: func(n int) call {
+					t = &target{name: of + ", " + name, addr: peer.addr, used: peer.used, connections: callers, ready: callers + 1, peer: true, next: func(n int) call {
 						return get("/search?q="+url.QueryEscape(kind.query(at(n))), "", http.StatusOK, kind.wanted(at(n)))
 					}}
 				}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/kith-crm/kith/deploy/load/peers/data"
 	"github.com/ory/fosite"
@@ -17,9 +19,35 @@ import (
 	"github.com/ory/fosite/storage"
 )
 
+// locked is the memory store with a lock that its rotation of refresh tokens leaves out: without
+// it the process ends by concurrent writes to a map.
+type locked struct {
+	*storage.MemoryStore
+
+	refresh sync.Mutex
+}
+
+func (s *locked) CreateRefreshTokenSession(ctx context.Context, signature, access string, req fosite.Requester) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	return s.MemoryStore.CreateRefreshTokenSession(ctx, signature, access, req)
+}
+
+func (s *locked) GetRefreshTokenSession(ctx context.Context, signature string, session fosite.Session) (fosite.Requester, error) {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	return s.MemoryStore.GetRefreshTokenSession(ctx, signature, session)
+}
+
+func (s *locked) RotateRefreshToken(ctx context.Context, requestID, signature string) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	return s.MemoryStore.RotateRefreshToken(ctx, requestID, signature)
+}
+
 func main() {
 	data.Load()
-	store := storage.NewMemoryStore()
+	store := &locked{MemoryStore: storage.NewMemoryStore()}
 	store.Clients["web"] = &fosite.DefaultClient{ID: "web", Public: true, GrantTypes: fosite.Arguments{"password", "refresh_token"}, Scopes: fosite.Arguments{"offline"}}
 	store.Users["member"] = storage.MemoryUserRelation{Username: "member", Password: "password"}
 	config := &fosite.Config{GlobalSecret: []byte(rand.Text() + rand.Text())}
