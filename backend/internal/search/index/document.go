@@ -76,12 +76,6 @@ func (d *Document) Cadence() cadence.Cadence {
 	}
 }
 
-// overdue reports whether the person is overdue for a contact, and not snoozed.
-func (d *Document) overdue(today time.Time, zone *time.Location) bool {
-	c := d.Cadence()
-	return c.Overdue(today, zone) && !c.Snoozed(today)
-}
-
 // ranked is a document with the key that orders and identifies its name.
 type ranked struct {
 	doc *Document

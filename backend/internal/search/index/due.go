@@ -50,8 +50,10 @@ func (s *Summary) Due(q DueQuery) Due {
 			if e.overdue <= today {
 				out.Overdue++
 			}
-			doc := p.docs[e.doc].doc
-			if kept < q.Limit && (e.due > after || e.due == after && doc.ID > q.AfterID) {
+			if kept == q.Limit || e.due < after {
+				continue // only counted
+			}
+			if doc := p.docs[e.doc].doc; e.due > after || doc.ID > q.AfterID {
 				page = append(page, found{e, doc})
 				kept++
 			}
@@ -101,6 +103,17 @@ func (s *segment) dueIn(zone *time.Location) []dueEntry {
 	})
 	s.due.Store(&dueOrder{zone: zone.String(), entries: entries})
 	return entries
+}
+
+// overdue returns the documents that are overdue for a contact on a day, and not snoozed.
+func (s *segment) overdue(today time.Time, zone *time.Location) bitset {
+	out, day := newBitset(s.len()), daysOf(today)
+	for _, e := range s.dueIn(zone) {
+		if e.overdue <= day && e.snoozed <= day {
+			out.set(e.doc)
+		}
+	}
+	return out
 }
 
 // dated is a date of a document. on is month * 100 + day.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/country"
@@ -14,6 +15,9 @@ type filter struct {
 	equal        [valueKinds][]string // country, tags, group: folded
 	has, missing []presence
 	metHow       []token
+	overdue      *bool // whether overdue for a contact today, and not snoozed
+	zone         *time.Location
+	today        time.Time
 	conditions   []func(*Document) bool // has conditions that need each document to be read
 	archived     bool
 	none         bool // no document can pass
@@ -36,17 +40,34 @@ func newFilter(q *Query) filter {
 		f.equal[valueCountry], f.none = []string{code}, code == ""
 	}
 	f.has, f.missing = f.presences(q.Has), f.presences(q.Missing)
+	f.require(q.Starred, isStarred, true)
+	f.require(q.NeverContacted, isContacted, false)
 	if q.MetHow != "" {
 		words := plan{}
 		words.readWords(q.MetHow)
 		f.metHow, f.none = words.tokens, f.none || len(words.tokens) == 0
 	}
+	if f.overdue = q.CadenceOverdue; f.overdue != nil {
+		f.zone = civil.Zone(q.Zone)
+		f.today = civil.Of(q.Now, f.zone)
+	}
 	f.conditions = q.conditions()
-	f.active = f.none || len(f.has)+len(f.missing)+len(f.metHow)+len(f.conditions) > 0
+	f.active = f.none || f.overdue != nil || len(f.has)+len(f.missing)+len(f.metHow)+len(f.conditions) > 0
 	for k := range valueKinds {
 		f.active = f.active || f.contained[k] != "" || len(f.equal[k]) > 0
 	}
 	return f
+}
+
+// require adds a condition on a presence if asked for: that it is as wanted when the answer is yes.
+func (f *filter) require(asked *bool, p presence, wanted bool) {
+	switch {
+	case asked == nil:
+	case *asked == wanted:
+		f.has = append(f.has, p)
+	default:
+		f.missing = append(f.missing, p)
+	}
 }
 
 func (f *filter) presences(names []string) []presence {
@@ -73,8 +94,6 @@ func (q *Query) conditions() []func(*Document) bool {
 		return d.LastInteractionAt.Before(q.LastContactBefore)
 	})
 	add(!q.CreatedAfter.IsZero(), func(d *Document) bool { return !d.CreatedAt.Before(q.CreatedAfter) })
-	add(q.NeverContacted != nil, func(d *Document) bool { return d.LastInteractionAt.IsZero() == *q.NeverContacted })
-	add(q.Starred != nil, func(d *Document) bool { return d.Starred == *q.Starred })
 	add(q.MetOnAfter != "", func(d *Document) bool { return len(d.MetOn) > 0 && lastDay(d.MetOn) > lastDay(q.MetOnAfter) })
 	add(q.MetOnBefore != "", func(d *Document) bool { return len(d.MetOn) > 0 && d.MetOn < q.MetOnBefore })
 	add(q.BirthdayFrom > 0, func(d *Document) bool {
@@ -83,10 +102,6 @@ func (q *Query) conditions() []func(*Document) bool {
 			return known && q.BirthdayFrom <= on && on <= q.BirthdayTo
 		}
 		return known && (on >= q.BirthdayFrom || on <= q.BirthdayTo)
-	})
-	add(q.CadenceOverdue != nil, func(d *Document) bool {
-		zone := civil.Zone(q.Zone)
-		return d.overdue(civil.Of(q.Now, zone), zone) == *q.CadenceOverdue
 	})
 	return out
 }
@@ -180,6 +195,16 @@ func (f *filter) listed(s *segment) bitset {
 	}
 	for _, t := range f.metHow {
 		all.and(s.withWord(fieldMetHow, &t))
+	}
+	if f.overdue != nil {
+		late := s.overdue(f.today, f.zone)
+		for i := range all {
+			if *f.overdue {
+				all[i] &= late[i]
+			} else {
+				all[i] &^= late[i]
+			}
+		}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
@@ -34,10 +35,10 @@ func TestFilters(t *testing.T) {
 		"part of a tag":                       {index.Query{Tags: []string{"ünd"}}, nil},
 		"group":                               {index.Query{Group: "chess"}, []string{"full"}},
 		"after, inclusive":                    {index.Query{LastContactAfter: day}, []string{"full"}},
-		"after":                               {index.Query{LastContactAfter: day.Add(1)}, nil},
+		"after":                               {index.Query{LastContactAfter: day.Add(time.Microsecond)}, nil},
 		"before, exclusive":                   {index.Query{LastContactBefore: day}, []string{"bare"}},
-		"before or never":                     {index.Query{LastContactBefore: day.Add(1)}, []string{"full", "bare"}},
-		"before, not never":                   {index.Query{LastContactBefore: day.Add(1), NeverContacted: &no}, []string{"full"}},
+		"before or never":                     {index.Query{LastContactBefore: day.Add(time.Microsecond)}, []string{"full", "bare"}},
+		"before, not never":                   {index.Query{LastContactBefore: day.Add(time.Microsecond), NeverContacted: &no}, []string{"full"}},
 		"never":                               {index.Query{NeverContacted: &yes}, []string{"bare"}},
 		"starred":                             {index.Query{Starred: &yes}, []string{"full"}},
 		"not starred":                         {index.Query{Starred: &no}, []string{"bare"}},
@@ -84,10 +85,10 @@ func TestSorts(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
 		index.Document{ID: "1", Name: "Maria Ébert", CreatedAt: day},
-		index.Document{ID: "2", Name: "maria adler", Starred: true, CreatedAt: day.Add(2)},
-		index.Document{ID: "3", Name: "Maria Fox", LastInteractionAt: day.Add(1), CreatedAt: day.Add(1)},
-		index.Document{ID: "4", Name: "Zed", Organization: "Maria", LastInteractionAt: day.Add(9)},
-		index.Document{ID: "5", Name: "Marta Adler", LastInteractionAt: day.Add(20)}, // a misspelt match
+		index.Document{ID: "2", Name: "maria adler", Starred: true, CreatedAt: day.Add(2 * time.Microsecond)},
+		index.Document{ID: "3", Name: "Maria Fox", LastInteractionAt: day.Add(time.Microsecond), CreatedAt: day.Add(time.Microsecond)},
+		index.Document{ID: "4", Name: "Zed", Organization: "Maria", LastInteractionAt: day.Add(9 * time.Microsecond)},
+		index.Document{ID: "5", Name: "Marta Adler", LastInteractionAt: day.Add(20 * time.Microsecond)}, // a misspelt match
 	)
 	for order, want := range map[string][]string{
 		index.SortName:        {"2", "1", "3", "4"},

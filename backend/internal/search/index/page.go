@@ -1,9 +1,7 @@
 package index
 
 import (
-	"cmp"
 	"slices"
-	"time"
 )
 
 // byRelevance reports whether the order is that of the tiers.
@@ -32,12 +30,16 @@ func (r *run) page() Result {
 			all = append(all, found{part: i, doc: h.doc, score: h.score})
 		}
 	}
-	all = r.slice(all)
-	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), ByIdentifier: r.byIdentifier}
+	return r.result(r.slice(all))
+}
+
+// result converts the hits of the page.
+func (r *run) result(page []found) Result {
+	out := Result{Hits: make([]Hit, 0, len(page)), Total: r.total(), ByIdentifier: r.byIdentifier}
 	for i := range r.parts {
 		out.Sum ^= r.parts[i].best.sum
 	}
-	for _, f := range all {
+	for _, f := range page {
 		out.Hits = append(out.Hits, r.hit(f))
 	}
 	return out
@@ -75,59 +77,14 @@ func (r *run) first(all []found) []found {
 }
 
 func (r *run) compare(x, y found) int {
-	if r.plan.byRelevance() && x.score != y.score {
+	switch {
+	case r.plan.byRelevance() && x.score != y.score:
 		return y.score - x.score
-	}
-	if r.plan.byRelevance() && x.part == y.part {
+	case r.plan.byRelevance() && x.part == y.part:
 		return x.doc - y.doc
 	}
-	a, b := r.at(x), r.at(y)
-	if r.plan.byRelevance() {
-		return compareRank(a, b)
-	}
-	if r.plan.sort == SortName && r.plan.reverse {
-		return -compareName(a, b)
-	}
-	if order := r.plan.compare(a.doc, b.doc); order != 0 {
-		return order
-	}
-	return compareName(a, b)
-}
-
-// compare is the order of two documents by the plan's sort; documents without a value for
-// it come last.
-func (p *plan) compare(a, b *Document) int {
-	switch p.sort {
-	case SortLastContact:
-		return p.latest(a.LastInteractionAt, b.LastInteractionAt)
-	case SortCreated:
-		return p.latest(a.CreatedAt, b.CreatedAt)
-	case SortStrength:
-		return p.either(a.Ties > 0, b.Ties > 0, cmp.Compare(b.Ties, a.Ties))
-	case SortNextDue:
-		x, xDue := a.Cadence().NextDue(p.zone)
-		y, yDue := b.Cadence().NextDue(p.zone)
-		return p.either(xDue, yDue, x.Compare(y))
-	default:
-		return 0
-	}
-}
-
-// latest puts the later time first.
-func (p *plan) latest(a, b time.Time) int { return p.either(!a.IsZero(), !b.IsZero(), b.Compare(a)) }
-
-// either orders two values of which one may not be known.
-func (p *plan) either(aKnown, bKnown bool, order int) int {
-	switch {
-	case aKnown && !bKnown:
-		return -1
-	case bKnown && !aKnown:
-		return 1
-	case p.reverse:
-		return -order
-	default:
-		return order
-	}
+	a, b := r.plan.sortable(r.at(x)), r.plan.sortable(r.at(y))
+	return r.plan.compare(&a, &b)
 }
 
 // hit converts one hit.

@@ -42,6 +42,8 @@ func documentGen(ids int) *rapid.Generator[index.Document] {
 			Starred:           rapid.Bool().Draw(t, "starred"),
 			Archived:          rapid.IntRange(0, 9).Draw(t, "archived") == 0,
 			Gone:              rapid.IntRange(0, 9).Draw(t, "gone") == 0,
+			Ties:              float64(rapid.IntRange(0, 2).Draw(t, "ties")) / 2,
+			CadenceDays:       rapid.SampledFrom([]int{0, 0, 7, 30}).Draw(t, "cadence"),
 			LastInteractionAt: day.AddDate(0, 0, -rapid.IntRange(0, 3).Draw(t, "days")),
 		}
 	})
@@ -51,7 +53,8 @@ func drawQuery(t *rapid.T) index.Query {
 	return index.Query{
 		Text:     queryGen.Draw(t, "query"),
 		Tags:     rapid.SampledFrom([][]string{nil, nil, nil, {"ann"}}).Draw(t, "tag filter"),
-		Sort:     rapid.SampledFrom([]string{"", "", index.SortName, index.SortLastContact}).Draw(t, "sort"),
+		Sort:     rapid.SampledFrom([]string{"", "", index.SortName, index.SortLastContact, index.SortStrength, index.SortNextDue}).Draw(t, "sort"),
+		Reverse:  rapid.Bool().Draw(t, "reverse"),
 		MinScore: rapid.SampledFrom([]*float64{nil, nil, new(float64)}).Draw(t, "min score"),
 		Archived: rapid.IntRange(0, 9).Draw(t, "archived") == 0,
 		Offset:   rapid.IntRange(0, 3).Draw(t, "offset"),
@@ -97,6 +100,51 @@ func TestUpdatedEqualsFresh(t *testing.T) {
 			if got, want := updated.Search(q), fresh.Search(q); !reflect.DeepEqual(got, want) {
 				t.Fatalf("query %+v\nupdated %v\nfresh   %v", q, brief(got), brief(want))
 			}
+		}
+	})
+}
+
+// TestEveryoneByName: after any updates, the pages of everybody by name are in order and complete,
+// in both directions.
+func TestEveryoneByName(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const ids = 150
+		ix, left := index.New(), map[string]index.Document{}
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			docs := rapid.SliceOfN(documentGen(ids), 1, 60).Draw(t, "docs")
+			ix.Put(docs...)
+			for _, d := range docs {
+				if left[d.ID] = d; d.Gone {
+					delete(left, d.ID)
+				}
+			}
+		}
+		q := drawQuery(t)
+		q.Text, q.MinScore, q.Sort = "", nil, index.SortName
+		var want []index.Document
+		for _, d := range left {
+			if d.Archived == q.Archived && (q.Tags == nil || slices.Contains(d.Tags, "ann")) {
+				want = append(want, d)
+			}
+		}
+		slices.SortFunc(want, func(a, b index.Document) int {
+			order := cmp.Or(cmp.Compare(foldedName(a.Name), foldedName(b.Name)), cmp.Compare(a.ID, b.ID))
+			if q.Reverse {
+				return -order
+			}
+			return order
+		})
+		total := len(want)
+		want = want[min(q.Offset, total):min(q.Offset+q.Limit, total)]
+		got := ix.Search(q)
+		if !slices.EqualFunc(got.Hits, want, func(h index.Hit, d index.Document) bool { return h.ID == d.ID }) || got.Total != total {
+			t.Fatalf("query %+v\ngot %v of %d\nwant %v of %d", q, brief(got), got.Total, want, total)
+		}
+		byContact := q
+		byContact.Sort = index.SortLastContact
+		if other := ix.Search(byContact); other.Sum != got.Sum || other.Total != got.Total {
+			t.Fatalf("query %+v: checksum %d of %d, by last contact %d of %d", q, got.Sum, got.Total, other.Sum, other.Total)
 		}
 	})
 }

@@ -41,8 +41,7 @@ type part struct {
 func (r *run) answer() Result {
 	switch {
 	case r.plan.all:
-		r.everything()
-		return r.page()
+		return r.everyone()
 	case r.identified():
 		r.byIdentifier = true
 		return r.page()
@@ -78,19 +77,6 @@ func (r *run) total() int {
 		n += r.parts[i].best.total
 	}
 	return n
-}
-
-// everything finds all documents that are not excluded.
-func (r *run) everything() {
-	for i := range r.parts {
-		p := &r.parts[i]
-		p.best = best{k: r.keep(), floor: r.plan.minScore - 1, least: r.plan.minScore}
-		for d := range p.view.seg.docs {
-			if !p.out.has(d) {
-				p.best.offer(0, d, p.view.seg.docs[d].sum)
-			}
-		}
-	}
 }
 
 // keep returns how many hits of a segment can be on the page or before it.

@@ -16,10 +16,14 @@ type segment struct {
 	// archived are found only by a query for archived people; nil when there are none.
 	archived bitset
 	size     int64
+	sum      uint64 // of the checksums of all documents
 
-	// numbers and due are computed on first use.
+	// numbers, due and orders are computed on first use.
 	numbers func() *numbers
 	due     atomic.Pointer[dueOrder]
+
+	ordering sync.Mutex
+	orders   []order // guarded by ordering
 }
 
 func (s *segment) len() int { return len(s.docs) }
@@ -60,6 +64,8 @@ const (
 	hasGroup
 	hasCadence
 	hasMetHow
+	isContacted // these two have filters of their own
+	isStarred
 	presences
 )
 
@@ -84,6 +90,8 @@ func (d *Document) present() [presences]bool {
 		hasGroup:        len(d.Groups) > 0,
 		hasCadence:      d.CadenceDays+d.GroupCadence > 0,
 		hasMetHow:       d.MetHow != "" || d.MetOn != "",
+		isContacted:     !d.LastInteractionAt.IsZero(),
+		isStarred:       d.Starred,
 	}
 }
 
@@ -96,6 +104,7 @@ func newSegment(docs []*Document) *segment {
 	}
 	for i := range s.docs {
 		b.add(uint32(i), s.docs[i].doc)
+		s.sum ^= s.docs[i].sum
 		s.byID[s.docs[i].doc.ID] = uint32(i)
 		if s.docs[i].doc.Archived {
 			if s.archived == nil {
@@ -119,7 +128,7 @@ func newSegment(docs []*Document) *segment {
 // document without its texts.
 const (
 	entryBytes    = 64
-	documentBytes = 480
+	documentBytes = 520
 )
 
 func (s *segment) bytes() int64 {
