@@ -32,6 +32,11 @@ type Admin struct {
 	rpcs   *catalog.Catalog
 	events *account.EventRecorder
 	now    func() time.Time
+	logger *slog.Logger
+	// breached says where passwords are looked up.
+	breached BreachedPasswords
+	// secretKeyFile is the default of KITH_SECRET_KEY_FILE; empty for PostgreSQL.
+	secretKeyFile string
 }
 
 // OpenAdmin opens the database, whose schema must be the binary's. credits are those of
@@ -50,11 +55,22 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, 
 		return nil, err
 	}
 	ledger := billing.NewLedger(data, plans, nil)
-	return &Admin{store: data, ledger: ledger, rpcs: rpcs, events: account.NewEventRecorder(data, logger), now: time.Now}, nil
+	return &Admin{store: data, ledger: ledger, rpcs: rpcs, events: account.NewEventRecorder(data, logger, nil), now: time.Now, logger: logger, secretKeyFile: DefaultSecretKeyFile(databaseURL)}, nil
 }
 
 // Close closes the database.
 func (a *Admin) Close() error { return a.store.Close() }
+
+// RefuseBreached has CreateMember and SetPassword look passwords up.
+func (a *Admin) RefuseBreached(b BreachedPasswords) { a.breached = b }
+
+func (a *Admin) checkPassword(ctx context.Context, plain string) error {
+	policy, err := a.breached.policy(a.logger)
+	if err != nil {
+		return err
+	}
+	return policy.Check(ctx, plain)
+}
 
 // NewMember is a member to be created.
 type NewMember struct{ Username, Email, Password, Plan string }
@@ -71,7 +87,7 @@ func (a *Admin) CreateMember(ctx context.Context, n NewMember) error {
 	if err := account.CheckPlan(n.Plan); err != nil {
 		return err
 	}
-	if err := password.Check(n.Password); err != nil {
+	if err := a.checkPassword(ctx, n.Password); err != nil {
 		return err
 	}
 	hash, err := password.Hash(n.Password)
@@ -106,7 +122,12 @@ func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 	if err := account.CheckPlan(plan); err != nil {
 		return err
 	}
-	return a.ledger.SetPlan(ctx, username, plan, a.now().UTC())
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return err
+	}
+	err = a.ledger.SetPlan(ctx, username, plan, a.now().UTC())
+	return a.record(ctx, err, account.PlanSet, m.ID, "")
 }
 
 // NewSettings are settings of a member to be set; an empty one stays as it is.
@@ -130,13 +151,14 @@ func (a *Admin) SetSettings(ctx context.Context, username string, n NewSettings)
 		patch.Locale = &n.Locale
 	}
 	s, err := account.SaveSettings(ctx, a.store.Tenant(m.ID, false), db.Actor{CredentialName: "the operator", Tool: "kith member set"}, patch)
+	err = a.record(ctx, err, account.SettingsSet, m.ID, "")
 	return NewSettings{s.Timezone, s.Locale}, a.now().In(civil.Zone(s.Timezone)), err
 }
 
 // SetPassword replaces a member's password and revokes all access, as RevokeEverything
 // does.
 func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
-	if err := password.Check(plain); err != nil {
+	if err := a.checkPassword(ctx, plain); err != nil {
 		return err
 	}
 	m, err := account.GetMember(ctx, a.store, username)
@@ -157,7 +179,8 @@ func (a *Admin) VerifyEmail(ctx context.Context, username string) (email string,
 	if err != nil {
 		return "", err
 	}
-	return m.Email, account.MarkEmailVerified(ctx, a.store, m.ID, m.Email)
+	err = account.MarkEmailVerified(ctx, a.store, m.ID, m.Email)
+	return m.Email, a.record(ctx, err, account.EmailVerified, m.ID, "")
 }
 
 // RevokeEverything revokes all login sessions, grants of agents and personal tokens of a
@@ -169,6 +192,17 @@ func (a *Admin) RevokeEverything(ctx context.Context, username string) error {
 	}
 	err = account.RevokeEverything(ctx, a.store, m.ID)
 	return a.record(ctx, err, account.AccessRevoked, m.ID, "")
+}
+
+// ResetFactors removes all second factors of a member, with their recovery codes, and ends their login
+// sessions. It fails with fault.NotFound if there are none.
+func (a *Admin) ResetFactors(ctx context.Context, username string) error {
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return err
+	}
+	err = account.DeleteSecondFactors(ctx, a.store, m.ID)
+	return a.record(ctx, err, account.FactorsReset, m.ID, "")
 }
 
 // NewToken is a personal token to be created.
@@ -268,7 +302,7 @@ func (a *Admin) RevokeToken(ctx context.Context, username, tokenID string) error
 // record records a security event if err is nil, and returns err.
 func (a *Admin) record(ctx context.Context, err error, kind account.EventKind, owner tenant.ID, object string) error {
 	if err == nil {
-		a.events.Record(ctx, account.SecurityEvent{Kind: kind, TenantID: owner, ObjectID: object})
+		a.events.Record(ctx, account.SecurityEvent{Kind: kind, TenantID: owner, Device: account.CommandLine, ObjectID: object})
 	}
 	return err
 }
@@ -304,6 +338,36 @@ func (a *Admin) ListClients(ctx context.Context) ([]ClientInfo, error) {
 	return infos, err
 }
 
+// ClientDetail is what an operator can know about a client.
+type ClientDetail struct {
+	ID, Name, URI         string
+	RedirectURIs          []string
+	CreatedAt, LastUsedAt time.Time
+	Grants                []ClientGrant
+}
+
+// ClientGrant is a live grant of a client.
+type ClientGrant struct {
+	ID, Username          string
+	Scopes                []string
+	Paused                bool
+	CreatedAt, LastUsedAt time.Time
+}
+
+// GetClient returns a client with its live grants, or fails with fault.NotFound.
+func (a *Admin) GetClient(ctx context.Context, clientID string) (*ClientDetail, error) {
+	c, err := oauth.GetClient(ctx, a.store, clientID)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := oauth.ListClientGrants(ctx, a.store, clientID)
+	detail := &ClientDetail{ID: c.ID, Name: c.Name, URI: c.ClientURI, RedirectURIs: c.RedirectURIs, CreatedAt: c.CreatedAt, LastUsedAt: c.LastUsedAt}
+	for _, g := range grants {
+		detail.Grants = append(detail.Grants, ClientGrant{g.ID, g.Username, strings.Fields(g.Scopes), !g.PausedAt.IsZero(), g.CreatedAt, g.LastUsedAt})
+	}
+	return detail, err
+}
+
 // RevokeClient revokes all grants of a client, of all members, and returns their number.
 // The next call with one of them is refused.
 func (a *Admin) RevokeClient(ctx context.Context, clientID string) (int, error) {
@@ -312,4 +376,24 @@ func (a *Admin) RevokeClient(ctx context.Context, clientID string) (int, error) 
 		err = a.record(ctx, err, account.AccessRevoked, owner, clientID)
 	}
 	return len(owners), err
+}
+
+// EventInfo is an entry of the list of a member's security events.
+type EventInfo struct {
+	At, LastAt                                time.Time
+	Kind, Sentence, Device, Network, ObjectID string
+}
+
+// ListEvents returns the latest security events of a member, the latest first.
+func (a *Admin) ListEvents(ctx context.Context, username string, limit int) ([]EventInfo, error) {
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return nil, err
+	}
+	events, err := account.ListSecurityEvents(ctx, a.store, m.ID, 0, limit)
+	infos := make([]EventInfo, len(events))
+	for i, e := range events {
+		infos[i] = EventInfo{e.At, e.LastAt, string(e.Kind), e.Sentence(""), e.Device, e.Address, e.ObjectID}
+	}
+	return infos, err
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/tracing"
 )
@@ -33,6 +35,14 @@ type Config struct {
 	BaseURL string
 	// SignUp lets people create an account themselves.
 	SignUp bool
+	// SecretKeyFile is the file with the key for what is stored encrypted. Empty: for SQLite
+	// it is DefaultSecretKeyFile, and is made if there is none; for PostgreSQL there is no key,
+	// and members can't set up one-time codes.
+	SecretKeyFile string
+	// RequireSecondFactor says which members must have a second factor: those of the plan with
+	// that name, all with "on", none with "off" or if it is empty. They are led to set one up
+	// before they can use the pages; tokens and agents go on working.
+	RequireSecondFactor string
 	// SMTPURL is the mail server, as in mail.Config. Empty: no mail is sent, and operators
 	// reset forgotten passwords.
 	SMTPURL string
@@ -40,6 +50,9 @@ type Config struct {
 	// token may stay unused, SessionLifetime how long a browser stays signed in; 0 means
 	// 1 hour, 60 days and 14 days.
 	AccessLifetime, RefreshIdle, SessionLifetime time.Duration
+	// SessionIdle is how long a browser stays signed in without being used, at least 10 minutes;
+	// 0 means as long as SessionLifetime.
+	SessionIdle time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
 	// ClientDocuments fetches client ID metadata documents, from public https addresses
@@ -50,6 +63,8 @@ type Config struct {
 	IdentityProvider *IdentityProvider
 	// Login limits sign-in attempts by address and by account; nil means 10 in 300 s.
 	Login *RatePolicy
+	// Breached says where passwords are looked up that members may not choose.
+	Breached BreachedPasswords
 	// Sandbox seeds the demo account, and seeds it again every day.
 	Sandbox bool
 	// DatabaseConns is the maximum number of database connections of this process: half
@@ -96,6 +111,19 @@ type RatePolicy struct {
 	Window time.Duration
 }
 
+// BreachedPasswords are lists of passwords that were stolen from other services. The zero value has
+// none.
+type BreachedPasswords struct {
+	// File is a sorted file of SHA-1 hashes, HASH or HASH:COUNT a line. URL is the address of an
+	// API for ranges of hashes, such as https://api.pwnedpasswords.com/range. Either may be empty.
+	File, URL string
+}
+
+// policy opens the lists.
+func (b BreachedPasswords) policy(logger *slog.Logger) (*password.Policy, error) {
+	return password.NewPolicy(password.PolicyConfig{File: b.File, URL: b.URL, Logger: logger})
+}
+
 // MinServiceToken is the minimum length of the service credential, in characters.
 const MinServiceToken = 16
 
@@ -106,6 +134,7 @@ const (
 	defaultVectorMemory   = 256 << 20
 	defaultAccessLifetime = time.Hour
 	defaultRefreshIdle    = 60 * 24 * time.Hour
+	minSessionIdle        = 10 * time.Minute
 )
 
 // resolved returns the configuration with defaults, or an error if it is invalid.
@@ -121,6 +150,11 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.DatabaseURL == "" {
 		return c, errors.New("no database is set: set KITH_DATABASE_URL to the path of a SQLite file or to a postgres:// address")
+	}
+	switch c.RequireSecondFactor {
+	case "", "off", "on", account.PlanFree, account.PlanPro:
+	default:
+		return c, fmt.Errorf("KITH_REQUIRE_SECOND_FACTOR %q must be off, on, or the name of a plan: %s or %s", c.RequireSecondFactor, account.PlanFree, account.PlanPro)
 	}
 	if c.DatabaseConns == 0 {
 		c.DatabaseConns = defaultDatabaseConns
@@ -142,6 +176,9 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.AccessLifetime < 0 || c.RefreshIdle < 0 || c.SessionLifetime < 0 {
 		return c, errors.New("the lifetimes of access tokens, refresh tokens and login sessions must not be negative")
+	}
+	if c.SessionIdle != 0 && c.SessionIdle < minSessionIdle {
+		return c, errors.New("a login session must be able to stay unused for at least 10 minutes: when it was last used is known to the minute only")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -100,7 +100,7 @@ func TestJobKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range jobKinds(c, &db.DB{}, nil, provider) {
+	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider), decisions(nil)) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {

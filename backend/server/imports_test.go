@@ -26,8 +26,10 @@ const (
 func needs() map[string][]string {
 	return map[string][]string{
 		// Leaves.
-		"civil": nil, "civil/cmd/zones": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
+		"civil": nil, "civil/cmd/zones": nil, "web/page/cmd/icons": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
 		"account/password": {"fault"},
+		"account/totp":     nil,
+		"secretkey":        {"fault"}, // encrypts what must be read again, with a key outside the database
 		"cursor":           {"fault"},
 		"people/names":     {"text"},
 		"people/cadence":   {"civil"},
@@ -45,6 +47,7 @@ func needs() map[string][]string {
 		"billing":         {"account"},
 		"idempotency":     {"billing"}, // a call's key is stored with its price
 		"job":             {"billing"}, // a job's units are paid for as it works
+		"decision":        {"job"},     // a decision has a job
 		"oauth":           {"idempotency", "oauth/clientdoc"},
 		"oauth/clientdoc": {"fault"}, // fetches a client's metadata document
 		"oauth/signin":    {"account"},
@@ -58,7 +61,7 @@ func needs() map[string][]string {
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
 		"insights":  {"search", "timeline"},
-		"export":    {"groups", "job", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
+		"export":    {"decision", "groups", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},
@@ -71,15 +74,16 @@ func needs() map[string][]string {
 
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web
 
-		"rpc":          {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":          {"account/password", "demo", "mail", "web/connect", "web/contacts", "web/grouping", "web/network", "web/review", "web/today"},
-		"web/contacts": {"handlers", "web/page"},
-		"web/grouping": {"handlers", "web/page"},
-		"web/network":  {"handlers", "web/page"},
-		"web/review":   {"billing", "groups", "web/page"},
-		"web/connect":  {"handlers", "web/page"},
-		"web/today":    {"handlers", "web/page"},
-		"web/page":     {"oauth", "photos", "rpc/arguments"},
+		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
+		"web":           {"account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web/contacts":  {"handlers", "web/page"},
+		"web/grouping":  {"handlers", "web/page"},
+		"web/network":   {"handlers", "web/page"},
+		"web/importing": {"handlers", "web/page"},
+		"web/review":    {"decision", "groups", "web/page"},
+		"web/connect":   {"handlers", "web/page"},
+		"web/today":     {"handlers", "web/page"},
+		"web/page":      {"oauth", "photos", "rpc/arguments"},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
@@ -20,27 +21,35 @@ type jobs struct {
 	*job.Hub
 	queue  *job.Queue
 	runner *job.Runner
+	// decide is the work of the jobs of decisions, which call the handlers of tools. It is set
+	// before the runner starts.
+	decide func(ctx context.Context, run *job.Run) (any, error)
 }
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind}
+	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
 }
 
-// jobKinds returns the kinds with their handlers. Add a kind here, and its name above.
+// jobKinds returns the kinds with their handlers, but for that of decisions. Add a kind here, and
+// its name above.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
 	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
 }
 
+// decisions is the kind of the jobs of decisions.
+func decisions(j *jobs) job.Kind {
+	return job.Kind{Name: decision.JobKind, Run: func(ctx context.Context, run *job.Run) (any, error) { return j.decide(ctx, run) }}
+}
+
 // newJobs returns the workers.
 func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) *jobs {
-	hub := &job.Hub{}
-	queue := job.NewQueue(data, ledger)
+	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger)}
 	config := job.Config{
-		Queue:   queue,
-		Kinds:   jobKinds(c, data, ledger, provider),
+		Queue:   j.queue,
+		Kinds:   append(jobKinds(c, data, ledger, provider), decisions(j)),
 		Workers: c.JobWorkers,
-		Now:     c.Now, Logger: c.Logger, Changed: hub.Changed,
+		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}
 	if m != nil {
 		config.Observe = m.jobs.Observe
@@ -48,7 +57,8 @@ func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Prov
 	if c.Tracer != nil {
 		config.Trace = c.Tracer.Job
 	}
-	return &jobs{Hub: hub, queue: queue, runner: job.NewRunner(config)}
+	j.runner = job.NewRunner(config)
+	return j
 }
 
 // Wake implements rpc.Jobs.

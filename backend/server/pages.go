@@ -28,13 +28,15 @@ const headerClientAddress = "Kith-Client-Address"
 // pages are the web pages and the authorization server, with the mail that they send.
 type pages struct {
 	mailer *mail.Mailer // nil without an SMTP server
+	site   *web.Web
 }
 
 // newPages builds the pages and adds them to the mux.
-func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, wake func(), mux *http.ServeMux) (*pages, error) {
+func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
+		SessionIdle: c.SessionIdle, Used: used,
 		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),
@@ -42,9 +44,13 @@ func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.K
 			balance, err := ledger.GetCredits(ctx, owner)
 			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
 		},
-		Imports: func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
-		Wake:    wake, Handlers: calls,
-		EmbeddingsHost: vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
+		Handlers:            calls,
+		RequireSecondFactor: func(plan string) bool { return c.RequireSecondFactor == "on" || c.RequireSecondFactor == plan },
+		EmbeddingsHost:      vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
+	}
+	var err error
+	if config.Passwords, err = c.Breached.policy(c.Logger); err != nil {
+		return nil, err
 	}
 	if c.Login != nil {
 		config.Login = &account.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
@@ -57,8 +63,10 @@ func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.K
 		}
 		config.Provider = external
 	}
+	if config.Secrets, err = openSecrets(context.Background(), c, data); err != nil {
+		return nil, err
+	}
 	if c.SMTPURL != "" {
-		var err error
 		if p.mailer, err = mail.New(mail.Config{URL: c.SMTPURL, Logger: c.Logger}); err != nil {
 			return nil, err
 		}
@@ -68,11 +76,12 @@ func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.K
 	if err != nil {
 		return nil, err
 	}
+	p.site = site
 	site.Mount(mux)
 	authorization := oauth.Config{
 		Issuer: c.BaseURL, Store: data, Keys: keys, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		ClientAddress: config.ClientAddress, Events: account.NewEventRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
+		ClientAddress: config.ClientAddress, Events: site.Events(), Now: c.Now, Logger: c.Logger,
 	}
 	if c.ClientDocuments {
 		authorization.Documents = clientdoc.New(clientdoc.Options{})

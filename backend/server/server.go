@@ -20,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/shutdown"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -125,6 +126,15 @@ func (s *Server) newRPCHandler(rpcs *catalog.Catalog, h *handlers.Handlers, serv
 	if s.counters != nil {
 		options.Metrics, options.KeyOutcome = s.counters.rpcs, s.counters.idempotency.Observe
 	}
+	options.Asked = func(p *tenant.Principal, tool string) {
+		if s.pages != nil {
+			s.pages.site.TellQuestion(p, tool)
+		}
+	}
+	var err error
+	if s.jobs.decide, err = rpc.NewDecisions(options); err != nil {
+		return nil, err
+	}
 	return rpc.NewHandler(options)
 }
 
@@ -225,7 +235,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, tools, s.jobs.Wake, site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, site); err != nil {
 		return err
 	}
 	var handler http.Handler = site

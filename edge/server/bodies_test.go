@@ -22,7 +22,7 @@ func posts() []route.Route {
 
 // takesFile reports whether a path of posts takes a file.
 func takesFile(r route.Route) bool {
-	return r.Pattern == "/settings/imports" || r.Pattern == "/people/con_1/photo-upload"
+	return r.Pattern == "/import" || r.Pattern == "/people/con_1/photo-upload" || r.Pattern == "/people/share"
 }
 
 // limited is a configuration whose limits no test reaches.

@@ -100,6 +100,10 @@ type Config struct {
 	ProfileCacheTTL time.Duration
 	// SignUpOpen is set if people can create an account themselves: the landing page then offers it.
 	SignUpOpen bool
+	// SecurityContacts are the addresses of security.txt, as URIs; without any it is not served.
+	// From SecurityExpires on, it is not served any more.
+	SecurityContacts []string
+	SecurityExpires  time.Time
 	// SandboxEnabled mounts the sandbox. SandboxToken and SandboxUsername are then
 	// required: the demo account's public, read-only token and its username.
 	SandboxEnabled  bool

@@ -7,10 +7,12 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/clientip"
+	"github.com/kith-crm/kith/edge/internal/discovery"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/middleware"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
@@ -24,6 +26,7 @@ type parts struct {
 
 	catalog      *catalog.Catalog
 	backend      *upstream.Client
+	pages        *page.Pages
 	problems     *httpapi.Problems
 	errorWriters map[route.Protocol]httpapi.ErrorWriter
 
@@ -42,13 +45,17 @@ type parts struct {
 
 // newParts builds everything but the routes and the pipeline.
 func newParts(c resolved) (*parts, error) {
-	p := &parts{resolved: c, problems: httpapi.NewProblems(c.BaseURL), concurrency: middleware.NewConcurrencyLimiter(c.MaxInFlight)}
-	pages, err := proxy.NewPageErrors()
+	p := &parts{resolved: c, concurrency: middleware.NewConcurrencyLimiter(c.MaxInFlight)}
+	stylesheet, err := discovery.Stylesheet()
 	if err != nil {
-		return nil, fmt.Errorf("build error pages: %w", err)
+		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
+	if p.pages, err = page.New(c.BaseURL, stylesheet); err != nil {
+		return nil, err
+	}
+	p.problems = httpapi.NewProblems(c.BaseURL).WithPages(p.pages)
 	p.errorWriters = map[route.Protocol]httpapi.ErrorWriter{
-		route.HTTP: p.problems, route.MCP: mcp.Errors{}, route.OAuth: proxy.OAuthErrors{}, route.Page: pages,
+		route.HTTP: p.problems, route.MCP: p.pages.Or(mcp.Errors{}), route.OAuth: proxy.OAuthErrors{}, route.Page: p.pages,
 	}
 	if p.catalog, err = catalog.Load(); err != nil {
 		return nil, fmt.Errorf("load tool catalogue: %w", err)
@@ -97,7 +104,7 @@ func (p *parts) buildBackend() error {
 
 func (p *parts) buildPublic() (err error) {
 	p.public, err = publicapi.New(publicapi.Options{
-		Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, CacheTTL: p.ProfileCacheTTL, Now: p.Now,
+		Backend: p.backend, Problems: p.problems, Pages: p.pages, Logger: p.Logger, BaseURL: p.BaseURL, CacheTTL: p.ProfileCacheTTL, Now: p.Now,
 	})
 	return err
 }

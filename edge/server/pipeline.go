@@ -74,9 +74,6 @@ func match(table *route.Table) step {
 
 func routeHeaders(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
-		if m.VaryAccept {
-			w.Header().Add("Vary", "Accept")
-		}
 		m.MarkLifecycle(w.Header())
 		if m.Page {
 			middleware.ClearCORS(w.Header())

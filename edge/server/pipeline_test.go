@@ -113,39 +113,6 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// An unknown path under /settings is answered with a page if the client accepts HTML.
-func TestUnknownSettings(t *testing.T) {
-	t.Parallel()
-	rt := testPipeline(t, nil)
-	const browsers = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-	for name, test := range map[string]struct{ path, accept, body string }{
-		"a browser":             {"/settings/nothing", browsers, "page not_found"},
-		"below a page":          {"/settings/mcp/nothing", browsers, "page not_found"},
-		"with a slash too much": {"/settings/mcp/", "text/html", "page not_found"},
-		"an escape":             {"/settings/%6dcp", "text/html", "page not_found"},
-		"a program":             {"/settings/nothing", "application/json", "not_found"},
-		"accepts anything":      {"/settings/nothing", "*/*", "not_found"},
-		"who says nothing":      {"/settings/nothing", "", "not_found"},
-		"who wants no HTML":     {"/settings/nothing", "text/html;q=0, */*", "not_found"},
-		"who wants little":      {"/settings/nothing", "*/*, text/html;q=0.1", "page not_found"},
-		"a browser elsewhere":   {"/nothing", browsers, "not_found"},
-		"much the same name":    {"/settingsx", browsers, "not_found"},
-	} {
-		r := httptest.NewRequest(http.MethodGet, test.path, nil)
-		if test.accept != "" {
-			r.Header.Set("Accept", test.accept)
-		}
-		w := httptest.NewRecorder()
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		rt.ServeHTTP(w, r)
-		isPage, varies := strings.HasPrefix(test.body, "page"), strings.HasPrefix(test.path, "/settings/")
-		if w.Code != http.StatusNotFound || w.Body.String() != test.body || (w.Header().Get("Vary") == "Accept") != varies ||
-			(w.Header().Get("Access-Control-Allow-Origin") == "") != isPage {
-			t.Errorf("%s: %d %q %v", name, w.Code, w.Body, w.Header())
-		}
-	}
-}
-
 func TestDeprecatedPathsAreMarked(t *testing.T) {
 	t.Parallel()
 	rt := testPipeline(t, nil)

@@ -26,6 +26,9 @@ func (p *parts) routes() []route.Route {
 			Username: p.SandboxUsername, Requests: p.SandboxRequests, Policies: p.policies,
 		}),
 		discovery.ResourceRoutes(p.BaseURL, p.catalog),
+		discovery.WellKnownRoutes(discovery.SecurityOptions{
+			BaseURL: p.BaseURL, Contacts: p.SecurityContacts, Expires: p.SecurityExpires, Problems: p.problems, Now: p.Now,
+		}),
 		agentidentity.Routes(agentidentity.Options{Catalog: p.catalog, Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL}),
 		discovery.Routes(discovery.Options{
 			BaseURL: p.BaseURL, Version: p.Version, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,

@@ -18,7 +18,7 @@ func TestMountedWithoutSandbox(t *testing.T) {
 }
 
 // The sandbox repeats every path that needs no credential, but for the
-// authorization server, the people's pages and the metadata that would make a
+// authorization server, the people's pages, the contact of the server and the metadata that would make a
 // client sign in.
 func TestSandboxRepeatsAnonymousPaths(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestSandboxRepeatsAnonymousPaths(t *testing.T) {
 			continue
 		}
 		own := !r.Anonymous || r.Protocol == route.Page || r.Pattern == "/"
-		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card"} {
+		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card", route.PathSecurity} {
 			own = own || strings.HasPrefix(r.Pattern, path)
 		}
 		copied := slices.ContainsFunc(rows, func(c route.Route) bool { return c.Pattern == "/sandbox"+r.Pattern && c.Original() == r.Name })
@@ -83,6 +83,12 @@ func TestMatch(t *testing.T) {
 		"/api/human/bob.md":                     {"profile-markdown", "bob"},
 		"/sandbox/api/human/bob.md":             {"sandbox-profile-markdown", "bob"},
 		"/api/network/members":                  {"members", ""},
+		"/@bob":                                 {"profile-page", "bob"},
+		"/members":                              {"members-page", ""},
+		"/sandbox/@bob":                         {},
+		"/sandbox/members":                      {},
+		"/@bob.json":                            {},
+		"/@":                                    {},
 		"/sandbox/api/network/members":          {"sandbox-members", ""},
 		"/mcp":                                  {"mcp", ""},
 		"/mcp/v1":                               {"mcp-v1", ""},

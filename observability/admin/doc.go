@@ -1,11 +1,11 @@
 // Package admin serves operators and their tools:
 //
-//	/status         the key figures of the last hour, as a page
+//	/status         what is wrong, and the key figures of the last hour, as a page
 //	/metrics        the metrics, for Prometheus
 //	/healthz        200 while the process answers at all; if not, restart it
 //	/readyz         200 while the process can serve; if not, send it no traffic
 //	/debug/pprof/   the profiles of net/http/pprof
-//	/               links to these
+//	/               a page that links to these
 //
 // There is no authentication: the operator binds the listener to an address that is not
 // reachable from outside. Requests for another host are refused, so that no web page can

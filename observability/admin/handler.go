@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 )
 
@@ -44,7 +43,7 @@ type Options struct {
 func Handler(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", o.index)
+	mux.Handle("GET /{$}", o.index())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		writeText(w, http.StatusOK, "ok\n")
 	})
@@ -84,27 +83,6 @@ func (o Options) serveReady(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	writeText(w, http.StatusOK, "ready\n")
-}
-
-// index links to the paths that are served.
-func (o Options) index(w http.ResponseWriter, _ *http.Request) {
-	paths := []string{"/healthz", "/readyz"}
-	if o.Metrics != nil {
-		paths = append(paths, "/metrics")
-	}
-	if o.Status != nil {
-		paths = append(paths, "/status")
-	}
-	if o.profiles() {
-		paths = append(paths, "/debug/pprof/")
-	}
-	var page strings.Builder
-	page.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Kith admin</title>\n<ul>\n")
-	for _, path := range paths {
-		page.WriteString(`<li><a href="` + path + `">` + path + "</a>\n")
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page.String()+"</ul>\n</html>\n") // the client may have disconnected
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +54,34 @@ func TestHandlerServes(t *testing.T) {
 				t.Errorf("Cache-Control = %q, want no-store", got)
 			}
 		})
+	}
+}
+
+// The page at / links to what is served, and to nothing else.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	all := []string{"/status", "/readyz", "/healthz", "/metrics", "/debug/pprof/"}
+	for name, c := range map[string]struct {
+		options admin.Options
+		want    []string
+	}{
+		"all":        {admin.Options{Metrics: text("m"), Status: text("s")}, all},
+		"the least":  {admin.Options{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7)}}, all[1:3]},
+		"no metrics": {admin.Options{Status: text("s")}, []string{"/status", "/readyz", "/healthz", "/debug/pprof/"}},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://192.0.2.7/", nil)
+		if c.options.Addr == nil {
+			r.Host = "localhost"
+		}
+		admin.Handler(c.options).ServeHTTP(w, r)
+		var linked []string
+		for _, link := range regexp.MustCompile(`<a href="([^"]+)">`).FindAllStringSubmatch(w.Body.String(), -1) {
+			linked = append(linked, link[1])
+		}
+		if w.Code != http.StatusOK || !slices.Equal(linked, c.want) || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
+			t.Errorf("%s: %d with links to %v, and the policy %q", name, w.Code, linked, w.Header().Get("Content-Security-Policy"))
+		}
 	}
 }
 

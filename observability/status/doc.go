@@ -2,6 +2,7 @@
 // for operators without Grafana.
 //
 // A Recorder reads the process's own metrics every 15 seconds and keeps the last hour in
-// memory. The page has no script and loads nothing. It knows nothing of other processes:
+// memory. The first line of the page says whether anything is wrong, by the limits of the alert
+// rules. The page has no script and loads nothing. It knows nothing of other processes:
 // for a service of several, use Prometheus and the dashboards.
 package status

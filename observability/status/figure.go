@@ -9,6 +9,7 @@ import (
 // span is the metrics at the start and at the end of an interval.
 type span struct {
 	from, to families
+	at       time.Time // of the end
 	length   time.Duration
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	prom "github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/kith-crm/kith/observability/metrics"
-	"github.com/kith-crm/kith/observability/status"
 )
 
 // reports has the values that the collectors of a process read when they are scraped.
@@ -50,7 +48,7 @@ func TestFiguresMove(t *testing.T) {
 	reg, r := metrics.New(metrics.BuildInfo{}), &reports{}
 	work := collectors(t, reg, r)
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	recorder := status.NewRecorder(reg, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	recorder := newRecorder(t, reg, func() time.Time { return now })
 	recorder.Record(t.Context())
 	work()
 	spendProcessor(t, 50*time.Millisecond)

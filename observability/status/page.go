@@ -40,10 +40,10 @@ func NewPage(r *Recorder, build string) (*Page, error) {
 	}, nil
 }
 
-// graph is a figure with its curve.
+// graph is a figure with its curve. Limit says when an alert fires for it; it may be empty.
 type graph struct {
-	Title, Unit, Now, Low, High string
-	Lines                       []string // points of each part; between parts there is no value
+	Title, Unit, Now, Low, High, Limit string
+	Lines                              []string // points of each part; between parts there is no value
 }
 
 // The size of a curve, in SVG units.
@@ -53,24 +53,54 @@ const (
 	margin = 2
 )
 
-// ServeHTTP writes the page.
+// result is a check as the page shows it.
+type result struct {
+	Title, Now, Limit, Runbook string
+	Fires                      bool
+}
+
+// verdict is what the checks say together.
+type verdict struct {
+	Words string
+	// Wrong are the checks whose alerts fire, Checks all of them.
+	Wrong, Checks []result
+}
+
+// refreshParameter is the parameter that ends the refreshing, for people who read slowly.
+const refreshParameter = "refresh"
+
+// ServeHTTP writes the page. The browser loads it again with each reading of the metrics, unless
+// the parameter refresh is off.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list, at := p.Recorder.history()
 	content := struct {
 		Style         template.CSS
 		Build, At, Up string
+		Verdict       verdict
 		Graphs        []graph
 		Width, Height int
+		Refreshes     bool
+		Seconds       int
 	}{
 		Style: template.CSS(styleSource), Build: p.Build, At: at.UTC().Format(time.RFC3339), //nolint:gosec // our own
-		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Width: width, Height: height,
+		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Verdict: judge(p.Recorder.results()), Width: width, Height: height,
+		Refreshes: r.URL.Query().Get(refreshParameter) != "off", Seconds: int(interval / time.Second),
+	}
+	limits := map[string]string{}
+	for _, c := range content.Verdict.Checks {
+		limits[c.Title] = c.Limit
 	}
 	for _, f := range list {
-		content.Graphs = append(content.Graphs, draw(f))
+		g := draw(f)
+		g.Limit = limits[f.Title]
+		content.Graphs = append(content.Graphs, g)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", p.policy)
+	if content.Refreshes {
+		h.Set("Refresh", strconv.Itoa(content.Seconds))
+	}
 	var page strings.Builder
 	if err := p.template.Execute(&page, content); err != nil {
 		p.Recorder.logger.ErrorContext(r.Context(), "render the status page", "error", err)
@@ -78,6 +108,55 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte(page.String())) // the client may have disconnected
+}
+
+// judge says what is wrong. Before the first rates are measured, it says that it is early.
+func judge(list []checked, rates bool) verdict {
+	v := verdict{}
+	for _, c := range list {
+		shown := result{Title: c.title, Now: c.words(c.figure), Limit: c.limitWords(), Runbook: c.rule.Runbook, Fires: c.fires}
+		if v.Checks = append(v.Checks, shown); c.fires {
+			v.Wrong = append(v.Wrong, shown)
+		}
+	}
+	switch {
+	case len(v.Wrong) > 1:
+		v.Words = strconv.Itoa(len(v.Wrong)) + " things are wrong"
+	case len(v.Wrong) == 1:
+		v.Words = "One thing is wrong"
+	case !rates:
+		v.Words = "Nothing is wrong so far"
+	default:
+		v.Words = "All good"
+	}
+	return v
+}
+
+// words returns a figure with its unit.
+func (c checked) words(figure float64) string {
+	switch {
+	case math.IsNaN(figure) || math.IsInf(figure, 0):
+		return "–"
+	case c.unit == truth && figure == 0:
+		return "no"
+	case c.unit == truth:
+		return "yes"
+	case c.unit == "":
+		return number(figure)
+	}
+	return number(figure) + " " + c.unit
+}
+
+// limitWords says at which figures something is wrong.
+func (c checked) limitWords() string {
+	switch c.rule.Comparison {
+	case ">":
+		return "above " + c.words(c.limit)
+	case "<":
+		return "below " + c.words(c.limit)
+	default:
+		return "if “" + c.words(c.limit) + "”"
+	}
 }
 
 // draw scales the values from 0 to the largest one.

@@ -1,13 +1,17 @@
 package status
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kith-crm/kith/observability/rules"
 )
 
 const (
@@ -22,6 +26,8 @@ type Recorder struct {
 	logger   *slog.Logger
 	started  time.Time
 	figures  []figure
+	checks   []check
+	alerts   map[string]rules.Alert
 	stop     chan struct{}
 	stopped  chan struct{}
 
@@ -29,11 +35,23 @@ type Recorder struct {
 	last   families
 	lastAt time.Time
 	rows   [][]float64 // the values of all figures, oldest first
+	recent [][]reading // the recent readings of each check, oldest first
 }
 
 // NewRecorder returns a Recorder of the metrics of a process.
-func NewRecorder(g prometheus.Gatherer, now func() time.Time, logger *slog.Logger) *Recorder {
-	return &Recorder{gatherer: g, now: now, logger: logger, figures: figures(), started: now()}
+func NewRecorder(g prometheus.Gatherer, now func() time.Time, logger *slog.Logger) (*Recorder, error) {
+	r := &Recorder{gatherer: g, now: now, logger: logger, figures: figures(), checks: checks(), started: now()}
+	r.recent = make([][]reading, len(r.checks))
+	var err error
+	if r.alerts, err = rules.Alerts(); err != nil {
+		return nil, err
+	}
+	for _, c := range r.checks {
+		if _, known := r.alerts[c.alert]; !known {
+			return nil, fmt.Errorf("status: there is no alert rule %q", c.alert)
+		}
+	}
+	return r, nil
 }
 
 // Start reads the metrics now and every 15 seconds until Stop.
@@ -75,7 +93,10 @@ func (r *Recorder) Record(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	if s := (span{from: r.last, to: now, length: at.Sub(r.lastAt)}); r.last != nil && s.length > 0 {
+	s := span{from: r.last, to: now, at: at, length: at.Sub(r.lastAt)}
+	grew := r.last != nil && s.length > 0
+	r.check(s, grew)
+	if grew {
 		row := make([]float64, len(r.figures))
 		for i, f := range r.figures {
 			if row[i] = math.NaN(); now.has(f.metric) {
@@ -88,13 +109,47 @@ func (r *Recorder) Record(ctx context.Context) {
 	r.last, r.lastAt = now, at
 }
 
+// check measures what the process has metrics for. Rates and shares need the growth since the
+// reading before.
+func (r *Recorder) check(s span, grew bool) {
+	for i, c := range r.checks {
+		switch {
+		case !s.to.has(c.metric):
+			r.recent[i] = nil
+			continue
+		case c.gauge:
+			r.recent[i] = nil // only the latest counts
+		case !grew:
+			continue
+		}
+		part, whole := c.measure(s)
+		r.recent[i] = append(r.recent[i], reading{part, whole})
+		r.recent[i] = r.recent[i][max(0, len(r.recent[i])-recent):]
+	}
+}
+
+// results returns the checks whose metrics this process has. rates is false until two readings of the
+// metrics made it possible to compute rates.
+func (r *Recorder) results() (list []checked, rates bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, c := range r.checks {
+		if !r.last.has(c.metric) {
+			continue
+		}
+		rule, figure, scale := r.alerts[c.alert], quotient(r.recent[i]), cmp.Or(c.scale, 1)
+		list = append(list, checked{check: c, rule: rule, figure: figure * scale, limit: rule.Limit * scale, fires: rule.Fires(figure)})
+	}
+	return list, len(r.rows) > 0
+}
+
 // shown is a figure as the page shows it.
 type shown struct {
 	Title, Unit string
 	Values      []float64 // NaN where there is no value
 }
 
-// history returns the figures that the process has metrics for.
+// history returns the figures whose metrics this process has, and the time of the last reading.
 func (r *Recorder) history() (list []shown, lastAt time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,6 +51,15 @@ func (f families) maximum(name string) float64 {
 	return largest
 }
 
+// minimum returns the smallest value of the series of a gauge; +Inf without series.
+func (f families) minimum(name string) float64 {
+	smallest := math.Inf(1)
+	for _, m := range f[name].GetMetric() {
+		smallest = min(smallest, m.GetGauge().GetValue())
+	}
+	return smallest
+}
+
 // buckets returns the cumulative counts of a histogram's classic buckets by their upper
 // bounds.
 func (f families) buckets(name string) map[float64]float64 {

@@ -13,6 +13,17 @@ var generated []byte
 // ScopeWrite is the scope that every writing tool needs besides its group's.
 const ScopeWrite = "write"
 
+// The kinds of acts before which a member can be asked.
+const (
+	ActDelete = "delete"
+	ActMerge  = "merge"
+	ActImport = "import"
+	ActBulk   = "bulk"
+)
+
+// Acts returns the kinds of acts, in the order in which forms show them.
+func Acts() []string { return []string{ActDelete, ActMerge, ActImport, ActBulk} }
+
 // Access says who may call an RPC.
 type Access string
 
@@ -56,6 +67,9 @@ type Tool struct {
 	JobKind string `json:"job_kind,omitempty"`
 	// Waits says that the caller can ask the tool to wait before it answers.
 	Waits bool `json:"waits,omitempty"`
+	// Acts are the kinds of acts that a call can be: those before which a member can have an
+	// agent ask first.
+	Acts []string `json:"acts,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
 	// InputSchema and OutputSchema describe for clients the arguments and

@@ -57,11 +57,22 @@ func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 	if err := db.MustMeet(result, err, "there is no such member who may have a password"); err != nil {
 		return err
 	}
-	if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ?", owner).Exec(ctx); err != nil {
-		return err
+	for _, statement := range []string{"DELETE FROM login_sessions WHERE member_id = ?", deleteSteps} {
+		if _, err := tx.NewRaw(statement, owner).Exec(ctx); err != nil {
+			return err
+		}
 	}
 	_, err = tx.NewRaw("DELETE FROM mail_links WHERE member_id = ? AND purpose <> ?", owner, PurposeVerify).Exec(ctx)
 	return err
+}
+
+// RaisePasswordHash replaces the hash of a password that stays the same, so that nothing else
+// changes. It does nothing if the member has another hash by now.
+func RaisePasswordHash(ctx context.Context, s *db.DB, owner tenant.ID, hash, dearer string) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		_, err := tx.NewRaw("UPDATE members SET password_hash = ? WHERE id = ? AND password_hash = ?"+Writable, dearer, owner, hash).Exec(ctx)
+		return err
+	})
 }
 
 // MarkEmailVerified marks the member's address as verified. It fails with

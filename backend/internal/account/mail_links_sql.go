@@ -9,7 +9,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/uptrace/bun"
 )
 
 const deadLink = "the link was used already or has expired"
@@ -78,11 +77,11 @@ func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
 }
 
 // ChangeEmail gives the member the e-mail address that the link was sent to, marks it as
-// verified, and deletes the link. It ends every login session and every
+// verified, and deletes the link. It ends every login session but the one to keep, and every
 // other mail link of the member; agents and tokens keep their access. It fails with
 // fault.NotFound if the link is over or belongs to another member, and with fault.Conflict if
 // another member has the address by now; the link then stays.
-func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, linkHash string) error {
+func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, keep, linkHash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		l, err := useLink(ctx, s, tx, linkHash, PurposeChange)
 		if err != nil {
@@ -96,12 +95,11 @@ func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, linkHash string
 		if err := db.MustMeet(result, err, deadLink); err != nil {
 			return err
 		}
-		for _, table := range []string{"login_sessions", "mail_links"} {
-			if _, err := tx.NewRaw("DELETE FROM ? WHERE member_id = ?", bun.Ident(table), owner).Exec(ctx); err != nil {
-				return err
-			}
+		if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx); err != nil {
+			return err
 		}
-		return nil
+		_, err = tx.NewRaw("DELETE FROM mail_links WHERE member_id = ?", owner).Exec(ctx)
+		return err
 	})
 	if db.IsTaken(err) {
 		return fault.New(fault.Conflict, "another account has this e-mail address")

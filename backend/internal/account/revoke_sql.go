@@ -31,6 +31,8 @@ func revokeAll(ctx context.Context, tx db.Querier, owner tenant.ID, now time.Tim
 	}{
 		{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
 		{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
+		{deleteSteps, []any{owner}},
+		{deleteSteps, []any{owner}},
 		{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
 		{"DELETE FROM linked_identities WHERE member_id = ?", []any{owner}},
 		{"DELETE FROM authorization_codes WHERE member_id = ? AND used_at IS NULL", []any{owner}},

@@ -2,33 +2,71 @@ package account
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
 )
 
 // KeepSecurityEvents is how long security events are stored.
-const KeepSecurityEvents = 90 * 24 * time.Hour
+const KeepSecurityEvents = 365 * 24 * time.Hour
 
-// CreateSecurityEvent stores an event with the current time.
+// collapseWithin is the time in which failures of one kind, from one network, are one row.
+const collapseWithin = time.Hour
+
+// CreateSecurityEvent stores an event with the current time, or counts it on the row of the same
+// failure within the hour, and sets Times.
 func CreateSecurityEvent(ctx context.Context, s *db.DB, e *SecurityEvent) error {
-	e.At = s.Now()
+	now := s.Now()
+	if e.Kind.collapses() {
+		err := s.NewWrite(`UPDATE security_events SET times = times + 1, last_at = ? WHERE id = (
+SELECT max(id) FROM security_events WHERE subject = ? AND kind = ? AND address = ? AND at > ?) RETURNING id, at, times`,
+			now, e.Subject, e.Kind, e.Address, now.Add(-collapseWithin)).Scan(ctx, &e.ID, &e.At, &e.Times)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	e.At, e.LastAt, e.Times = now, now, 1
 	_, err := s.NewInsert().Model(e).Exec(ctx)
 	return err
 }
 
-// ListSecurityEvents returns a member's latest events, the latest first.
-func ListSecurityEvents(ctx context.Context, s *db.DB, owner tenant.ID, limit int) ([]SecurityEvent, error) {
+// ListSecurityEvents returns a member's latest events, the latest first: those with an id below
+// before, unless that is 0.
+func ListSecurityEvents(ctx context.Context, s *db.DB, owner tenant.ID, before int64, limit int) ([]SecurityEvent, error) {
 	var events []SecurityEvent
-	err := s.NewSelect().Model(&events).Where("tenant_id = ?", owner).Order("id DESC").Limit(int64(limit)).Scan(ctx)
+	q := s.NewSelect().Model(&events).Where("tenant_id = ?", owner).Order("id DESC").Limit(int64(limit))
+	if before > 0 {
+		q = q.Where("id < ?", before)
+	}
+	err := q.Scan(ctx)
+	return events, err
+}
+
+// noticeFor is how long a new event is shown in a browser that has not dismissed its notice, and
+// maxNotices how many are shown at once.
+const (
+	noticeFor  = 7 * 24 * time.Hour
+	maxNotices = 5
+)
+
+// ListNotices returns the events that the member is told of in a browser, where no mail is sent:
+// the latest that happened elsewhere and whose notice was not dismissed there, the latest first.
+func ListNotices(ctx context.Context, s *db.DB, session *LoginSession) ([]SecurityEvent, error) {
+	var events []SecurityEvent
+	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("session_id <> ?", session.ID).
+		Where("last_at > ?", s.Now().Add(-noticeFor)).Where("kind IN (?)", bun.List(kindsToTell())).
+		Where("(times >= ? OR kind NOT IN (?))", ManyFailures, bun.List(failures())).Order("id DESC").Limit(maxNotices).Scan(ctx)
 	return events, err
 }
 
 // SuspendMember suspends a member: no sign-in, token or grant works, and their page and
-// directory entry are hidden. Their login sessions end; the rest works again after
-// ResumeMember. It fails with fault.NotFound if there is no such member, and with
+// directory entry are hidden. Their login sessions end, and their running jobs stop before the
+// next step and wait; the rest works again after ResumeMember. It fails with fault.NotFound if there is no such member, and with
 // fault.Conflict if the member is already suspended.
 func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -39,7 +77,9 @@ func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant
 		}
 		for _, statement := range []string{
 			"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)",
-			"DELETE FROM login_sessions WHERE member_id = ?",
+			"DELETE FROM login_sessions WHERE member_id = ?", deleteSteps,
+			// The worker's lease is over with another fence, and jobs of suspended members are not claimed.
+			"UPDATE jobs SET state = 'queued', fence = fence + 1, lease_until = NULL WHERE tenant_id = ? AND state = 'running'",
 		} {
 			if _, err := tx.NewRaw(statement, owner).Exec(ctx); err != nil {
 				return err

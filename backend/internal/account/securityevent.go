@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -15,29 +16,93 @@ type EventKind string
 
 // The kinds of events.
 const (
-	SignedIn     EventKind = "signed_in"
+	SignedIn EventKind = "signed_in"
+	// SignedInNew is a sign-in in a browser where the member had not signed in before.
+	SignedInNew  EventKind = "signed_in_new_device"
 	SignInFailed EventKind = "sign_in_failed"
+	// SignInBlocked is a sign-in that was refused, whatever the password, because many failed before.
+	SignInBlocked EventKind = "sign_in_blocked"
+	SignedOut     EventKind = "signed_out"
+	// SessionEnded is the end of another browser's session by the member, OtherSessionsEnded of all
+	// others, SessionsEnded of all with this one.
+	SessionEnded       EventKind = "session_ended"
+	OtherSessionsEnded EventKind = "other_sessions_ended"
+	SessionsEnded      EventKind = "sessions_ended"
 	// PasswordCheckFailed is a wrong password on a settings page that asks for the
 	// member's own password.
 	PasswordCheckFailed EventKind = "password_check_failed"
-	AgentAllowed        EventKind = "agent_allowed"
-	TokenCreated        EventKind = "token_created"
-	AccessRevoked       EventKind = "access_revoked"
+	// FactorAdded to RecoveryCodesMade are about second factors and passkeys.
+	FactorAdded       EventKind = "factor_added"
+	FactorRemoved     EventKind = "factor_removed"
+	FactorUsed        EventKind = "factor_used"
+	FactorFailed      EventKind = "factor_failed"
+	RecoveryCodeUsed  EventKind = "recovery_code_used"
+	RecoveryCodesMade EventKind = "recovery_codes_made"
+	FactorsReset      EventKind = "factors_reset"
+
+	AgentAllowed  EventKind = "agent_allowed"
+	TokenCreated  EventKind = "token_created"
+	AccessRevoked EventKind = "access_revoked"
 	// AgentNarrowed means that the member took scopes or tools from an agent.
-	AgentNarrowed    EventKind = "agent_narrowed"
-	AgentPaused      EventKind = "agent_paused"
-	AgentResumed     EventKind = "agent_resumed"
+	AgentNarrowed EventKind = "agent_narrowed"
+	AgentPaused   EventKind = "agent_paused"
+	AgentResumed  EventKind = "agent_resumed"
+	// AgentAsks means that the member chose before which acts an agent or a token asks first.
+	AgentAsks EventKind = "agent_asks"
+
 	PasswordChanged  EventKind = "password_changed"
 	PasswordReset    EventKind = "password_reset"
 	EmailChangeAsked EventKind = "email_change_asked"
 	EmailChanged     EventKind = "email_changed"
+	EmailVerified    EventKind = "email_verified"
+	IdentityLinked   EventKind = "identity_linked"
+	IdentityUnlinked EventKind = "identity_unlinked"
 	AccountExported  EventKind = "account_exported"
+	PeopleExported   EventKind = "people_exported"
 	// DeletedForGood is the permanent deletion of people in the bin by the member.
-	DeletedForGood  EventKind = "deleted_for_good"
-	AccountDeleted  EventKind = "account_deleted"
+	DeletedForGood EventKind = "deleted_for_good"
+	AccountDeleted EventKind = "account_deleted"
+	OwnerLinkUsed  EventKind = "owner_link_used"
+	// NotMe is the use of a link in an email that says "this was not me".
+	NotMe EventKind = "not_me"
+
 	MemberSuspended EventKind = "member_suspended"
 	MemberResumed   EventKind = "member_resumed"
+	PlanSet         EventKind = "plan_set"
+	SettingsSet     EventKind = "settings_set"
 )
+
+// failures are the kinds of which the member is told when there are ManyFailures.
+func failures() []EventKind { return []EventKind{SignInFailed, PasswordCheckFailed, FactorFailed} }
+
+// collapses reports whether events of the kind can come in great numbers: those of an hour from
+// one network are one row.
+func (k EventKind) collapses() bool { return k == SignInBlocked || slices.Contains(failures(), k) }
+
+// ManyFailures is how many failures of one kind, in an hour and from one network, the member is
+// told of.
+const ManyFailures = 10
+
+// kindsToTell are the kinds of events that the member is told of at once.
+func kindsToTell() []EventKind {
+	return append(failures(), SignInBlocked, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
+		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported)
+}
+
+// Tells reports whether the member is told of the event at once: of failures, when there are
+// ManyFailures of them.
+func (e *SecurityEvent) Tells() bool {
+	switch {
+	case e.Kind == SignInBlocked:
+		return e.Times == 1
+	case e.Kind.collapses():
+		return e.Times == ManyFailures
+	}
+	return slices.Contains(kindsToTell(), e.Kind)
+}
+
+// CommandLine is the device of an event that an operator caused.
+const CommandLine = "the operator’s command line"
 
 // SecurityEvent is a security event, and its row.
 type SecurityEvent struct {
@@ -51,28 +116,38 @@ type SecurityEvent struct {
 	// Subject is a hash of the member or, if there is no such member, of the typed
 	// name. The same subject has the same hash.
 	Subject string
-	// Address is the client's address: an IPv4 address or the /64 of an IPv6 one; empty
-	// for an operator's command.
-	Address string
+	// Address is the client's network, as CoarseAddress returns it; empty for an operator's
+	// command. Device is the browser and the system in words, as DeviceOf returns them.
+	Address, Device string
+	// SessionID is the login session in which it happened; empty for none.
+	SessionID string
 	// ObjectID is the credential, client or deletion that the event concerns; empty for
 	// none, and for more than one.
 	ObjectID string
+	// Times is how often it happened, from At to LastAt: failures of an hour from one network
+	// are one event.
+	Times  int
+	LastAt time.Time
+	// Email is where the member is told of the event; empty means at their present address.
+	Email string `bun:"-"`
 }
 
 // EventRecorder records events. A nil EventRecorder records nothing.
 type EventRecorder struct {
 	store  *db.DB
 	logger *slog.Logger
+	tell   func(ctx context.Context, e SecurityEvent)
 }
 
-// NewEventRecorder returns an EventRecorder that stores rows in the store.
-func NewEventRecorder(store *db.DB, logger *slog.Logger) *EventRecorder {
-	return &EventRecorder{store: store, logger: logger}
+// NewEventRecorder returns an EventRecorder that stores rows in the store. It calls tell, if that
+// is not nil, with each event that the member is told of.
+func NewEventRecorder(store *db.DB, logger *slog.Logger, tell func(ctx context.Context, e SecurityEvent)) *EventRecorder {
+	return &EventRecorder{store: store, logger: logger, tell: tell}
 }
 
 // Record logs and stores an event, even if the caller has disconnected. An event of a
-// member needs no subject. The recorded action has already happened, so if the store
-// fails, the error is logged and not returned.
+// member needs no subject. Of the address it keeps the network only. The recorded action has
+// already happened, so if the store fails, the error is logged and not returned.
 func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if r == nil {
 		return
@@ -81,9 +156,13 @@ func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if e.Subject == "" {
 		e.Subject = SubjectOf(e.TenantID)
 	}
-	r.logger.InfoContext(ctx, "security event", "event", e.Kind, "subject", e.Subject, "address", e.Address, "object", e.ObjectID)
+	e.Address, e.Times = CoarseAddress(e.Address), 1
+	r.logger.InfoContext(ctx, "security event", "event", e.Kind, "subject", e.Subject, "address", e.Address, "device", e.Device, "object", e.ObjectID)
 	if err := CreateSecurityEvent(ctx, r.store, &e); err != nil {
 		r.logger.WarnContext(ctx, "keep security event", "event", e.Kind, "error", err)
+	}
+	if r.tell != nil && e.TenantID != "" && e.Tells() {
+		r.tell(ctx, e)
 	}
 }
 

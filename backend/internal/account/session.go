@@ -6,17 +6,39 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
+// FreshFor is how long after a proof of who they are a member may do what is worth most to a thief.
+const FreshFor = 10 * time.Minute
+
+// Fresh reports whether the member proved who they are in the last FreshFor.
+func (l *LoginSession) Fresh(now time.Time) bool { return now.Sub(l.AuthenticatedAt) <= FreshFor }
+
 // LoginSession is the session of a signed-in browser, and its row.
 type LoginSession struct {
-	Hash      string `bun:",pk"`
-	MemberID  tenant.ID
-	CreatedAt time.Time
-	ExpiresAt time.Time
-	// Username, Name, Email, Timezone and Locale belong to the member; they are read with the
-	// session.
+	// Hash is that of the secret in the cookie. It changes when the secret is rotated.
+	Hash string `bun:",pk"`
+	// ID names the session on pages and in events; it gives no access.
+	ID       string
+	MemberID tenant.ID
+	// Device is the browser and the system in words, from DeviceOf, and Address where the
+	// session began, from CoarseAddress.
+	Device, Address string
+	CreatedAt       time.Time
+	// AuthenticatedAt is when the member last proved in this browser who they are, with
+	// everything that the account asks for.
+	AuthenticatedAt time.Time
+	// LastUsedAt is a few minutes late: it is written in batches.
+	LastUsedAt time.Time
+	ExpiresAt  time.Time
+	// SeenEvent is the id of the last security event whose notice was dismissed in this browser.
+	SeenEvent int64
+	// Username, Name, Email, Timezone, Locale and Plan belong to the member; they are read with
+	// the session.
 	Username string `bun:",scanonly"`
 	Name     string `bun:",scanonly"`
 	Email    string `bun:",scanonly"`
 	Timezone string `bun:",scanonly"`
 	Locale   string `bun:",scanonly"`
+	Plan     string `bun:",scanonly"`
+	// SecondFactor is set if the member has one.
+	SecondFactor bool `bun:",scanonly"`
 }

@@ -2,15 +2,63 @@ package account
 
 import (
 	"context"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// CreateLoginSession inserts a login session.
+const sessionEnded = "the login session has ended"
+
+// CreateLoginSession inserts the session of a member who has just signed in, and sets its id.
 func CreateLoginSession(ctx context.Context, s *db.DB, row *LoginSession) error {
-	row.CreatedAt = s.Now()
+	if err := begin(s, row); err != nil {
+		return err
+	}
 	_, err := s.NewInsert().Model(row).Exec(ctx)
+	return err
+}
+
+// insertLoginSession is CreateLoginSession in a transaction.
+func insertLoginSession(ctx context.Context, s *db.DB, tx db.Querier, row *LoginSession) error {
+	if err := begin(s, row); err != nil {
+		return err
+	}
+	_, err := tx.NewInsert().Model(row).Exec(ctx)
+	return err
+}
+
+// begin sets the id and the times of a new session.
+func begin(s *db.DB, row *LoginSession) error {
+	sessionID, err := s.NewID(id.Session)
+	now := s.Now()
+	row.ID, row.CreatedAt, row.AuthenticatedAt, row.LastUsedAt = sessionID, now, now, now
+	return err
+}
+
+// RotateLoginSession gives a live session another secret, and ends its requests for consent,
+// which belong to the old one. It sets when the member authenticated, unless that is zero. It
+// fails with fault.NotFound if the session has ended.
+func RotateLoginSession(ctx context.Context, s *db.DB, oldHash, newHash string, authenticatedAt time.Time) error {
+	set, args := "hash = ?", []any{newHash}
+	if !authenticatedAt.IsZero() {
+		set, args = set+", authenticated_at = ?", append(args, authenticatedAt)
+	}
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		// The first statement locks the session, as a new request for consent does.
+		for _, statement := range []string{
+			"UPDATE login_sessions SET expires_at = expires_at WHERE hash = ?",
+			"DELETE FROM authorization_requests WHERE session_hash = ?",
+		} {
+			if _, err := tx.NewRaw(statement, oldHash).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		result, err := tx.NewRaw("UPDATE login_sessions SET "+set+" WHERE hash = ? AND expires_at > ?", append(args, oldHash, s.Now())...).Exec(ctx)
+		return db.MustMeet(result, err, sessionEnded)
+	})
 	return err
 }
 
@@ -18,12 +66,13 @@ func CreateLoginSession(ctx context.Context, s *db.DB, row *LoginSession) error 
 // fault.NotFound.
 func GetLoginSession(ctx context.Context, s *db.DB, hash string) (*LoginSession, error) {
 	row := &LoginSession{}
-	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale").
+	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale, m.plan").ColumnExpr("f.member_id IS NOT NULL AS second_factor").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Join("JOIN profiles AS p ON p.member_id = m.id").
+		Join("LEFT JOIN totp_secrets AS f ON f.member_id = m.id").
 		Join("JOIN tenant_states AS st ON st.tenant_id = m.id AND NOT st.read_only").
 		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.expires_at > ?", s.Now()).Where("m.suspended_at IS NULL").Scan(ctx)
-	return db.Found(row, err, "the login session has ended")
+	return db.Found(row, err, sessionEnded)
 }
 
 // DeleteLoginSession ends a session; it is no error if the session does not exist.
@@ -35,5 +84,33 @@ func DeleteLoginSession(ctx context.Context, s *db.DB, hash string) error {
 // DeleteLoginSessions ends all sessions of a member except the one to keep.
 func DeleteLoginSessions(ctx context.Context, s *db.DB, owner tenant.ID, keep string) error {
 	_, err := s.NewWrite("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx)
+	return err
+}
+
+// ListLoginSessions returns the live sessions of a member that were used after a time, the
+// last used first.
+func ListLoginSessions(ctx context.Context, s *db.DB, owner tenant.ID, usedAfter time.Time) ([]LoginSession, error) {
+	var sessions []LoginSession
+	err := s.NewSelect().Model(&sessions).Where("member_id = ?", owner).Where("expires_at > ?", s.Now()).Where("last_used_at > ?", usedAfter).
+		Order("last_used_at DESC", "id DESC").Scan(ctx)
+	return sessions, err
+}
+
+// EndLoginSession ends one of the member's sessions, with its requests for consent. It fails with
+// fault.NotFound if the member has no such session.
+func EndLoginSession(ctx context.Context, s *db.DB, owner tenant.ID, sessionID string) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no such session"),
+		"DELETE FROM login_sessions WHERE id = ? AND member_id = ?", sessionID, owner)
+}
+
+// MarkSessionUsed records when a session was last used. It never sets an earlier time.
+func MarkSessionUsed(ctx context.Context, s *db.DB, sessionID string, at time.Time) error {
+	_, err := s.NewWrite("UPDATE login_sessions SET last_used_at = ? WHERE id = ? AND last_used_at < ?", at, sessionID, at).Exec(ctx)
+	return err
+}
+
+// MarkEventsSeen records that the notices of the events up to an id were dismissed in a session.
+func MarkEventsSeen(ctx context.Context, s *db.DB, sessionID string, eventID int64) error {
+	_, err := s.NewWrite("UPDATE login_sessions SET seen_event = ? WHERE id = ? AND seen_event < ?", eventID, sessionID, eventID).Exec(ctx)
 	return err
 }

@@ -32,7 +32,9 @@ type PersonalToken struct {
 	Scopes string
 	// Tools are the names of the tools that it is limited to, separated by single
 	// spaces; empty means no limit.
-	Tools      string
+	Tools string
+	// Asks says before which acts it asks the member first, as tenant.Asks writes it.
+	Asks       string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time `bun:",nullzero"`
 	LastUsedAt time.Time `bun:",nullzero"`

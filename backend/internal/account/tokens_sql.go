@@ -35,6 +35,13 @@ func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID
 		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", at, tokenID, owner)
 }
 
+// SetTokenAsks says before which acts a token asks the member first. It fails with
+// fault.NotFound if the member has no such live token.
+func SetTokenAsks(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, asks tenant.Asks) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
+		"UPDATE personal_tokens SET asks = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", asks.String(), tokenID, owner)
+}
+
 // MarkTokenUsed records when tokens were last used. It never sets an earlier time.
 func MarkTokenUsed(ctx context.Context, s *db.DB, tokenID string, at time.Time) error {
 	_, err := s.NewWrite(

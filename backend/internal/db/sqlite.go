@@ -70,6 +70,14 @@ func firstPing(ctx context.Context, write *bun.DB, lock func(context.Context) (f
 	return errors.Join(write.PingContext(ctx), unlock())
 }
 
+// File returns the path of the SQLite file in a database URL; empty for PostgreSQL.
+func File(databaseURL string) string {
+	if IsPostgres(databaseURL) {
+		return ""
+	}
+	return sqlitePath(databaseURL)
+}
+
 // sqlitePath returns the path of the file in a database URL.
 func sqlitePath(url string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(url, "sqlite://"), "file:")

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
@@ -31,6 +32,8 @@ type Account struct {
 	Links   []signin.LinkedIdentity
 	// Reads are how often agents read, by day.
 	Reads []billing.Reads
+	// Decisions are the calls of agents that the member was asked about first.
+	Decisions []decision.Decision
 }
 
 // WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.

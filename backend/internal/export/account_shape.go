@@ -47,6 +47,7 @@ type (
 		ClientName string    `json:"client_name"`
 		Scopes     []string  `json:"scopes"`
 		Tools      []string  `json:"tools,omitempty"`
+		Asks       string    `json:"asks,omitempty"`
 		CreatedAt  time.Time `json:"created_at"`
 		ExpiresAt  time.Time `json:"expires_at,omitzero"`
 		LastUsedAt time.Time `json:"last_used_at,omitzero"`
@@ -57,6 +58,7 @@ type (
 		Name       string    `json:"name"`
 		Scopes     []string  `json:"scopes"`
 		Tools      []string  `json:"tools,omitempty"`
+		Asks       string    `json:"asks,omitempty"`
 		CreatedAt  time.Time `json:"created_at"`
 		ExpiresAt  time.Time `json:"expires_at,omitzero"`
 		LastUsedAt time.Time `json:"last_used_at,omitzero"`
@@ -74,6 +76,19 @@ type (
 		CredentialName string `json:"credential_name"`
 		Tool           string `json:"tool"`
 		Reads          int    `json:"reads"`
+	}
+	decisionShape struct {
+		ID             string    `json:"id"`
+		CredentialID   string    `json:"credential_id"`
+		CredentialName string    `json:"credential_name"`
+		Tool           string    `json:"tool"`
+		Kinds          []string  `json:"kinds"`
+		State          string    `json:"state"`
+		Summary        string    `json:"summary,omitempty"`
+		ChangeID       string    `json:"change_id,omitempty"`
+		CreatedAt      time.Time `json:"created_at"`
+		ExpiresAt      time.Time `json:"expires_at"`
+		DecidedAt      time.Time `json:"decided_at,omitzero"`
 	}
 	organizationShape struct {
 		ID        string    `json:"id"`
@@ -126,10 +141,10 @@ func (a Account) objects(now time.Time) []named {
 	m, p := a.Member, a.Profile
 	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
 	for _, g := range a.Grants {
-		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), strings.Fields(g.Tools), g.CreatedAt, g.ExpiresAt, g.LastUsedAt, g.PausedAt})
+		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), strings.Fields(g.Tools), g.Asks, g.CreatedAt, g.ExpiresAt, g.LastUsedAt, g.PausedAt})
 	}
 	for _, t := range a.Tokens {
-		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
+		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.Asks, t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
 	}
 	for _, link := range a.Links {
 		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})
@@ -137,6 +152,12 @@ func (a Account) objects(now time.Time) []named {
 	reads := []readsShape{}
 	for _, r := range a.Reads {
 		reads = append(reads, readsShape{r.Day, r.CredentialID, r.CredentialName, r.Tool, r.Reads})
+	}
+	decisions := []decisionShape{}
+	for _, d := range a.Decisions {
+		decisions = append(decisions, decisionShape{
+			d.ID, d.CredentialID, d.CredentialName, d.Tool, d.Why(), d.State, d.Preview.Summary, d.ChangeID, d.CreatedAt, d.ExpiresAt, d.DecidedAt,
+		})
 	}
 	return []named{
 		{"format", AccountFormat},
@@ -150,5 +171,6 @@ func (a Account) objects(now time.Time) []named {
 		{"personal_tokens", tokens},
 		{"linked_identities", identities},
 		{"agent_reads", reads},
+		{"decisions", decisions},
 	}
 }

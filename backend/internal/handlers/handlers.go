@@ -7,6 +7,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -67,7 +68,8 @@ func New(c Config) *Handlers {
 		Embeddings: &search.EmbedRPC{Jobs: c.Jobs, Provider: c.Search.Provider()},
 		Jobs: &job.RPC{
 			DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now,
-			Next: map[string]job.Next{importer.JobKind: importer.Next},
+			Next:   map[string]job.Next{importer.JobKind: importer.Next},
+			Cancel: decision.Cancel,
 		},
 		Account: &account.RPC{DB: c.Store},
 	}

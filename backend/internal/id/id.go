@@ -36,6 +36,8 @@ const (
 	Client       = "cli"
 	Grant        = "grt"
 	View         = "viw"
+	Decision     = "dec"
+	Session      = "ses"
 )
 
 // Generator makes identifiers that grow strictly within one process. It is safe

@@ -249,3 +249,27 @@ func insert(table string, rows [][]any, postgres bool) (statement string, args [
 	}
 	return s.String(), args
 }
+
+// BenchmarkPreview measures how long a page of the preview of 10,000 rows takes: of new people,
+// and of known ones.
+func BenchmarkPreview(b *testing.B) {
+	content := network(importer.MaxPreviewed)
+	for name, url := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
+		s := dbtest.Open(b, url, time.Now)
+		d := &fixture{store: s, owner: dbtest.Member(b, s, "preview"), now: time.Now}
+		for _, known := range []bool{false, true} {
+			if known {
+				d.all(b, content, importer.Options{})
+			}
+			b.Run(fmt.Sprintf("%s/known=%t", name, known), func(b *testing.B) {
+				f := importer.NewFile("people.csv", []byte(content))
+				for b.Loop() {
+					p, err := importer.Try(b.Context(), s.Tenant(d.owner, true), f, importer.Options{})
+					if err != nil || p.Total != importer.MaxPreviewed || len(p.Of("", 100, 50)) != 50 || (p.Counts[importer.RowKnown] == p.Total) != known {
+						b.Fatal(p.Counts, err)
+					}
+				}
+			})
+		}
+	}
+}

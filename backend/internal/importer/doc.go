@@ -28,6 +28,10 @@
 // the file. If a file has several records of a person, the first one counts and the others
 // fill blanks. An import never removes a value that the file lacks.
 //
+// On the pages, members say what the columns of a table mean, and what to do with single rows:
+// Options.Columns and Options.Rows. They are stored with the upload (UpdateChoices). The preview of
+// the pages (Try) is a dry run that tells what it decides about each row.
+//
 // A dry run makes the same decisions, writes nothing and has no checkpoint: it keeps the
 // rows that it would have written in memory.
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/uptrace/bun"
 )
@@ -16,15 +17,17 @@ import (
 // Wanted says which people to look for.
 type Wanted struct {
 	Keys []MatchKey
-	// Notes asks for the texts of people's notes. Bare asks for ids only.
-	Notes, Bare bool
+	// Notes asks for the texts of people's notes, Names for people who have no more than a
+	// name in common. Bare asks for ids only.
+	Notes, Names, Bare bool
 	// ImportID is the import that makes the query.
 	ImportID string
 }
 
-// wanted returns what to look for in order to match entries.
-func wanted(entries []*entry, importID string) Wanted {
-	w := Wanted{ImportID: importID}
+// wanted returns what to look for in order to match entries; names includes people who have no
+// more than a name in common with one.
+func wanted(entries []*entry, importID string, names bool) Wanted {
+	w := Wanted{ImportID: importID, Names: names}
 	for _, e := range entries {
 		if e.err != nil {
 			continue
@@ -36,6 +39,12 @@ func wanted(entries []*entry, importID string) Wanted {
 		if e.leader != "" {
 			w.Keys = append(w.Keys, MatchKey{By: byKey, Value: e.leader})
 		}
+		if e.choice.Person != "" {
+			w.Keys = append(w.Keys, MatchKey{By: byID, Value: e.choice.Person})
+		}
+		if names {
+			w.Keys = append(w.Keys, MatchKey{By: byName, Value: text.Fold(e.person.Name)})
+		}
 		w.Keys = append(w.Keys, e.matchKeys()...)
 		w.Notes = w.Notes || len(e.notes) > 0
 	}
@@ -46,6 +55,8 @@ func wanted(entries []*entry, importID string) Wanted {
 type Found struct {
 	// IDs are the ids of the people with a key, in order.
 	IDs map[MatchKey][]string
+	// Named are the people with a folded name, if that was asked for.
+	Named map[string][]string
 	// Archived are the ids of archived people by their source keys and ids.
 	Archived map[MatchKey]string
 	// People are their records with all lists.
@@ -64,7 +75,7 @@ type Found struct {
 func FindPeople(ctx context.Context, q db.Reader, w Wanted) (Found, error) {
 	found := Found{
 		IDs: map[MatchKey][]string{}, People: map[string]*people.Connection{}, Keys: map[string][]string{},
-		Added: map[string]bool{}, Notes: map[string][]string{}, Archived: map[MatchKey]string{},
+		Added: map[string]bool{}, Notes: map[string][]string{}, Archived: map[MatchKey]string{}, Named: map[string][]string{},
 	}
 	if len(w.Keys) == 0 {
 		return found, nil
@@ -84,6 +95,9 @@ func FindPeople(ctx context.Context, q db.Reader, w Wanted) (Found, error) {
 	}
 	for _, h := range hits {
 		h.addTo(&found, w.ImportID)
+		if w.Names && h.Kind == byName && h.ID != "" {
+			found.Named[h.Value] = append(found.Named[h.Value], h.ID)
+		}
 	}
 	return found, nil
 }

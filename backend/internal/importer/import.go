@@ -71,10 +71,13 @@ type fileImport struct {
 	ledger *billing.Ledger
 	run    *job.Run
 	write  stepFunc
-	// records is how many records a step has.
-	records int
-	params  Params
-	file    *source.File
+	// records is how many records a step has; limit is how many records of people a preview
+	// looks at, 0 means all.
+	records, limit int
+	// read reads the member's rows for a dry run.
+	read   db.Reader
+	params Params
+	file   *source.File
 	// at is the checkpoint of the last step.
 	at checkpoint
 	// fileKeys are the hashed keys of the file's people if these are ids of ours.
@@ -88,6 +91,8 @@ type fileImport struct {
 	// records for which the file has further records of the same person.
 	dry      *plan
 	repeated map[string]bool
+	// see, if set, is called with what a dry run decides about each record.
+	see func(Row)
 }
 
 // checkpoint is how far an import got.
@@ -119,6 +124,7 @@ func (im *fileImport) do(ctx context.Context) error {
 		return err
 	}
 	im.params.Options = im.params.Options.Normal()
+	im.read = im.db.Tenant(im.run.Job.TenantID, true)
 	if im.at.Phase == phaseDone {
 		return nil
 	}
@@ -149,18 +155,23 @@ func (im *fileImport) do(ctx context.Context) error {
 
 // open reads the whole file: its format, and the keys and groups in it.
 func (im *fileImport) open(ctx context.Context) error {
-	f, err := GetFile(ctx, im.db.Tenant(im.run.Job.TenantID, true), im.params.FileID)
+	f, err := GetFile(ctx, im.read, im.params.FileID)
 	if fault.Is(err, fault.NotFound) {
 		return job.Fail(CodeUnreadable, "The file is not there any more; pass or upload it again.")
 	}
 	if err != nil {
 		return err
 	}
-	im.file, err = Open(f.Content, f.Name, im.params.Options)
+	err = im.use(f)
 	if fault.Is(err, fault.Invalid) {
 		return job.Fail(CodeUnreadable, "%s", err.Error())
 	}
-	if err != nil {
+	return err
+}
+
+// use reads a file as a whole. It fails with fault.Invalid if it cannot be read.
+func (im *fileImport) use(f *File) (err error) {
+	if im.file, err = Open(f.Content, f.Name, im.params.Options); err != nil {
 		return err
 	}
 	if im.at.Report.ImportID == "" {
@@ -244,9 +255,10 @@ func readPhotos(ctx context.Context, entries []*entry) error {
 // the same person.
 func (im *fileImport) entries() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
-		r := newReader(im.file.Format, im.params.Options.Tags)
+		r := newReader(im.file.Format, im.params.Options)
+		n := 0
 		for rec := range im.file.Records() {
-			if !yield(r.entry(&rec)) {
+			if n++; im.limit > 0 && n > im.limit || !yield(r.entry(&rec)) {
 				return
 			}
 		}
@@ -271,11 +283,11 @@ func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, 
 	if p == nil {
 		p = &plan{
 			onMatch: im.params.Options.OnMatch, fileKeys: im.fileKeys, overwritten: im.overwritten,
-			people: map[string]*person{}, onFile: map[string]*person{},
+			people: map[string]*person{}, onFile: map[string]*person{}, see: im.see,
 		}
 	}
 	p.report = report
-	if p.found, err = FindPeople(ctx, on, wanted(entries, im.params.ImportID)); err != nil {
+	if p.found, err = FindPeople(ctx, on, wanted(entries, im.params.ImportID, im.see != nil)); err != nil {
 		return nil, err
 	}
 	inGroups := func(e *entry) bool { return len(e.groups) > 0 }
@@ -293,7 +305,7 @@ func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, 
 
 // pretend plans a step of a dry run.
 func (im *fileImport) pretend(ctx context.Context, next checkpoint, entries []*entry) error {
-	p, err := im.plan(ctx, im.db.Tenant(im.run.Job.TenantID, true), entries, &next.Report)
+	p, err := im.plan(ctx, im.read, entries, &next.Report)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,8 @@ import (
 type entry struct {
 	row      int
 	warnings []string
+	// misfit says why the person that the record is about cannot have what it says.
+	misfit error
 	// err says why the record cannot be imported; the fields after size are empty then.
 	err error
 	// size is how many bytes of text the record has, about.
@@ -34,11 +35,18 @@ type entry struct {
 	key, id string
 	// names are the names in the record, without a name that was guessed from an address.
 	names names.Names
+	// choice is what a person decided about the record.
+	choice RowChoice
 	// leader is the key of the first record in the file that is the same person; empty
 	// if this is the first.
 	leader string
+	// repeats is an earlier record of the file that is the same person by the rules, whatever
+	// was chosen.
+	repeats Alike
+	// picked is the earlier record that was chosen; its By is empty if none was.
+	picked Alike
 	// namesake is an earlier person of the file with the same address and another name.
-	namesake namesake
+	namesake Alike
 	groups   []string
 	notes    []string
 	// picture is the photo in the file, a data: URI; photo is what was read from it. person names
@@ -49,8 +57,16 @@ type entry struct {
 	archived bool
 }
 
-// namesake is a person with the same address as another one, and an incompatible name.
-type namesake struct{ name, by string }
+// Alike is a person who is the same as the one of a record, or may be.
+type Alike struct {
+	// ID is that of a stored person. Otherwise Row is an earlier record of the file.
+	ID  string
+	Row int
+	// Name and About, their job, are as stored or in the file; About may be empty.
+	Name, About string
+	// By is what they have in common: a kind of MatchKey.
+	By string
+}
 
 // SourceKey returns the hash of a key that a source gives a person.
 func SourceKey(key string) string {
@@ -61,20 +77,22 @@ func SourceKey(key string) string {
 // reader converts records to entries, in the order of the file.
 type reader struct {
 	dedupe *deduper
+	// choices are what a person decided about single records, by their rows.
+	choices map[int]RowChoice
 	// tags are added to all people; own says that the file is a lossless export of ours.
 	tags []string
 	own  bool
 	seen map[[16]byte]int
 }
 
-func newReader(format string, tags []string) *reader {
-	return &reader{dedupe: newDeduper(), tags: tags, own: format == source.JSON, seen: map[[16]byte]int{}}
+func newReader(format string, o Options) *reader {
+	return &reader{dedupe: newDeduper(o.Rows), choices: o.Rows, tags: o.Tags, own: format == source.JSON, seen: map[[16]byte]int{}}
 }
 
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
-	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
+	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}
@@ -105,7 +123,9 @@ func (r *reader) fill(e *entry, rec *source.Record) (err error) {
 	if id.Valid(id.Connection, p.ID) {
 		e.id = p.ID
 	}
-	e.leader, e.namesake = r.dedupe.add(e)
+	if e.choice.Do != DoSkip {
+		r.dedupe.add(e)
+	}
 	return nil
 }
 
@@ -157,6 +177,7 @@ const (
 	byName    = "name"    // with an organisation
 	byKey     = "key"     // of the source, hashed
 	byID      = "id"      // of ours
+	byChoice  = "choice"  // of the member
 )
 
 // MatchKey is a value that may identify a person.
@@ -190,46 +211,107 @@ func (e *entry) matchKeys() []MatchKey {
 	return out
 }
 
-// find returns the id of the stored person that an entry is; empty if there is none.
-// fileKeys are the hashed keys of the file's people with ids of ours: a stored person with
-// another one of these keys is not this person. An address matches only with a compatible
-// name; other is a person with the address and an incompatible name.
-func (f Found) find(e *entry, fileKeys map[string]bool) (id string, other namesake) {
+// match is who an entry is, among the stored people.
+type match struct {
+	// id is the stored person whom the entry is; empty if there is none.
+	id string
+	// by is why: a kind of MatchKey.
+	by string
+	// others are people who may be the entry's person, at most maxOthers.
+	others []Alike
+}
+
+// maxOthers limits the people who may be the person of a record.
+const maxOthers = 5
+
+// find returns the stored person that an entry is. fileKeys are the hashed keys of the file's
+// people with ids of ours: a stored person with another one of these keys is not this person.
+// An address matches only with a compatible name. What a person chose takes precedence, except
+// over keys.
+func (f Found) find(e *entry, fileKeys map[string]bool) match {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
 		if ids := f.IDs[key]; key.Value != "" && len(ids) > 0 {
-			return ids[0], namesake{}
+			return match{id: ids[0], by: byKey}
 		}
 	}
+	m := f.search(e, fileKeys)
+	if chosen := f.IDs[MatchKey{By: byID, Value: e.choice.Person}]; e.choice.Do == DoSame && len(chosen) > 0 {
+		return match{chosen[0], byChoice, m.candidates(f)}
+	}
+	if e.choice.Do == DoNew || e.choice.Do == DoSame && e.choice.Row > 0 {
+		return match{others: m.candidates(f)}
+	}
+	return m
+}
+
+// candidates returns the people who may be an entry's person, the matching one first.
+func (m match) candidates(f Found) []Alike {
+	if m.id == "" {
+		return m.others
+	}
+	return append([]Alike{f.alike(m.id, m.by)}, m.others...)
+}
+
+// search finds the stored person that an entry is by its addresses, and by its name with the
+// organisation.
+func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 	for _, key := range e.matchKeys() {
 		ids := slices.DeleteFunc(slices.Clone(f.IDs[key]), func(id string) bool { return e.id != "" && f.isOther(id, e, fileKeys) })
 		if named := f.named(ids, e); named != "" {
-			return named, namesake{}
+			return match{id: named, by: key.By}
 		}
 		if key.shared() {
 			continue
 		}
 		like, unlike := f.compatible(ids, e)
 		if len(like) == 1 {
-			return like[0], namesake{}
+			return match{id: like[0], by: key.By}
 		}
-		if unlike != "" && other == (namesake{}) {
-			other = namesake{unlike, key.By}
+		for _, id := range slices.Concat(unlike, like) {
+			m.add(f.alike(id, key.By))
 		}
 	}
-	return "", other
+	for _, id := range f.Named[text.Fold(e.person.Name)] {
+		if e.id == "" || !f.isOther(id, e, fileKeys) {
+			m.add(f.alike(id, byName))
+		}
+	}
+	return m
+}
+
+// add adds somebody who may be the entry's person.
+func (m *match) add(a Alike) {
+	if len(m.others) < maxOthers && !slices.ContainsFunc(m.others, func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }) {
+		m.others = append(m.others, a)
+	}
+}
+
+// alike returns a stored person as somebody who is the same as the one of a record.
+func (f Found) alike(id, by string) Alike {
+	c := f.People[id]
+	if c == nil {
+		return Alike{ID: id, By: by}
+	}
+	return Alike{ID: id, Name: c.Name, About: jobOf(c), By: by}
+}
+
+// jobOf returns what a person does, in a few words.
+func jobOf(c *people.Connection) string {
+	at := c.CurrentPosition()
+	return strings.Trim(at.Title+", "+at.Organization, ", ")
 }
 
 // compatible returns the people whose names are compatible with the entry's name, and the
-// name of the first of the others.
-func (f Found) compatible(ids []string, e *entry) (like []string, unlike string) {
+// others.
+func (f Found) compatible(ids []string, e *entry) (like, unlike []string) {
 	for _, id := range ids {
 		c := f.People[id]
 		switch {
 		case c == nil:
 		case names.Compatible(names.Names{Full: c.Name, Nickname: c.Nickname}, e.names):
 			like = append(like, id)
-		case unlike == "":
-			unlike = c.Name
+		default:
+			unlike = append(unlike, id)
 		}
 	}
 	return like, unlike
@@ -252,100 +334,6 @@ func (f Found) named(ids []string, e *entry) string {
 		}
 	}
 	return ""
-}
-
-// deduper finds records of one file that are the same person. It remembers hashes of
-// match keys rather than the keys: a file may have a hundred thousand people.
-type deduper struct {
-	seed    maphash.Seed
-	leaders []string           // keys of the first records of people
-	names   []names.Names      // theirs
-	first   map[uint64]int32   // the index of the first leader with a match key
-	more    map[uint64][]int32 // further leaders with it, maxSharing at most
-}
-
-// maxSharing limits the leaders with one match key whose names are compared.
-const maxSharing = 50
-
-func newDeduper() *deduper {
-	return &deduper{seed: maphash.MakeSeed(), first: map[uint64]int32{}, more: map[uint64][]int32{}}
-}
-
-// add remembers a record. It returns the key of the first record that is the same person,
-// or else a person with the same address. For people with ids of ours, only the id decides
-// whether they are the same.
-func (d *deduper) add(e *entry) (leader string, other namesake) {
-	hashes := []uint64{d.hash("key", e.key)}
-	at, known := d.first[hashes[0]]
-	if e.id == "" {
-		for _, key := range e.matchKeys() {
-			hash := d.hash(key.By, key.Value, key.Organization)
-			if !known {
-				var unlike int32
-				if at, unlike, known = d.find(hash, key, e); unlike >= 0 && other == (namesake{}) {
-					other = namesake{d.names[unlike].Full, key.By}
-				}
-			}
-			hashes = append(hashes, hash)
-		}
-	}
-	if known {
-		leader, other = d.leaders[at], namesake{}
-		if len(d.names[at].Full) < len(e.names.Full) { // the fuller name is incompatible with more names
-			d.names[at].Full = e.names.Full
-		}
-	} else {
-		at = int32(len(d.leaders))
-		d.leaders, d.names = append(d.leaders, e.key), append(d.names, e.names)
-	}
-	for _, hash := range hashes {
-		first, taken := d.first[hash]
-		switch {
-		case !taken:
-			d.first[hash] = at
-		case first != at && !slices.Contains(d.more[hash], at) && len(d.more[hash]) < maxSharing:
-			d.more[hash] = append(d.more[hash], at)
-		}
-	}
-	return leader, other
-}
-
-// find returns the leader with a match key who is the person of an entry: the one with
-// the same name, or else the only one with a compatible name. If there is none, unlike
-// is a leader with the match key and another name, or -1.
-func (d *deduper) find(hash uint64, key MatchKey, e *entry) (at, unlike int32, ok bool) {
-	first, taken := d.first[hash]
-	if !taken {
-		return 0, -1, false
-	}
-	folded := text.Fold(e.person.Name)
-	like := 0
-	unlike = -1
-	for _, candidate := range append([]int32{first}, d.more[hash]...) {
-		switch named := d.names[candidate]; {
-		case text.Fold(named.Full) == folded:
-			return candidate, -1, true
-		case key.shared():
-		case names.Compatible(named, e.names):
-			at, like = candidate, like+1
-		case unlike < 0:
-			unlike = candidate
-		}
-	}
-	if like == 1 {
-		return at, -1, true
-	}
-	return 0, unlike, false
-}
-
-func (d *deduper) hash(parts ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(d.seed)
-	for _, part := range parts {
-		_, _ = h.WriteString(part) // it never fails
-		_ = h.WriteByte(0)
-	}
-	return h.Sum64()
 }
 
 // shared reports whether a match key may belong to several people: a mailbox like

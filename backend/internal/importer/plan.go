@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,8 @@ type plan struct {
 	order  []*person
 	// overwritten are the stored people whom a record has overwritten.
 	overwritten map[string]bool
+	// see, if set, is called with what is decided about each entry.
+	see func(Row)
 }
 
 // person is a person of the plan.
@@ -52,38 +55,47 @@ func (p *plan) decide(entries []*entry) {
 		}
 	}
 	for _, e := range entries {
-		switch {
-		case e.err != nil:
-			p.report.fail(e.row, e.err)
-		case e.archived:
-			p.decideArchived(e)
-		default:
-			p.decideOne(e)
+		m, o := p.decideOne(e)
+		p.report.count(o)
+		if p.see != nil {
+			p.see(p.row(e, m, o))
 		}
 	}
 }
 
-func (p *plan) decideOne(e *entry) {
-	who, other := p.match(e)
+// decideOne plans what happens to an entry.
+func (p *plan) decideOne(e *entry) (match, outcome) {
+	switch {
+	case e.err != nil:
+		return match{}, p.report.fail(e.row, e.err)
+	case e.choice.Do == DoSkip:
+		return p.found.find(e, p.fileKeys), skipped
+	case e.archived:
+		return match{}, p.decideArchived(e)
+	}
+	who, m := p.match(e)
 	if who == nil {
 		p.add(e)
-		p.warnOfNamesake(e, other)
-		p.report.count(created)
-		return
+		p.warnOfNamesake(e, m)
+		return m, created
 	}
 	p.remember(e, who)
 	if p.onMatch == OnMatchSkip {
-		p.report.count(skipped)
-		return
+		return m, skipped
 	}
-	if !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
+	if m.by != byChoice && !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
 		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
 	}
+	return m, p.blend(e, who)
+}
+
+// blend adds what an entry says to a person.
+func (p *plan) blend(e *entry, who *person) outcome {
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader == "" && who.before != nil && !p.overwritten[who.before.ID]
 	after, changed, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
-		p.report.fail(e.row, err)
-		return
+		e.misfit = err
+		return p.report.fail(e.row, err)
 	}
 	if overwrite {
 		p.overwritten[who.before.ID] = true
@@ -92,47 +104,56 @@ func (p *plan) decideOne(e *entry) {
 	who.show(e.photo)
 	changed = p.join(who, e.groups) || changed
 	if who.note(e.notes) || changed {
-		p.report.count(updated)
-	} else {
-		p.report.count(skipped)
+		return updated
 	}
+	return skipped
 }
 
 // decideArchived adds an archived person, unless the person is already stored, archived or
 // not. The record is never blended with another one.
-func (p *plan) decideArchived(e *entry) {
+func (p *plan) decideArchived(e *entry) outcome {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
 		if len(p.found.IDs[key]) > 0 || p.found.Archived[key] != "" || p.people[e.key] != nil {
-			p.report.count(skipped)
-			return
+			return skipped
 		}
 	}
 	p.add(e)
-	p.report.count(created)
+	return created
 }
 
-// match returns the person of an entry, from the plan or the store; or nil, and another
-// person with the same address.
-func (p *plan) match(e *entry) (*person, namesake) {
+// match returns the person of an entry, from the plan or the store; nil for a new person.
+func (p *plan) match(e *entry) (*person, match) {
 	for _, key := range []string{e.leader, e.key} {
 		if who := p.people[key]; who != nil {
-			return who, namesake{}
+			return who, match{by: e.repeatedBy()}
 		}
 	}
-	found, other := p.found.find(e, p.fileKeys)
-	if found == "" {
-		if other == (namesake{}) {
-			other = e.namesake
+	m := p.found.find(e, p.fileKeys)
+	if m.id == "" {
+		if e.choice.Person != "" {
+			e.lost()
+			p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
+			m = p.found.find(e, p.fileKeys)
 		}
-		return nil, other
 	}
-	if p.onFile[found] == nil {
-		c := p.found.People[found]
-		who := &person{before: c, after: c, groupsBefore: c.Groups, groups: slices.Clone(c.Groups), notes: p.found.Notes[found]}
-		p.onFile[found] = who
+	if m.id == "" {
+		return nil, m
+	}
+	if p.onFile[m.id] == nil {
+		c := p.found.People[m.id]
+		who := &person{before: c, after: c, groupsBefore: c.Groups, groups: slices.Clone(c.Groups), notes: p.found.Notes[m.id]}
+		p.onFile[m.id] = who
 		p.order = append(p.order, who)
 	}
-	return p.onFile[found], namesake{}
+	return p.onFile[m.id], m
+}
+
+// repeatedBy returns why an entry is the same person as an earlier one of the file.
+func (e *entry) repeatedBy() string {
+	if e.choice.Do == DoSame && e.repeats.By != byKey {
+		return byChoice
+	}
+	return cmp.Or(e.repeats.By, byKey)
 }
 
 // add plans a new person.
@@ -152,13 +173,17 @@ func (p *plan) remember(e *entry, who *person) {
 	p.people[e.key] = who
 }
 
-func (p *plan) warnOfNamesake(e *entry, other namesake) {
-	if other == (namesake{}) {
-		return
+// warnOfNamesake warns that a new person has the address of another one, unless the member chose
+// so.
+func (p *plan) warnOfNamesake(e *entry, m match) {
+	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}
+	for _, other := range append(slices.Clip(m.others), e.namesake) {
+		if e.choice.Do == "" && what[other.By] != "" {
+			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (from three people with it on, with a min_score of 0.4)",
+				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80), what[other.By])
+			return
+		}
 	}
-	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}[other.by]
-	p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (from three people with it on, with a min_score of 0.4)",
-		e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.name, 80), what)
 }
 
 // maxGroups limits how many groups one person is in.
@@ -317,12 +342,12 @@ func (r *Report) count(o outcome) {
 	}
 }
 
-// fail counts a record that cannot be imported.
-func (r *Report) fail(row int, err error) {
-	r.count(failed)
+// fail adds the error of a record that cannot be imported.
+func (r *Report) fail(row int, err error) outcome {
 	if len(r.Errors) < maxErrors {
 		r.Errors = append(r.Errors, RowError{Row: row, Message: text.Truncate(err.Error(), maxMessage)})
 	}
+	return failed
 }
 
 // warn adds a warning, unless it was added before or there are too many.

@@ -70,7 +70,7 @@ func (s *seed) addGroups(f *source.File) {
 }
 
 func (s *seed) addPeople(f *source.File) {
-	r := newReader(source.JSON, nil)
+	r := newReader(source.JSON, Options{})
 	for rec := range f.Records() {
 		e := r.entry(&rec)
 		if e.err == nil && len(e.warnings) > 0 {

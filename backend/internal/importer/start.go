@@ -39,6 +39,10 @@ type Options struct {
 	OnMatch       string   `json:"on_match,omitempty"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	Tags          []string `json:"tags,omitempty"`
+	// Columns say what the columns of a table mean, Rows what to do with single records, by
+	// their rows. Members set them on the pages, see UpdateChoices.
+	Columns []source.Choice   `json:"columns,omitempty"`
+	Rows    map[int]RowChoice `json:"rows,omitempty"`
 }
 
 // Params are the parameters of a job.
@@ -78,7 +82,7 @@ func (p Params) SameWork(other Params) bool {
 // Open reads a file as the options say, or fails with fault.Invalid.
 func Open(content []byte, filename string, o Options) (*source.File, error) {
 	return source.Open(content, source.Options{
-		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion,
+		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, Columns: o.Columns,
 	})
 }
 
@@ -241,6 +245,7 @@ type File struct {
 	Size      int
 	Content   []byte
 	ImportID  string // the import that reads it; empty for an upload that waits
+	Choices   string // what the member chose so far, as JSON; empty if nothing yet
 	CreatedAt time.Time
 }
 
@@ -305,9 +310,11 @@ func DeleteFile(ctx context.Context, tx *db.Tx, fileID string) error {
 	return tx.Delete(ctx, (*File)(nil), "id = ?", fileID)
 }
 
-// SweepFiles deletes old files, except those of members with a live import.
+// SweepFiles deletes old files, except those of members with a live import, or with one that
+// waits for their decision.
 const SweepFiles = `DELETE FROM files WHERE created_at <= ? AND NOT EXISTS (SELECT 1 FROM jobs j
-WHERE j.tenant_id = files.tenant_id AND j.state IN ('queued', 'running') AND j.kind = 'file_import')`
+WHERE j.tenant_id = files.tenant_id AND j.state IN ('queued', 'running')
+AND (j.kind = 'file_import' OR j.kind = 'decision' AND j.tool = 'import_file'))`
 
 // KeepFiles is how long an upload waits for its import.
 const KeepFiles = 24 * time.Hour

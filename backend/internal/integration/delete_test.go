@@ -30,6 +30,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
+// secondFactor gives a member an app for one-time codes, recovery codes and a sign-in that waits.
+func secondFactor(t *testing.T, s *db.DB, owner tenant.ID, username string) {
+	t.Helper()
+	secret := &account.TOTPSecret{MemberID: owner, Secret: "sealed-" + username}
+	if _, err := account.CreateTOTPSecret(t.Context(), s, secret, account.NewRecoveryCodes(), "session-"+username); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.CreateSignInStep(t.Context(), s, &account.SignInStep{Hash: "step-" + username, MemberID: owner}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // furnish gives a member one of everything.
 func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	t.Helper()
@@ -48,10 +60,14 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		t.Fatal(err)
 	}
 	linked(t, s, owner, "sub-"+username)
+	secondFactor(t, s, owner, username)
 	if err := account.UpdateProfile(t.Context(), s, &account.Profile{MemberID: owner, Name: username, Visibility: account.Public, Listed: true}); err != nil {
 		t.Fatal(err)
 	}
 	event(t, s, owner)
+	if _, err := account.CreateNotMeLink(t.Context(), s, owner, username+"@people.example"); err != nil {
+		t.Fatal(err)
+	}
 	answered(t, s, "answered-"+username, "sub-"+username, username)
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 		made, err := people.Create(ctx, u, people.Draft{
@@ -70,6 +86,9 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 			return err
 		}
 		if _, _, err := job.StartJob(ctx, u, job.Draft{Kind: importer.JobKind, Params: username}); err != nil {
+			return err
+		}
+		if _, err := keepDecision(ctx, u, username); err != nil {
 			return err
 		}
 		if _, err := bring(ctx, u, made.Connection.ID, username); err != nil {

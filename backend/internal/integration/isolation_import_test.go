@@ -66,6 +66,22 @@ func importReads(data *db.Tenant) map[string]attempt {
 		"UndoImport": func(ctx context.Context, v victim) (any, error) {
 			return importer.UndoImport(ctx, data, "page", v.importID)
 		},
+		"GetUpload": func(ctx context.Context, v victim) (any, error) { return importer.GetUpload(ctx, data, v.file) },
+		"UpdateChoices": func(ctx context.Context, v victim) (any, error) {
+			return nil, importer.UpdateChoices(ctx, data, "page", v.file, func(o *importer.Options) { o.Tags = []string{"stolen"} })
+		},
+		"ListAdded": func(ctx context.Context, v victim) (any, error) {
+			ids, total, err := importer.ListAdded(ctx, data, v.importID, 0, 10)
+			return []any{ids, total}, err
+		},
+		"Try": func(ctx context.Context, v victim) (any, error) {
+			f := importer.NewFile("mine.csv", []byte("Name,E-mail\nxylophone,"+v.email+"\n"))
+			p, err := importer.Try(ctx, data, f, importer.Options{Rows: map[int]importer.RowChoice{2: {Do: importer.DoSame, Person: v.connection}}})
+			if err != nil {
+				return nil, err
+			}
+			return p.Rows[0].Alike, nil
+		},
 		"ListImportsInForce": func(ctx context.Context, v victim) (any, error) {
 			return importer.ListImportsInForce(ctx, data, []string{v.importID})
 		},

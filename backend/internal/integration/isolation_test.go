@@ -19,6 +19,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
@@ -50,7 +51,8 @@ type victim struct {
 	change, relationship          string
 	deletion, binned              string
 	key                           idempotency.Key
-	job                           *job.Job
+	job, decisionJob              *job.Job
+	decision                      *decision.Decision
 }
 
 func newVictim(t *testing.T, s *db.DB) victim {
@@ -84,6 +86,12 @@ func newVictim(t *testing.T, s *db.DB) victim {
 			return err
 		}
 		if v.job, err = keepJob(ctx, u); err != nil {
+			return err
+		}
+		if v.decision, err = keepDecision(ctx, u, secret); err != nil {
+			return err
+		}
+		if v.decisionJob, err = job.GetJob(ctx, u, v.decision.TaskID); err != nil {
 			return err
 		}
 		v.note, v.interaction, v.change = note.ID, logged.Interaction.ID, changeID
@@ -131,7 +139,7 @@ type attempt func(ctx context.Context, v victim) (any, error)
 
 // tenantAttempts drives every method of a Tenant that is not a write.
 func tenantAttempts(data *db.Tenant) map[string]attempt {
-	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), vectorReads(data), importReads(data), map[string]attempt{
+	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), vectorReads(data), importReads(data), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, data, v.connection) },
 		"NoConnection": func(ctx context.Context, v victim) (any, error) {
 			return nil, people.NoConnection(ctx, data, v.connection)
@@ -178,7 +186,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 
 // txAttempts drives every method of a Unit.
 func txAttempts(u *db.Tx) map[string]attempt {
-	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
+	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, u, v.connection) },
 		"ListSharing": func(ctx context.Context, v victim) (any, error) {
 			return people.ListSharing(ctx, u, &people.Connection{Handles: []people.Handle{
@@ -371,7 +379,11 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, told})
+	asked, err := decision.List(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, told, asked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +393,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views", "photos", "removed_connections"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "photos", "removed_connections"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when
@@ -418,7 +430,7 @@ func TestRowLevelSecurity(t *testing.T) {
 		if _, err := db.Exec("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ($1, 'tag_x', 'x', 'x')", string(v.tenant)); err == nil {
 			t.Error("a row was written into another tenant")
 		}
-		for _, table := range []string{"personal_tokens", "sandbox_states", "linked_identities", "provider_attempts", "security_events"} {
+		for _, table := range []string{"personal_tokens", "sandbox_states", "linked_identities", "provider_attempts", "security_events", "totp_secrets", "recovery_codes", "sign_in_steps"} {
 			if _, err := db.Exec("SELECT 1 FROM " + table); err == nil {
 				t.Errorf("the tenant's role reads %s", table)
 			}

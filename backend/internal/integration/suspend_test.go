@@ -1,7 +1,9 @@
 package integration_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -29,8 +32,11 @@ func TestSuspendMember(t *testing.T) {
 		}
 		check := func(works bool) {
 			t.Helper()
-			if _, err := oauth.Authenticate(t.Context(), f.s, bearer); (err == nil) != works || !works && !fault.Is(err, fault.Unauthenticated) {
-				t.Errorf("the token: %v", err)
+			for name, token := range map[string]string{"the token": bearer, "the agent": oauth.PrefixAccessToken + f.name + "0"} {
+				_, err := oauth.Authenticate(t.Context(), f.s, token)
+				if (err == nil) != works || !works && (!fault.Is(err, fault.Unauthenticated) || !strings.Contains(err.Error(), "suspended")) {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 			if pages, err := account.GetPublicProfiles(t.Context(), f.s, []string{f.name}); err != nil || len(pages) == 1 != works {
 				t.Errorf("the page: %v, %v", pages, err)
@@ -70,6 +76,54 @@ func TestSuspendMember(t *testing.T) {
 			if !fault.Is(do, fault.NotFound) {
 				t.Errorf("nobody: %v", do)
 			}
+		}
+	})
+}
+
+// The running job of a suspended member stops before its next step, and waits with its work until
+// the member is resumed; those of others run.
+func TestSuspendStopsJobs(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		clock := newClock(time.Now().UTC().Truncate(time.Second))
+		s := dbtest.Open(t, url, clock.Now)
+		maria := dbtest.Member(t, s, "maria")
+		startJob(t, s, maria, "kind")
+		until := clock.Now().Add(time.Hour)
+		running := claim(t, s, until, "kind")
+		if err := takeStep(t, s, running, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := account.SuspendMember(t.Context(), s, "maria"); err != nil {
+			t.Fatal(err)
+		}
+		if err := takeStep(t, s, running, 4); !errors.Is(err, job.ErrLeaseLost) {
+			t.Errorf("a step after it: %v", err)
+		}
+		if err := dbtest.Queue(t, s).ExtendLease(t.Context(), lease(running), until); !errors.Is(err, job.ErrLeaseLost) {
+			t.Errorf("the lease after it: %v", err)
+		}
+		clock.Advance(2 * time.Hour)
+		if j := claim(t, s, until, "kind"); j != nil {
+			t.Errorf("claimed %+v", j)
+		}
+		counts, err := dbtest.Queue(t, s).CountJobs(t.Context())
+		if err != nil || len(counts) != 1 || counts[0].State != "scheduled" || counts[0].Waited != 0 {
+			t.Errorf("counted %+v, %v", counts, err)
+		}
+		startJob(t, s, dbtest.Member(t, s, "other"), "kind")
+		if j := claim(t, s, until, "kind"); j == nil || j.TenantID == maria {
+			t.Errorf("of another member: %+v", j)
+		}
+		if _, err := account.ResumeMember(t.Context(), s, "maria"); err != nil {
+			t.Fatal(err)
+		}
+		j := claim(t, s, clock.Now().Add(time.Hour), "kind")
+		if j == nil || j.TenantID != maria || j.Done != 3 || !strings.Contains(j.Checkpoint, "3") {
+			t.Fatalf("after it: %+v", j)
+		}
+		if err := takeStep(t, s, j, 4); err != nil {
+			t.Errorf("a step after it: %v", err)
 		}
 	})
 }
@@ -117,14 +171,14 @@ func TestSecurityEventsAreSwept(t *testing.T) {
 		maria := dbtest.Member(t, s, "maria")
 		event(t, s, maria)
 		event(t, s, "")
-		if events, err := account.ListSecurityEvents(t.Context(), s, maria, 10); err != nil || len(events) != 1 || events[0].Kind != account.SignedIn {
+		if events, err := account.ListSecurityEvents(t.Context(), s, maria, 0, 10); err != nil || len(events) != 1 || events[0].Kind != account.SignedIn {
 			t.Errorf("got %+v, %v", events, err)
 		}
-		if r, err := retention.Sweep(t.Context(), s, now.Add(90*24*time.Hour-time.Second)); err != nil || r.SecurityEvents != 0 {
+		if r, err := retention.Sweep(t.Context(), s, now.Add(account.KeepSecurityEvents-time.Second)); err != nil || r.SecurityEvents != 0 {
 			t.Errorf("early: %+v, %v", r, err)
 		}
-		if r, err := retention.Sweep(t.Context(), s, now.Add(90*24*time.Hour)); err != nil || r.SecurityEvents != 2 {
-			t.Errorf("after 90 days: %+v, %v", r, err)
+		if r, err := retention.Sweep(t.Context(), s, now.Add(account.KeepSecurityEvents)); err != nil || r.SecurityEvents != 2 {
+			t.Errorf("after a year: %+v, %v", r, err)
 		}
 	})
 }

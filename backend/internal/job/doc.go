@@ -13,7 +13,7 @@
 // write, and the next one continues after the last committed step.
 //
 // A kind is a value of Kind, in a file of its own. A member has at most one live
-// job of a kind: starting it again returns that one. System jobs have no member and
+// job of a kind, unless it is added by AddJob: starting it again returns that one. System jobs have no member and
 // run again after an interval.
 //
 // Runner works on a Source; *Queue, the table in the database, is the one that servers

@@ -95,6 +95,8 @@ type Draft struct {
 	Total int
 	// Charged is how many credits it costs to start the job.
 	Charged int
+	// RunAt is the earliest time at which it runs; zero means now.
+	RunAt time.Time
 }
 
 // Lease is the right to work on a job.

@@ -21,11 +21,13 @@ type Queue struct {
 // NewQueue returns the queue of a database. Failed jobs are refunded to the ledger.
 func NewQueue(db *db.DB, ledger *billing.Ledger) *Queue { return &Queue{db: db, ledger: ledger} }
 
-// due selects jobs that may be claimed, the longest waiting first. When two processes
-// claim at the same moment, a member may have two running jobs until one of them ends.
+// due selects jobs that may be claimed, the longest waiting first; those of suspended members
+// wait. When two processes claim at the same moment, a member may have two running jobs until
+// one of them ends.
 const due = `SELECT j.id FROM jobs j WHERE j.kind IN (?)
 AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'running' AND j.lease_until <= ?)
 AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ?)
+AND NOT EXISTS (SELECT 1 FROM members m WHERE m.id = j.tenant_id AND m.suspended_at IS NOT NULL)
 ORDER BY j.run_at, j.id LIMIT 1`
 
 // JobsWait reports whether a job of one of the kinds could be claimed.
@@ -142,7 +144,7 @@ type QueuedJobs struct {
 }
 
 // CountJobs counts the jobs that have not ended. A job whose lease expired counts as
-// queued: it waits for another worker.
+// queued: it waits for another worker. A job of a suspended member counts as scheduled.
 func (s *Queue) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 	now := s.db.Now()
 	var rows []struct {
@@ -151,10 +153,11 @@ func (s *Queue) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 		Since       time.Time `bun:",nullzero"`
 	}
 	err := s.db.NewRaw(`SELECT kind,
-CASE WHEN state = 'running' AND lease_until > ? THEN 'running' WHEN state = 'queued' AND run_at > ? THEN 'scheduled' ELSE 'queued' END AS state,
+CASE WHEN state = 'running' AND lease_until > ? THEN 'running' WHEN state = 'queued' AND run_at > ? OR suspended THEN 'scheduled' ELSE 'queued' END AS state,
 count(*) AS count,
-min(CASE WHEN state = 'running' AND lease_until <= ? THEN lease_until WHEN state = 'queued' AND run_at <= ? THEN run_at END) AS since
-FROM jobs WHERE state IN ('queued', 'running') GROUP BY 1, 2`, now, now, now, now).Scan(ctx, &rows)
+min(CASE WHEN suspended THEN NULL WHEN state = 'running' AND lease_until <= ? THEN lease_until WHEN state = 'queued' AND run_at <= ? THEN run_at END) AS since
+FROM (SELECT jobs.*, EXISTS (SELECT 1 FROM members m WHERE m.id = jobs.tenant_id AND m.suspended_at IS NOT NULL) AS suspended
+FROM jobs WHERE state IN ('queued', 'running')) AS live GROUP BY 1, 2`, now, now, now, now).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
 	}

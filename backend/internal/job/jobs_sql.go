@@ -21,25 +21,35 @@ func StartJob(ctx context.Context, tx *db.Tx, d Draft) (j *Job, started bool, er
 	if err != nil || live != nil {
 		return live, false, err
 	}
+	j, err = AddJob(ctx, tx, d)
+	return j, err == nil, err
+}
+
+// AddJob queues a job, though others of its kind may be live: the index jobs_live leaves out the
+// kinds of which several can be.
+func AddJob(ctx context.Context, tx *db.Tx, d Draft) (*Job, error) {
 	params, err := json.Marshal(d.Params)
 	if err != nil {
-		return nil, false, fmt.Errorf("encode a job's parameters: %w", err)
+		return nil, fmt.Errorf("encode a job's parameters: %w", err)
 	}
 	jobID, err := tx.NewID(id.Job)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	j = &Job{
-		ID: jobID, TenantID: tx.TenantID(), Kind: d.Kind, State: Queued, Params: string(params), Total: d.Total, RunAt: tx.Now(),
+	if d.RunAt.IsZero() {
+		d.RunAt = tx.Now()
+	}
+	j := &Job{
+		ID: jobID, TenantID: tx.TenantID(), Kind: d.Kind, State: Queued, Params: string(params), Total: d.Total, RunAt: d.RunAt,
 		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool,
 		Period: billing.MonthOf(tx.Now()).Period, Charged: d.Charged, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 	}
 	// The counter outlives the rows, so no number is used twice.
 	if err := tx.NewRaw("UPDATE tenant_states SET jobs = jobs + 1 WHERE tenant_id = ? RETURNING jobs", tx.TenantID()).Scan(ctx, &j.Number); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	_, err = tx.NewInsert().Model(j).Exec(ctx)
-	return j, true, err
+	return j, err
 }
 
 // LiveJob returns the tenant's job of a kind that has not ended, or nil.
@@ -84,13 +94,22 @@ func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, 
 	return jobs, err
 }
 
+// Cancel ends what belongs to a job that is about to be cancelled. It reports false if it is too
+// late for that: then the job goes on.
+type Cancel func(ctx context.Context, tx *db.Tx, j *Job) (bool, error)
+
 // CancelJob ends a queued job, and asks a running one to end. A queued job that already
 // did some work is ended by the next worker that claims it, which can report how far it
-// got. A job that has ended stays as it is.
-func CancelJob(ctx context.Context, tx *db.Tx, number int32) (*Job, error) {
+// got. A job that has ended stays as it is. Each of first is called before.
+func CancelJob(ctx context.Context, tx *db.Tx, number int32, first ...Cancel) (*Job, error) {
 	j, err := getJob(ctx, tx, number)
 	if err != nil || j.Terminal() {
 		return j, err
+	}
+	for _, end := range first {
+		if inTime, err := end(ctx, tx, j); err != nil || !inTime {
+			return j, err
+		}
 	}
 	// Another process may claim or end it at this moment.
 	_, err = tx.NewRaw(`UPDATE jobs SET cancel_requested = ?, updated_at = ?, run_at = CASE state WHEN 'queued' THEN ? ELSE run_at END,

@@ -42,6 +42,8 @@ type RPC struct {
 	Now     func() time.Time
 	// Next has the kinds of jobs after which calls make sense.
 	Next map[string]Next
+	// Cancel ends what belongs to a job that a call cancels.
+	Cancel Cancel
 }
 
 // Next returns the calls that make sense after a job that has ended.
@@ -100,15 +102,15 @@ func (h *RPC) next(ctx context.Context, j *Job) []*toolv1.NextCall {
 
 // Wait returns the call that waits for a job, for the field next of an answer.
 func Wait(ctx context.Context, number int32) []*toolv1.NextCall {
-	return call.Next(ctx, "get_job", map[string]any{"task_id": number, "wait_seconds": longestWait})
+	return call.Next(ctx, "get_job", map[string]any{"task_id": number, "wait_seconds": LongestWait})
 }
 
-// longestWait is the most seconds that get_job waits.
-const longestWait = 20
+// LongestWait is the most seconds that get_job waits.
+const LongestWait = 20
 
 // CancelJob implements the RPC.
 func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequest) (*jobsv1.CancelJobResponse, error) {
-	j, err := CancelJob(ctx, u, req.GetTaskId())
+	j, err := CancelJob(ctx, u, req.GetTaskId(), h.Cancel)
 	if err != nil {
 		return nil, err
 	}

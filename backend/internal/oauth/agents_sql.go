@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 
@@ -84,6 +85,24 @@ func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 		"UPDATE grants SET paused_at = NULL WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NOT NULL",
 		[]any{clientID, owner},
 	}})
+}
+
+// SetAsks says before which acts a client asks the member first: with all its grants. It fails
+// with fault.NotFound if the client has no grant.
+func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, asks tenant.Asks) error {
+	return takeSteps(ctx, s, []step{{
+		"UPDATE grants SET asks = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{asks.String(), clientID, owner},
+	}})
+}
+
+// asksFirst reports whether a client that the member has granted access asks them first.
+func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) (bool, error) {
+	var found int
+	err := s.NewRaw("SELECT 1 FROM grants WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND asks <> '' LIMIT 1", clientID, owner).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // NarrowAgent takes from every grant of a client what is not among the scopes and, if there

@@ -23,20 +23,32 @@ const memberColumns = "m.id, m.username, m.timezone, m.locale, m.plan, m.embeddi
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
 
-const personalText = `SELECT t.id, '', t.name, t.scopes, t.scopes, t.tools, t.expires_at, NULL, FALSE, ` + memberColumns + `
+const personalText = personalSelect + "WHERE t.hash = ?" + personalLive
+
+const (
+	personalSelect = `SELECT t.id, '', t.name, t.scopes, t.scopes, t.tools, t.asks, t.expires_at, NULL, FALSE, m.suspended_at IS NOT NULL, ` + memberColumns + `
 FROM personal_tokens t
 JOIN members m ON m.id = t.member_id
-` + memberJoins + `
-WHERE t.hash = ? AND t.revoked_at IS NULL AND m.suspended_at IS NULL`
+` + memberJoins + "\n"
+	personalLive = " AND t.revoked_at IS NULL"
+)
 
 // What an access token was issued for may be more than what its grant still has.
-const accessText = `SELECT g.id, c.id, c.name, t.scopes, g.scopes, g.tools, t.expires_at, g.expires_at, g.paused_at IS NOT NULL, ` + memberColumns + `
+const accessText = `SELECT g.id, c.id, c.name, t.scopes, g.scopes, g.tools, g.asks, t.expires_at, g.expires_at, g.paused_at IS NOT NULL, m.suspended_at IS NOT NULL, ` + memberColumns + `
 FROM access_tokens t
 JOIN grants g ON g.id = t.grant_id
 JOIN clients c ON c.id = g.client_id
 JOIN members m ON m.id = g.member_id
 ` + memberJoins + `
-WHERE t.hash = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL`
+WHERE t.hash = ? AND g.revoked_at IS NULL`
+
+// A grant as it is now, whatever its access tokens were issued for.
+const grantText = `SELECT g.id, c.id, c.name, g.scopes, g.scopes, g.tools, g.asks, NULL, g.expires_at, g.paused_at IS NOT NULL, m.suspended_at IS NOT NULL, ` + memberColumns + `
+FROM grants g
+JOIN clients c ON c.id = g.client_id
+JOIN members m ON m.id = g.member_id
+` + memberJoins + `
+WHERE g.id = ? AND g.revoked_at IS NULL`
 
 // Authenticate returns the principal of a bearer, a personal token or an access token.
 // It fails with fault.Unauthenticated for an unknown, expired or revoked token and for
@@ -51,22 +63,55 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	if err != nil {
 		return nil, err
 	}
-	p := &tenant.Principal{}
-	var scopes, granted, tools string
-	var expires, ends sql.NullTime
-	fields := []any{
-		&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &granted, &tools, &expires, &ends, &p.Credential.Paused,
-	}
-	err = statement.Scan(ctx, account.HashSecret(bearer), append(fields, memberFields(p)...)...)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && (over(expires, s.Now()) || over(ends, s.Now())):
+	p, err := readPrincipal(ctx, s, statement, kind, account.HashSecret(bearer))
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.Unauthenticated, "the token is unknown, expired or revoked")
+	}
+	return p, err
+}
+
+// Credential returns the principal of a personal token or a grant, by its id: for what an agent
+// started and the service goes on with. It fails with fault.NotFound if its access has ended, and with
+// fault.Unauthenticated for a suspended member.
+func Credential(ctx context.Context, s *db.DB, credentialID string) (*tenant.Principal, error) {
+	query, kind := personalSelect+"WHERE t.id = ?"+personalLive, account.KindToken
+	if id.Valid(id.Grant, credentialID) {
+		query, kind = grantText, KindOAuth
+	}
+	statement, err := s.Prepared(ctx, kind+" by id", func() string { return query })
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPrincipal(ctx, s, statement, kind, credentialID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "the agent has no access any more")
+	}
+	return p, err
+}
+
+// readPrincipal reads the principal of a live credential, or fails with sql.ErrNoRows. That of a
+// suspended member is fault.Unauthenticated.
+func readPrincipal(ctx context.Context, s *db.DB, statement *db.Prepared, kind, key string) (*tenant.Principal, error) {
+	p := &tenant.Principal{}
+	var scopes, granted, tools, asks string
+	var expires, ends sql.NullTime
+	var suspended bool
+	fields := []any{
+		&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &granted, &tools, &asks, &expires, &ends, &p.Credential.Paused, &suspended,
+	}
+	err := statement.Scan(ctx, key, append(fields, memberFields(p)...)...)
+	switch {
+	case err == nil && (over(expires, s.Now()) || over(ends, s.Now())):
+		return nil, sql.ErrNoRows
 	case err != nil:
 		return nil, fmt.Errorf("authenticate: %w", err)
+	case suspended:
+		return nil, fault.New(fault.Unauthenticated, "the account of this token is suspended; the people who run this service can resume it")
 	}
 	p.Credential.Kind = kind
 	p.Credential.Scopes = both(strings.Fields(scopes), strings.Fields(granted))
 	p.Credential.Tools = strings.Fields(tools)
+	p.Credential.Asks = tenant.ParseAsks(asks)
 	p.Credential.ExpiresAt, p.Credential.GrantExpiresAt = expires.Time, ends.Time
 	return p, nil
 }
@@ -101,10 +146,13 @@ func memberFields(p *tenant.Principal) []any {
 	return []any{&p.Tenant, &p.Username, &p.Timezone, &p.Locale, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion}
 }
 
-// MarkUsed records when a credential, a personal token or a grant, was last used.
+// MarkUsed records when a credential, a personal token or a grant, or a login session was last used.
 func MarkUsed(ctx context.Context, s *db.DB, credentialID string, at time.Time) error {
 	if id.Valid(id.Grant, credentialID) {
 		return markGrantUsed(ctx, s, credentialID, at)
+	}
+	if id.Valid(id.Session, credentialID) {
+		return account.MarkSessionUsed(ctx, s, credentialID, at)
 	}
 	return account.MarkTokenUsed(ctx, s, credentialID, at)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
@@ -58,7 +60,11 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
 		return
 	case login == nil:
-		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
+		http.Redirect(w, r, s.Sessions.SignIn(afterProof(r.URL, query)), http.StatusSeeOther)
+		return
+	}
+	if first := s.before(r.URL, query, login, scopes); first != "" {
+		http.Redirect(w, r, first, http.StatusSeeOther)
 		return
 	}
 	s.askConsent(w, r, c, login, &Request{
@@ -86,7 +92,7 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 		return nil, false
 	}
 	if login == nil {
-		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
+		http.Redirect(w, r, s.Sessions.SignIn(afterProof(r.URL, query)), http.StatusSeeOther)
 		return nil, false
 	}
 	c, err := s.documents.get(r.Context(), clientID, login.MemberID)
@@ -136,6 +142,9 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 	case query.Has("response_mode") && query.Get("response_mode") != "query":
 		return nil, &oauthError{codeInvalidRequest, "only response_mode=query is supported"}
 	}
+	if _, ok := maxAgeOf(query); !ok {
+		return nil, &oauthError{codeInvalidRequest, "max_age must be a number of seconds"}
+	}
 	scopes, err := ParseScopes(query.Get("scope"), query.Has("scope"), s.Catalog.Scopes())
 	if err != nil {
 		return nil, &oauthError{codeInvalidScope, err.Error()}
@@ -178,6 +187,10 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 		return
 	}
 	view := s.consentView(secret, c, login, req)
+	if view.AskFirst, err = asksFirst(r.Context(), s.Store, login.MemberID, c.ID); err != nil {
+		s.unavailable(w, r, "read grants", err)
+		return
+	}
 	view.Ticked, view.Address = view.Scopes, r.URL.RequestURI()
 	view.Preset = view.Presets[len(view.Presets)-1]
 	s.Pages.Consent(w, r, view)
@@ -238,11 +251,26 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		s.askAgain(w, r, secret, login)
 		return
 	}
+	if first := s.Sessions.MustEnroll(login); first != "" {
+		http.Redirect(w, r, first, http.StatusSeeOther)
+		return
+	}
+	if needsFresh(login, s.Now(), scopes) {
+		s.confirmFirst(w, r, secret, login)
+		return
+	}
 	code := CodeOf(secret, login.Hash)
+	var asks tenant.Asks
+	if r.PostForm.Get("ask") == askFirst {
+		asks = tenant.Asks{Acts: catalog.Acts(), Above: tenant.DefaultAbove}
+	}
 	s.finish(w, r, secret, login, &AuthorizationCode{
-		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(scopes, " "), Tools: strings.Join(tools, " "), Days: days,
+		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(scopes, " "), Tools: strings.Join(tools, " "), Asks: asks.String(), Days: days,
 	}, url.Values{"code": {code}})
 }
+
+// askFirst is the value of the field that has the member asked first.
+const askFirst = "first"
 
 // daysOf returns for how long a member chose to allow access, and whether that can be
 // chosen.
@@ -268,7 +296,8 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	default:
 		if code != nil && !code.CreatedAt.IsZero() { // not a repetition of the same answer
 			s.Events.Record(r.Context(), account.SecurityEvent{
-				Kind: account.AgentAllowed, TenantID: login.MemberID, Address: s.address(r), ObjectID: req.ClientID,
+				Kind: account.AgentAllowed, TenantID: login.MemberID, Address: s.address(r), Device: account.DeviceOf(r.UserAgent()),
+				SessionID: login.ID, ObjectID: req.ClientID,
 			})
 		}
 		s.sendBack(w, req.RedirectURI, req.State, answer)
@@ -302,6 +331,7 @@ func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string,
 	}
 	view := s.consentView(secret, c, login, req)
 	view.Ticked, view.Address, view.Preset = r.PostForm["scope"], addressOf(req), Preset(r.PostForm.Get("preset"))
+	view.AskFirst = r.PostForm.Get("ask") == askFirst
 	var known bool
 	view.Days, known = daysOf(r.PostForm.Get("days"))
 	switch {

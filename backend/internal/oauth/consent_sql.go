@@ -21,7 +21,7 @@ AND NOT EXISTS (SELECT 1 FROM consent_answers a WHERE a.request_hash = authoriza
 
 // DecideRequest answers a request of that login session and returns it. With a code,
 // the code is stored in the same transaction, with the given scopes. Repeating the same
-// answer, with the code, scopes, tools and days of the first, changes nothing and succeeds while
+// answer, with the code, scopes, tools, asks and days of the first, changes nothing and succeeds while
 // that code is unused. It fails with fault.NotFound if this session has no such
 // request, or if the request has expired or was answered differently.
 func DecideRequest(ctx context.Context, s *db.DB, hash, sessionHash string, code *AuthorizationCode) (*Request, error) {
@@ -81,6 +81,6 @@ func repeatAnswer(ctx context.Context, s *db.DB, tx db.Querier, r *Request, firs
 		return sql.ErrNoRows // the first answer had scopes that could be chosen
 	}
 	var waits int
-	return tx.NewRaw("SELECT 1 FROM authorization_codes WHERE hash = ? AND scopes = ? AND tools = ? AND days = ? AND used_at IS NULL AND expires_at > ?",
-		code.Hash, scopes, code.Tools, code.Days, s.Now()).Scan(ctx, &waits)
+	return tx.NewRaw("SELECT 1 FROM authorization_codes WHERE hash = ? AND scopes = ? AND tools = ? AND asks = ? AND days = ? AND used_at IS NULL AND expires_at > ?",
+		code.Hash, scopes, code.Tools, code.Asks, code.Days, s.Now()).Scan(ctx, &waits)
 }

@@ -288,6 +288,7 @@ func TestDocumentsAreRemembered(t *testing.T) {
 		{time.Second, nil, "Third", 4},
 	} {
 		s.Clock.Advance(step.wait)
+		b = s.BrowserOf(t, b.Owner) // who has just signed in
 		if step.change != nil {
 			step.change()
 		}
@@ -391,7 +392,7 @@ func TestDocumentsInAnOutage(t *testing.T) {
 	p := newPublisher(t)
 	s, f := flakySite(t, lookingUp(p.Options()))
 	a, b := p.agent(s, "/client.json"), s.SignedIn(t, "maria")
-	const calls = "SELECT login_sessions, INSERT clients, BEGIN, COMMITTED"
+	const calls = "SELECT login_sessions, INSERT clients, BEGIN, COMMITTED, SELECT grants"
 	for n := range strings.Split(calls, ", ") {
 		f.plan(t, failure{call: n, err: fmt.Errorf("broken: %s", innards)})
 		wantOutage(t, ofPage(authorize(b, a.ask())), false)

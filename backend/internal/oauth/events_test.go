@@ -19,7 +19,7 @@ func TestReplaysAreSecurityEvents(t *testing.T) {
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		var log bytes.Buffer // requests write to it one after the other
 		s := webtest.Start(t, url, webtest.Options{Auth: func(c *oauth.Config) {
-			c.Events = account.NewEventRecorder(c.Store, slog.New(slog.NewTextHandler(&log, nil)))
+			c.Events = account.NewEventRecorder(c.Store, slog.New(slog.NewTextHandler(&log, nil)), nil)
 		}})
 		a, thief, b := newAgent(t, s), newAgent(t, s), s.SignedIn(t, "maria")
 		revoked := func(want int) {

@@ -75,8 +75,10 @@ type AuthorizationCode struct {
 	Scopes      string
 	// Tools and Days are of the grant: the tools that it is limited to, separated by
 	// single spaces, and how many days it lasts; 0 means until it is revoked.
-	Tools         string
-	Days          int
+	Tools string
+	Days  int
+	// Asks is of the grant: before which acts it asks first, as tenant.Asks writes it.
+	Asks          string
 	Resource      string
 	CodeChallenge string
 	CreatedAt     time.Time
@@ -95,7 +97,9 @@ type Grant struct {
 	Scopes string
 	// Tools are the names of the tools that it is limited to, separated by single
 	// spaces; empty means no limit.
-	Tools     string
+	Tools string
+	// Asks says before which acts it asks the member first, as tenant.Asks writes it.
+	Asks      string
 	Resource  string
 	CreatedAt time.Time
 	// ExpiresAt is when the member's permission ends; zero means until it is revoked.

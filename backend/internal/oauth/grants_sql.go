@@ -97,7 +97,7 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 			return err
 		}
 		g := &Grant{
-			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Tools: code.Tools, Resource: code.Resource,
+			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Tools: code.Tools, Asks: code.Asks, Resource: code.Resource,
 			CreatedAt: s.Now(),
 		}
 		if code.Days > 0 {

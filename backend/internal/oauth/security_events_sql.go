@@ -5,6 +5,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
 )
 
 // ClientUse is a client, and how many grants it has.
@@ -22,6 +23,33 @@ func ListClients(ctx context.Context, s *db.DB) ([]ClientUse, error) {
 FROM clients c JOIN grants g ON g.client_id = c.id AND g.revoked_at IS NULL
 GROUP BY c.id, c.name, c.created_at, c.last_used_at ORDER BY grants DESC, c.id`).Scan(ctx, &clients)
 	return clients, err
+}
+
+// ClientGrant is a grant with the member who gave it.
+type ClientGrant struct {
+	Grant
+
+	Username string
+}
+
+// ListClientGrants returns the live grants of a client, of all members, the oldest first.
+func ListClientGrants(ctx context.Context, s *db.DB, clientID string) ([]ClientGrant, error) {
+	var grants []ClientGrant
+	err := s.NewRaw(`SELECT g.id, g.member_id, g.scopes, g.created_at, g.last_used_at, g.paused_at, m.username
+FROM grants g JOIN members m ON m.id = g.member_id WHERE g.client_id = ? AND g.revoked_at IS NULL ORDER BY g.id`, clientID).Scan(ctx, &grants)
+	return grants, err
+}
+
+// ClientNames returns the names that clients give themselves, by their ids; ids of no client are
+// left out.
+func ClientNames(ctx context.Context, s *db.DB, ids []string) (map[string]string, error) {
+	var rows []struct{ ID, Name string }
+	err := s.NewRaw("SELECT id, name FROM clients WHERE id IN (?)", bun.List(ids)).Scan(ctx, &rows)
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, err
 }
 
 // RevokeClient ends all access of a client, and its pending requests, for all members,

@@ -61,6 +61,12 @@ type Sessions interface {
 	// SignIn returns the address at which a browser without a session signs in; it
 	// comes back to returnTo, a path of this service.
 	SignIn(returnTo string) string
+	// Confirm returns the address at which the member of a session proves again who they are;
+	// it comes back to returnTo, a path of this service.
+	Confirm(returnTo string) string
+	// MustEnroll returns the address at which the member of a session has to set up a second
+	// factor before anything else; empty if they need not.
+	MustEnroll(login *account.LoginSession) string
 }
 
 // Pages renders the pages of the authorization flow.
@@ -95,6 +101,8 @@ type ConsentView struct {
 	// Days is how many days the access is chosen to last so far; 0 means until it is
 	// revoked.
 	Days int
+	// AskFirst is set if the member is to be asked first before some acts, so far.
+	AskFirst bool
 	// Mistake says what is wrong with the last answer; empty if there was none. Field is
 	// the field of the form that it concerns: scope, preset or days.
 	Mistake, Field string

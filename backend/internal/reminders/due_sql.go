@@ -86,9 +86,14 @@ const maxOfPerson = 100_000
 const dueReminders = ` FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
 WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NULL`
 
+// countReminders counts all open reminders, and subtracts those about archived people, who are few.
 func countReminders(ctx context.Context, q db.Reader, query DueQuery) (all, overdue int, err error) {
-	err = q.NewRaw("SELECT count(*), coalesce(sum(CASE WHEN r.due_on < ? THEN 1 ELSE 0 END), 0)"+dueReminders,
-		query.Today.Format(time.DateOnly), q.TenantID(), Open, query.Until.Format(time.DateOnly)).Scan(ctx, &all, &overdue)
+	until := query.Until.Format(time.DateOnly)
+	err = q.NewRaw(`SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN due_on < ? THEN n ELSE 0 END), 0) FROM (
+SELECT 1 AS n, due_on FROM reminders WHERE tenant_id = ? AND state = ? AND due_on <= ?
+UNION ALL SELECT -1, r.due_on FROM connections c CROSS JOIN reminders r
+WHERE c.tenant_id = ? AND c.archived_at IS NOT NULL AND r.tenant_id = c.tenant_id AND r.connection_id = c.id AND r.state = ? AND r.due_on <= ?) AS due`,
+		query.Today.Format(time.DateOnly), q.TenantID(), Open, until, q.TenantID(), Open, until).Scan(ctx, &all, &overdue)
 	return all, overdue, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
@@ -31,8 +32,8 @@ const (
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, SignUps, OwnerLinks, ProviderAttempts, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents, Reads, Photos,
+	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, LoginAttempts, Clients,
+	Connections, Notes, Interactions, Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
 	// Deletions is how many deletions became final.
 	Deletions int64
 }
@@ -40,8 +41,8 @@ type SweepResult struct {
 // Total returns the number of all rows deleted, plus the deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
+		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.LoginAttempts + r.Clients +
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -63,7 +64,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 // sign-ins, counted attempts and stored responses of idempotency keys; files that waited
 // for a day; clients that were not used in the 30 days since they registered, or in the
 // day since their document was read; people who were archived 30 days ago; people who have been
-// in the bin for 30 days; and photos that nobody has used for 30 days. When one statement fails, the others still run; the
+// in the bin for 30 days; decisions, 90 days after they could be made; and photos that nobody has used for 30 days. When one statement fails, the others still run; the
 // next sweep tries it again.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	now = now.UTC()
@@ -83,12 +84,15 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.RefreshTokens, "DELETE FROM refresh_tokens WHERE spent_at IS NOT NULL AND expires_at <= ?", []any{before}},
 		{&r.PersonalTokens, "DELETE FROM personal_tokens WHERE revoked_at <= ? OR expires_at <= ?", []any{ended, ended}},
 		{&r.MailLinks, "DELETE FROM mail_links WHERE expires_at <= ?", []any{now}},
+		{&r.NotMeLinks, "DELETE FROM not_me_links WHERE expires_at <= ?", []any{now}},
 		{&r.SignUps, "DELETE FROM sign_ups WHERE expires_at <= ?", []any{now}},
 		{&r.OwnerLinks, "DELETE FROM owner_links WHERE expires_at <= ?", []any{now}},
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
+		{&r.SignInSteps, "DELETE FROM sign_in_steps WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},
 		{&r.Jobs, job.SweepJobs, []any{now.Add(-job.KeepJobs)}},
+		{&r.Decisions, decision.Sweep, []any{decision.SweepBefore(now)}},
 		{&r.Files, importer.SweepFiles, []any{now.Add(-importer.KeepFiles)}},
 		{&r.SecurityEvents, "DELETE FROM security_events WHERE at <= ?", []any{now.Add(-account.KeepSecurityEvents)}},
 		{&r.Reads, billing.SweepReads, []any{billing.ReadDay(now.AddDate(0, 0, -billing.KeepReadDays))}},

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -41,14 +42,17 @@ type Options struct {
 	// KeyOutcome is called with the outcome of each call with an Idempotency-Key; it may
 	// be nil.
 	KeyOutcome func(outcome string)
-	Logger     *slog.Logger
+	// Asked is called when a member is asked about a call of the tool with that title, and no
+	// other waits for their decision; it may be nil.
+	Asked  func(p *tenant.Principal, tool string)
+	Logger *slog.Logger
 }
 
 // NewHandler mounts every service of the contract, health and reflection.
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
 	codec := jsonCodec{defers: true, answers: answersOf(o.Catalog)}
-	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome}
+	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err
@@ -70,7 +74,7 @@ func NewHandler(o Options) (http.Handler, error) {
 		),
 	}
 	mux := http.NewServeMux()
-	served := &services{mux: mux, options: options}
+	served := &services{mux: mux, options: options, writers: map[string]writer{}}
 	o.register(served)
 	names := served.names()
 	reflector := grpcreflect.NewStaticReflector(append(names, grpchealth.HealthV1ServiceName)...)

@@ -87,7 +87,7 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 		return x.replay(c, old, nil)
 	}
 	if err != nil && failure != nil {
-		return x.keepFailure(ctx, c, err)
+		return x.keepFailure(ctx, c, x.asked(ctx, c, data, err))
 	}
 	if err != nil {
 		return nil, err

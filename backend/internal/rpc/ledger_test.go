@@ -113,22 +113,27 @@ func newHandlerWith(t testing.TB, rpcs *catalog.Catalog, s *db.DB, now func() ti
 // newHandlerThat is newHandlerWith and logs.
 func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *db.DB, ledger *billing.Ledger, now func() time.Time, provider vector.Provider, logger *slog.Logger) http.Handler {
 	t.Helper()
+	handler, err := rpc.NewHandler(optionsOf(rpcs, s, ledger, now, provider, logger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// optionsOf returns what the handlers need.
+func optionsOf(rpcs *catalog.Catalog, s *db.DB, ledger *billing.Ledger, now func() time.Time, provider vector.Provider, logger *slog.Logger) rpc.Options {
 	find := search.NewIndexCache(func(ctx context.Context, id tenant.ID, since int64) (search.Documents, error) {
 		return search.LoadDocuments(ctx, s.Tenant(id, true), since)
 	}, 1<<20)
 	searcher := search.NewSearcher(search.Config{Indexes: find, Provider: provider, MaxBytes: 1 << 20, Vectors: func(ctx context.Context, id tenant.ID, model string, since int64) (vector.Vectors, error) {
 		return search.LoadVectors(ctx, s.Tenant(id, true), model, since)
 	}})
-	handler, err := rpc.NewHandler(rpc.Options{
+	return rpc.Options{
 		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Service: rpc.NewServiceCredential(serviceToken),
 		Handlers: handlers.New(handlers.Config{Store: s, Kinds: kinds.All(), Indexes: find, Search: searcher, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now}),
 		Used:     func(string, time.Time) {}, Now: now, Logger: logger,
 		Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return handler
 }
 
 // ledger returns the sum of a member's entries of this month, their number, and

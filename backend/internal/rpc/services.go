@@ -118,6 +118,8 @@ type services struct {
 	mux        *http.ServeMux
 	options    []connect.HandlerOption
 	procedures []string
+	// writers are the handlers that run in a transaction, by procedure.
+	writers map[string]writer
 }
 
 // names returns the services' names, sorted.

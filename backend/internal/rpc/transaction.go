@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -43,6 +44,9 @@ type transactions struct {
 	meter      *billing.Meter
 	errs       *translator
 	keyOutcome func(outcome string) // may be nil
+	// onAsked is called when a member is asked about a call of a tool, and no other waits for
+	// their decision; it may be nil.
+	onAsked func(p *tenant.Principal, tool string)
 }
 
 // invocation is one call on its way through transactions.
@@ -151,7 +155,7 @@ func (x *transactions) write(ctx context.Context, c *invocation) (res connect.An
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, x.asked(ctx, c, data, err)
 	}
 	return res, nil
 }
@@ -209,7 +213,11 @@ func (x *transactions) open(ctx context.Context, c *invocation) (data *db.Tenant
 func (x *transactions) effect(ctx context.Context, c *invocation, u *db.Tx, month billing.Month) (connect.AnyResponse, error) {
 	ctx = context.WithValue(call.With(ctx, &c.state), txKey{}, u)
 	c.state.Price = c.price()
-	res, err := c.next(ctx, c.request)
+	run := c.next
+	if c.asks() {
+		run = func(ctx context.Context, _ connect.AnyRequest) (connect.AnyResponse, error) { return c.ask(ctx, u) }
+	}
+	res, err := run(ctx, c.request)
 	if err != nil || c.state.Free || c.price() == 0 {
 		return res, err
 	}
@@ -263,6 +271,16 @@ func read[Req, Res any](s *services, procedure string, fn func(context.Context, 
 
 // write serves an RPC that runs in one transaction of the caller's tenant.
 func write[Req, Res any](s *services, procedure string, fn func(context.Context, *db.Tx, *Req) (*Res, error)) {
+	s.writers[procedure] = writer{
+		request: func() proto.Message { return any(new(Req)).(proto.Message) }, //nolint:forcetypeassert // a message of the contract
+		handle: func(ctx context.Context, tx *db.Tx, req proto.Message) (proto.Message, error) {
+			res, err := fn(ctx, tx, any(req).(*Req)) //nolint:forcetypeassert // made by request
+			if err != nil {
+				return nil, err
+			}
+			return any(res).(proto.Message), nil //nolint:forcetypeassert // a message of the contract
+		},
+	}
 	read(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
 		tx, ok := ctx.Value(txKey{}).(*db.Tx)
 		if !ok {

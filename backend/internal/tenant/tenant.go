@@ -64,6 +64,8 @@ type Credential struct {
 	GrantExpiresAt time.Time
 	// Paused means that the member has paused the agent: it may call nothing.
 	Paused bool
+	// Asks says before which acts the member is asked first.
+	Asks Asks
 }
 
 // Holds reports whether the credential has a scope.

@@ -65,21 +65,21 @@ func TestDeleteAccount(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		second := s.BrowserOf(t, b.Owner)
 		access := grantOf(t, s, b)
-		made := makeToken(t, b, values("name", "x"))
+		made := makeToken(t, b, webtest.Values("name", "x"))
 		bearer := webtest.TextOf(made.ByID("made-token"))
 		page := b.Get("/settings/account")
 		want(t, page, http.StatusOK, "Download my data", "Delete your account", "type maria")
 		for name, change := range map[string]map[string][]string{
-			"another username": values("username", "mario", "password", webtest.Password),
-			"no username":      values("username", "", "password", webtest.Password),
-			"a wrong password": values("username", "maria", "password", "wrong"),
-			"no password":      values("username", "maria", "password", ""),
+			"another username": webtest.Values("username", "mario", "password", webtest.Password),
+			"no username":      webtest.Values("username", "", "password", webtest.Password),
+			"a wrong password": webtest.Values("username", "maria", "password", "wrong"),
+			"no password":      webtest.Values("username", "maria", "password", ""),
 		} {
 			if p := b.Submit(page, "/settings/account/delete", change); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), "This is not your") {
 				t.Errorf("%s: %d", name, p.Status)
 			}
 		}
-		want(t, b.Submit(page, "/settings/account/delete", values("username", "maria", "password", webtest.Password)), http.StatusOK, "Your account is deleted")
+		want(t, b.Submit(page, "/settings/account/delete", webtest.Values("username", "maria", "password", webtest.Password)), http.StatusOK, "Your account is deleted")
 		if isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") != "" {
 			t.Error("a session still works")
 		}
@@ -101,7 +101,7 @@ func TestExport(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		keepPerson(t, s, s.Member(t, "other"), "Not Marias")
 		grantOf(t, s, b)
-		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "script"))
 		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *db.Tx) error {
 			made, err := people.Create(ctx, u, people.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
 				Dates: []people.DateDraft{{Kind: people.DateBirthday, Date: "--12-09"}}})
@@ -293,6 +293,6 @@ func TestExportComesBeforeDeletion(t *testing.T) {
 		t.Error(page.Text())
 	}
 	want(t, b.Get("/settings/account/export"), http.StatusOK)
-	want(t, b.Submit(page, "/settings/account/delete", values("username", "maria", "password", webtest.Password)), http.StatusOK)
+	want(t, b.Submit(page, "/settings/account/delete", webtest.Values("username", "maria", "password", webtest.Password)), http.StatusOK)
 	wantRedirect(t, b.Get("/settings/account/export"), "/sign-in?return_to=%2Fsettings%2Faccount%2Fexport")
 }

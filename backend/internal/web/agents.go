@@ -37,8 +37,11 @@ type agentRow struct {
 	// Reads counts what the agent read in the last 90 days, Did what it changed in the same time.
 	Reads review.AgentReads
 	Did   did
-	// Less is the form that takes some of its access.
+	// Less is the form that takes away a part of the access.
 	Less allowForm
+	// Ask is the form that chooses what the agent has to ask the member about before it does it; nil if
+	// the agent can only read.
+	Ask *askForm
 }
 
 // did is how many changes an agent made lately, and the address that lists them.
@@ -75,6 +78,9 @@ func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentR
 	for i, clientID := range order {
 		rows[i] = v.agentRow(byClient[clientID], reads, changes)
 		rows[i].Less.Prefix = "agent-" + strconv.Itoa(i) + "-"
+		if rows[i].Ask != nil {
+			rows[i].Ask.Prefix = rows[i].Less.Prefix
+		}
 	}
 	return rows
 }
@@ -113,6 +119,7 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 	}
 	row.Less = allowFormOf(scopes, scopes, presets, preset)
 	row.Did = didOf(ids, row.Name, changes)
+	row.Ask = askFormOf("", scopes, g.Asks)
 	return row
 }
 

@@ -74,7 +74,7 @@ func TestNarrowOnThePage(t *testing.T) {
 		if wrong.ByID("agent-0-scope") == nil || wrong.Form("/settings/agents/narrow").Get("preset") != "read" {
 			t.Error("the error leads nowhere, or what was chosen is lost")
 		}
-		want(t, b.Submit(page, "/settings/agents/narrow", values("preset", "x")), http.StatusUnprocessableEntity, "Choose what it may do")
+		want(t, b.Submit(page, "/settings/agents/narrow", webtest.Values("preset", "x")), http.StatusUnprocessableEntity, "Choose what it may do")
 		wantRedirect(t, b.Submit(page, "/settings/agents/narrow", url.Values{"scope": {"connections", "timeline"}, "preset": {"add"}}), "/settings/agents?done=agent-narrowed")
 		want(t, b.Get("/settings/agents"), http.StatusOK, "Your people Notes and contacts reads and adds")
 		if got := scopesOf(t, s, access); !slices.Equal(got, []string{"connections", "timeline", "write"}) {
@@ -82,7 +82,7 @@ func TestNarrowOnThePage(t *testing.T) {
 		}
 		// The first page is out of date: it does not widen the access again.
 		wantRedirect(t, b.Submit(page, "/settings/agents/narrow", nil), "/settings/agents?done=agent-narrowed")
-		wantRedirect(t, b.Submit(b.Get("/settings/agents"), "/settings/agents/narrow", values("preset", "read")), "/settings/agents?done=agent-narrowed")
+		wantRedirect(t, b.Submit(b.Get("/settings/agents"), "/settings/agents/narrow", webtest.Values("preset", "read")), "/settings/agents?done=agent-narrowed")
 		if got := scopesOf(t, s, access); !slices.Equal(got, []string{"connections", "timeline"}) {
 			t.Errorf("it has %v", got)
 		}
@@ -146,10 +146,10 @@ func TestSignInNamesTheApplication(t *testing.T) {
 	page := b.Follow(b.Get(path))
 	want(t, page, http.StatusOK, "An application that calls itself Agent <b>Smith</b> "+waits)
 	want(t, signIn(b, "maria", "wrong", path), http.StatusForbidden, "Agent <b>Smith</b> "+waits)
-	want(t, b.Get("/sign-in?"+values("return_to", authorizePath("https://agent.example.com/client.json", "https://a.example/cb")).Encode()), http.StatusOK,
+	want(t, b.Get("/sign-in?"+webtest.Values("return_to", authorizePath("https://agent.example.com/client.json", "https://a.example/cb")).Encode()), http.StatusOK,
 		"The application of agent.example.com "+waits)
 	for _, back := range []string{"", "/settings/mcp?client_id=" + c.ID, authorizePath("cli_none", "https://a.example/cb"), "https://evil.example" + path, authorizePath("x\x00", "https://a.example/cb")} {
-		if p := b.Get("/sign-in?" + values("return_to", back).Encode()); p.Status != http.StatusOK || strings.Contains(p.Text(), waits) {
+		if p := b.Get("/sign-in?" + webtest.Values("return_to", back).Encode()); p.Status != http.StatusOK || strings.Contains(p.Text(), waits) {
 			t.Errorf("%q: %d %s", back, p.Status, p.Text())
 		}
 	}

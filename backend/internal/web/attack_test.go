@@ -19,15 +19,19 @@ func posts() map[string]string {
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/owner": "/sign-in", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/agents/narrow": "/settings/agents", "/settings/agents/pause": "/settings/agents", "/settings/agents/resume": "/settings/agents",
+		"/settings/agents/ask": "/settings/agents", "/decide/approve": "/decide", "/decide/refuse": "/decide",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
 		"/activity/undo": "/activity", "/people/bin/restore": "/people", "/people/bin/delete": "/people", "/settings/search": "/settings/search",
 		"/settings/security/email": "/settings/security", "/settings/security/email/confirm": "/settings/security",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
-		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
+		"/import": "/settings/imports", "/import/{id}": "/settings/imports", "/import/{id}/preview": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
 		"/groups/save": "/groups", "/groups/merge": "/groups", "/groups/delete": "/groups", "/groups/tag/rename": "/groups", "/groups/tag/remove": "/groups",
-		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in",
+		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in", "/not-me": "/sign-in",
+		"/settings/security/sessions/end": "/settings/security", "/settings/security/sessions/end-others": "/settings/security", "/settings/security/seen": "/settings/security",
 		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",
+		"/sign-in/confirm": "/settings/security", "/sign-in/two-step": "/sign-in", "/settings/security/two-step": "/settings/security",
+		"/settings/security/two-step/codes": "/settings/security", "/settings/security/two-step/off": "/settings/security",
 	}
 }
 
@@ -86,7 +90,7 @@ func TestCrossSitePost(t *testing.T) {
 			if forMembers(page) {
 				who, token = b, settingsToken
 			}
-			r := who.Request(http.MethodPost, action, values("form_token", token, "username", "x"))
+			r := who.Request(http.MethodPost, action, webtest.Values("form_token", token, "username", "x"))
 			r.Header.Set("Origin", c.origin)
 			r.Header.Set("Sec-Fetch-Site", c.site)
 			if c.site == "" {
@@ -121,7 +125,7 @@ func TestFormTokens(t *testing.T) {
 		for name, token := range map[string]string{
 			"none": "", "another browser's": anothers, "a cut one": own[:len(own)-1], "one of the other kind": otherKind,
 		} {
-			if p := who.Post(action, values("form_token", token)); p.Status != http.StatusForbidden || !strings.Contains(p.Text(), "out of date") {
+			if p := who.Post(action, webtest.Values("form_token", token)); p.Status != http.StatusForbidden || !strings.Contains(p.Text(), "out of date") {
 				t.Errorf("%s with %s: %d", action, name, p.Status)
 			}
 		}
@@ -166,7 +170,7 @@ func TestFormsOfSignedOutBrowsersDoNothing(t *testing.T) {
 	b.SetCookie("kith_session", "")
 	for action, page := range posts() {
 		if strings.HasPrefix(action, "/settings") {
-			wantRedirect(t, b.Post(action, values("form_token", token)), "/sign-in?"+values("return_to", page).Encode())
+			wantRedirect(t, b.Post(action, webtest.Values("form_token", token)), "/sign-in?"+webtest.Values("return_to", page).Encode())
 		}
 	}
 }
@@ -179,13 +183,13 @@ func TestBodiesAreBounded(t *testing.T) {
 	form.Set("login", strings.Repeat("x", 300<<10))
 	want(t, b.Post("/sign-in", form), http.StatusRequestEntityTooLarge, "too much")
 	for name, media := range map[string]string{"multipart": "multipart/form-data; boundary=x", "text": "text/plain", "JSON": "application/json", "none": ""} {
-		r := b.Request(http.MethodPost, "/sign-in", values("login", "x"))
+		r := b.Request(http.MethodPost, "/sign-in", webtest.Values("login", "x"))
 		r.Header.Set("Content-Type", media)
 		if p := b.Do(r); p.Status != http.StatusUnsupportedMediaType {
 			t.Errorf("%s: %d", name, p.Status)
 		}
 	}
-	r := b.Request(http.MethodPost, "/sign-in?form_token="+url.QueryEscape(form.Get("form_token"))+"&login=maria", values("password", "x"))
+	r := b.Request(http.MethodPost, "/sign-in?form_token="+url.QueryEscape(form.Get("form_token"))+"&login=maria", webtest.Values("password", "x"))
 	want(t, b.Do(r), http.StatusForbidden, "out of date") // form fields in the address are ignored
 }
 
@@ -215,17 +219,17 @@ func TestStoredScripts(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>'{{.}}`
 	short := attack[:38]
-	change := values("name", attack, "headline", attack, "bio", "</textarea>"+attack, "location", attack, "organization", attack, "title", attack,
+	change := webtest.Values("name", attack, "headline", attack, "bio", "</textarea>"+attack, "location", attack, "organization", attack, "title", attack,
 		"skills", short, "languages", short, "open_to", short, "visibility", "public", "link_label", short, "link_url", "https://a.example/?x")
 	for _, field := range []string{"headline", "bio", "location", "organization", "title", "skills", "languages", "links", "open_to", "avatar_url"} {
 		change.Set("visibility_"+field, "public")
 	}
 	page := b.Get("/settings/profile")
-	preview := b.Submit(page, "/settings/profile", merge(change, values("action", "preview")))
+	preview := b.Submit(page, "/settings/profile", merge(change, webtest.Values("action", "preview")))
 	want(t, preview, http.StatusOK, "once it is saved")
 	wantRedirect(t, b.Submit(page, "/settings/profile", change), "/settings/profile?done=saved")
 	saved := b.Get("/settings/profile")
-	tokens := makeToken(t, b, values("name", attack))
+	tokens := makeToken(t, b, webtest.Values("name", attack))
 	want(t, tokens, http.StatusOK, attack)
 	c := s.Client(t, attack, "https://a.example/cb")
 	consent := b.Get(authorizePath(c.ID, "https://a.example/cb"))
@@ -258,7 +262,7 @@ func merge(forms ...url.Values) url.Values {
 }
 
 func authorizePath(clientID, redirectURI string, more ...string) string {
-	q := values("response_type", "code", "client_id", clientID, "redirect_uri", redirectURI, "state", "st",
+	q := webtest.Values("response_type", "code", "client_id", clientID, "redirect_uri", redirectURI, "state", "st",
 		"code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method", "S256")
 	for i := 0; i+1 < len(more); i += 2 {
 		q.Set(more[i], more[i+1])
@@ -272,9 +276,9 @@ func TestScriptLinksAreRefused(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	for _, address := range []string{"javascript:alert(1)", "data:text/html,x", "http://a.example", "https://a.example@b.example"} {
 		page := b.Get("/settings/profile")
-		p := b.Submit(page, "/settings/profile", values("link_url", address, "visibility", "public"))
+		p := b.Submit(page, "/settings/profile", webtest.Values("link_url", address, "visibility", "public"))
 		want(t, p, http.StatusUnprocessableEntity, "address that starts with https://")
-		want(t, b.Submit(page, "/settings/profile", values("avatar_url", address)), http.StatusUnprocessableEntity, "address that starts with https://")
+		want(t, b.Submit(page, "/settings/profile", webtest.Values("avatar_url", address)), http.StatusUnprocessableEntity, "address that starts with https://")
 		for _, n := range append(p.All("a"), p.All("img")...) {
 			if strings.HasPrefix(webtest.Attr(n, "href")+webtest.Attr(n, "src"), address) {
 				t.Errorf("%q became a link", address)
@@ -287,12 +291,12 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	victim, attacker := s.SignedIn(t, "victim"), s.SignedIn(t, "attacker")
-	made := makeToken(t, victim, values("name", "script"))
+	made := makeToken(t, victim, webtest.Values("name", "script"))
 	id := made.Form("/settings/mcp/tokens/revoke").Get("id")
 	bearer := webtest.TextOf(made.ByID("made-token"))
 	token := tokenOf(attacker.Get("/settings/mcp"))
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
-		want(t, attacker.Post(action, values("form_token", token, "id", id)), http.StatusNotFound)
+		want(t, attacker.Post(action, webtest.Values("form_token", token, "id", id)), http.StatusNotFound)
 	}
 	if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); err != nil {
 		t.Errorf("the token was revoked: %v", err)
@@ -306,7 +310,7 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 		t.Fatal(grants, err)
 	}
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
-		want(t, attacker.Post(action, values("form_token", token, "id", grants[0].ClientID)), http.StatusNotFound)
+		want(t, attacker.Post(action, webtest.Values("form_token", token, "id", grants[0].ClientID)), http.StatusNotFound)
 	}
 	if grants, err = oauth.ListGrants(t.Context(), s.Store, victim.Owner); err != nil || len(grants) != 1 {
 		t.Errorf("the agent was revoked: %v, %v", grants, err)

@@ -81,11 +81,12 @@ func minutes(d time.Duration) string {
 	return strconv.Itoa(n) + " minutes"
 }
 
-// checkPassword reports whether the password is the member's. It takes equally long if
-// there is no such member, or if the member may not sign in.
+// checkPassword reports whether the password is the member's. It takes equally long if there is
+// no such member, or if the member may not sign in. Who knows the password of a suspended member
+// is told of that, and nobody else.
 func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	hash := v.dummyHash
-	if m != nil && m.MaySignIn() {
+	if m != nil && !m.ReadOnly && m.PasswordHash != "" {
 		hash = m.PasswordHash
 	}
 	leave, err := v.enterHashing()
@@ -93,7 +94,12 @@ func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 		return false, err
 	}
 	defer leave()
-	return v.verifyHash(hash, given) && hash != v.dummyHash, nil
+	right := v.verifyHash(hash, given) && hash != v.dummyHash
+	if right && !m.Active() {
+		return false, page.Refuse(http.StatusForbidden, "Your account is suspended",
+			"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
+	}
+	return right, nil
 }
 
 func (v *request) hashPassword(chosen string) (string, error) {
@@ -126,6 +132,9 @@ func (v *request) enterHashing() (leave func(), err error) {
 // wrong passwords at the sign-in page do not spend. A wrong password is a security
 // event.
 func (v *request) checkOwnPassword(m *account.Member, name string) (bool, error) {
+	if v.PasswordConfirmed {
+		return true, nil
+	}
 	if err := v.attempt(v.limit(account.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}

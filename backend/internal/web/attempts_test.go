@@ -39,7 +39,7 @@ func TestAttackerCannotLockAMemberOut(t *testing.T) {
 		page := attacker.Get("/sign-in")
 		refused := 0
 		for n := range 1000 {
-			if attacker.Submit(page, "/sign-in", values("login", "maria", "password", fmt.Sprint("guess ", n))).Status == http.StatusTooManyRequests {
+			if attacker.Submit(page, "/sign-in", webtest.Values("login", "maria", "password", fmt.Sprint("guess ", n))).Status == http.StatusTooManyRequests {
 				refused++
 			}
 		}
@@ -48,7 +48,7 @@ func TestAttackerCannotLockAMemberOut(t *testing.T) {
 			t.Errorf("%d were refused, %d rows", refused, rows)
 		}
 		for n := range 100 {
-			want(t, attacker.Submit(page, "/sign-in", values("login", fmt.Sprint("name-", n), "password", "x")), http.StatusTooManyRequests)
+			want(t, attacker.Submit(page, "/sign-in", webtest.Values("login", fmt.Sprint("name-", n), "password", "x")), http.StatusTooManyRequests)
 		}
 		if n := attemptRows(t, url); n != rows {
 			t.Errorf("refused attempts wrote %d rows", n-rows)
@@ -71,7 +71,7 @@ func closeAccount(t *testing.T, s *webtest.Site, address *string, login string) 
 		b := s.Browser(t)
 		page := b.Get("/sign-in")
 		for range 10 {
-			b.Submit(page, "/sign-in", values("login", login, "password", "wrong"))
+			b.Submit(page, "/sign-in", webtest.Values("login", login, "password", "wrong"))
 		}
 	}
 	*address = "203.0.113.1"
@@ -142,7 +142,7 @@ func TestKnownDevicesEnd(t *testing.T) {
 	}
 	signIn(b, "maria", webtest.Password, "")
 	second := b.Cookie("kith_device")
-	change := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+	change := webtest.Values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 	wantRedirect(t, b.Submit(b.Get("/settings/security"), "/settings/security/password", change), "/settings/security?done=password-changed")
 	if !closed(second) {
 		t.Error("the device is known after the password changed")
@@ -160,7 +160,7 @@ func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	closeAccount(t, s, &address, "maria")
 	page := b.Get("/settings/security")
-	change := values("password", "wrong", "new_password", newPassword, "repeat_password", newPassword)
+	change := webtest.Values("password", "wrong", "new_password", newPassword, "repeat_password", newPassword)
 	for range 10 {
 		want(t, b.Submit(page, "/settings/security/password", change), http.StatusUnprocessableEntity, "This is not your password.")
 	}
@@ -182,7 +182,7 @@ func TestAnAttemptIsCountedOnAllOrNone(t *testing.T) {
 		b := s.Browser(t)
 		page := b.Get("/sign-in")
 		counted := func(login string) string {
-			b.Submit(page, "/sign-in", values("login", login, "password", "wrong"))
+			b.Submit(page, "/sign-in", webtest.Values("login", login, "password", "wrong"))
 			return attemptCounts(t, url)
 		}
 		if got := counted("maria"); got != "[1 1 1]" {

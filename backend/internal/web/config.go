@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/secretkey"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -46,15 +47,28 @@ type Config struct {
 	SandboxOn bool
 	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.
 	SessionLifetime time.Duration
+	// SessionIdle is how long a browser stays signed in without being used; 0 means as long as
+	// SessionLifetime.
+	SessionIdle time.Duration
+	// Used records that a login session was used; nil does not.
+	Used func(sessionID string, at time.Time)
 	// Login limits password attempts, by address and by account; nil means
 	// session.DefaultLogin, a quota of 0 means no limit.
 	Login *account.RatePolicy
 	// PasswordCost is the cost of a password hash. The zero value, the default, is
 	// right for members' passwords; tests choose less.
 	PasswordCost password.Cost
+	// Passwords says which passwords members may choose; nil means password.Check.
+	Passwords *password.Policy
 	// Provider is the identity provider that members can also sign in with; nil means
 	// none.
 	Provider Provider
+	// Secrets encrypts the secrets of members' apps for one-time codes; nil means that nobody
+	// can set one up.
+	Secrets *secretkey.File
+	// RequireSecondFactor reports whether members of a plan must have a second factor: they
+	// are led to set one up before anything else. Nil: none must.
+	RequireSecondFactor func(plan string) bool
 	// Mailer sends emails. Nil: email addresses are not verified, and operators reset
 	// forgotten passwords.
 	Mailer Mailer
@@ -64,10 +78,6 @@ type Config struct {
 	// Credits returns the credits shown on the settings page for agents; if it or its
 	// result is nil, the section is left out.
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
-	// Imports returns the imports of one member; nil leaves the page out. Wake is
-	// called when a job has been queued.
-	Imports func(owner tenant.ID) *db.Tenant
-	Wake    func()
 	// Handlers are the tools' handlers that the pages call.
 	Handlers *handlers.Handlers
 	// EmbeddingsHost is the remote embedding provider that members may allow, and
@@ -96,6 +106,9 @@ func (c Config) resolved() (Config, error) {
 	if c.SessionLifetime == 0 {
 		c.SessionLifetime = defaultSessionLifetime
 	}
+	if c.SessionIdle == 0 {
+		c.SessionIdle = c.SessionLifetime
+	}
 	if c.Login == nil {
 		c.Login = new(account.DefaultLogin())
 	}
@@ -105,8 +118,8 @@ func (c Config) resolved() (Config, error) {
 	if c.Credits == nil {
 		c.Credits = func(context.Context, tenant.ID) (*Credits, error) { return nil, nil }
 	}
-	if c.Wake == nil {
-		c.Wake = func() {}
+	if c.RequireSecondFactor == nil {
+		c.RequireSecondFactor = func(string) bool { return false }
 	}
 	if c.ClientAddress == nil {
 		c.ClientAddress = connectionAddress

@@ -10,7 +10,9 @@ import (
 )
 
 // allow returns the form of a consent page, filled in to allow access.
-func allow(p *webtest.Page) url.Values { return p.Fill("/oauth/consent", values("decision", "allow")) }
+func allow(p *webtest.Page) url.Values {
+	return p.Fill("/oauth/consent", webtest.Values("decision", "allow"))
+}
 
 // wantCode fails unless an answer grants access.
 func wantCode(t *testing.T, p *webtest.Page) {
@@ -65,14 +67,14 @@ func TestConsentBelongsToItsSession(t *testing.T) {
 	wantNoCode(t, "the victim's request", attacker.Post("/oauth/consent", shown), http.StatusBadRequest)
 	wantNoCode(t, "another browser of the victim", s.BrowserOf(t, victim.Owner).Post("/oauth/consent", shown), http.StatusBadRequest)
 	wantNoCode(t, "signed out", s.Browser(t).Post("/oauth/consent", shown), http.StatusForbidden)
-	wantNoCode(t, "no request", victim.Post("/oauth/consent", values("decision", "allow", "scope", "connections")), http.StatusBadRequest)
-	wantNoCode(t, "more than was asked for", victim.Post("/oauth/consent", merge(shown, values("scope", "everything"))), http.StatusUnprocessableEntity)
+	wantNoCode(t, "no request", victim.Post("/oauth/consent", webtest.Values("decision", "allow", "scope", "connections")), http.StatusBadRequest)
+	wantNoCode(t, "more than was asked for", victim.Post("/oauth/consent", merge(shown, webtest.Values("scope", "everything"))), http.StatusUnprocessableEntity)
 	allowed := victim.Post("/oauth/consent", shown)
 	wantCode(t, allowed)
 	if again := victim.Post("/oauth/consent", shown); again.Header.Get("Location") != allowed.Header.Get("Location") {
 		t.Errorf("the same again leads to %q", again.Header.Get("Location"))
 	}
-	wantNoCode(t, "another answer", victim.Post("/oauth/consent", merge(shown, values("decision", "deny"))), http.StatusBadRequest)
+	wantNoCode(t, "another answer", victim.Post("/oauth/consent", merge(shown, webtest.Values("decision", "deny"))), http.StatusBadRequest)
 	wantNoCode(t, "the attacker, after it", attacker.Post("/oauth/consent", shown), http.StatusBadRequest)
 }
 
@@ -86,7 +88,7 @@ func TestConsentEndsWithTheSession(t *testing.T) {
 	path := authorizePath(c.ID, "https://a.example/cb")
 	page := b.Get(path)
 	left := b.Post("/sign-out", page.Forms("/sign-out")[1]) // "Use another account"
-	wantRedirect(t, left, "/sign-in?"+values("return_to", path).Encode())
+	wantRedirect(t, left, "/sign-in?"+webtest.Values("return_to", path).Encode())
 	wantNoCode(t, "signed out", b.Post("/oauth/consent", allow(page)), http.StatusForbidden)
 	wantRedirect(t, signIn(b, "other", webtest.Password, path), path)
 	wantNoCode(t, "another member", b.Post("/oauth/consent", allow(page)), http.StatusBadRequest)

@@ -246,13 +246,13 @@ func TestDemoRefusesWrites(t *testing.T) {
 		}
 		path, _, _ := strings.Cut(at, "?")
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-			if p := b.Do(b.Request(method, path, values("confirmed", "yes"))); p.Status != http.StatusMethodNotAllowed {
+			if p := b.Do(b.Request(method, path, webtest.Values("confirmed", "yes"))); p.Status != http.StatusMethodNotAllowed {
 				t.Errorf("%s %s: %d", method, path, p.Status)
 			}
 		}
 	}
 	for _, path := range []string{somebody + "/note", somebody + "/edit", "/demo/people/act", "/demo/people/views/delete", "/demo/today/done", "/demo/groups/save", "/demo/activity/undo", "/demo/people/bin/restore", "/demo/settings/account/delete", "/demo/sign-out"} {
-		if p := b.Post(path, values("act", "delete", "body", "x", "id", "x")); p.Status != http.StatusMethodNotAllowed && p.Status != http.StatusNotFound {
+		if p := b.Post(path, webtest.Values("act", "delete", "body", "x", "id", "x")); p.Status != http.StatusMethodNotAllowed && p.Status != http.StatusNotFound {
 			t.Errorf("POST %s: %d", path, p.Status)
 		}
 	}

@@ -28,7 +28,7 @@ func (v *request) rememberDevice(m *account.Member) error {
 		return err
 	}
 	named := name + "." + strconv.FormatInt(v.Now().Add(deviceLifetime).Unix(), 10)
-	v.SetCookie(v.W, deviceCookie, named+"."+deviceMAC(m, named), deviceLifetime)
+	v.SetCookie(v.W, deviceCookie, named+"."+deviceMAC(m, m.PasswordHash, named), deviceLifetime)
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (v *request) knownDevice(m *account.Member) string {
 		return ""
 	}
 	end := strings.LastIndexByte(c.Value, '.')
-	if end < 0 || !hmac.Equal([]byte(deviceMAC(m, c.Value[:end])), []byte(c.Value[end+1:])) {
+	if end < 0 || !v.validDevice(m, c.Value[:end], c.Value[end+1:]) {
 		return ""
 	}
 	name, until, _ := strings.Cut(c.Value[:end], ".")
@@ -50,8 +50,17 @@ func (v *request) knownDevice(m *account.Member) string {
 	return name
 }
 
-func deviceMAC(m *account.Member, named string) string {
-	mac := hmac.New(sha256.New, []byte(m.PasswordHash))
+// validDevice reports whether a MAC is that of a device, by the member's hash or by the one that
+// this request replaced.
+func (v *request) validDevice(m *account.Member, named, mac string) bool {
+	if hmac.Equal([]byte(deviceMAC(m, m.PasswordHash, named)), []byte(mac)) {
+		return true
+	}
+	return v.cheaperHash != "" && hmac.Equal([]byte(deviceMAC(m, v.cheaperHash, named)), []byte(mac))
+}
+
+func deviceMAC(m *account.Member, hash, named string) string {
+	mac := hmac.New(sha256.New, []byte(hash))
 	mac.Write([]byte("kith known device " + string(m.ID) + " " + named))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

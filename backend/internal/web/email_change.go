@@ -66,10 +66,7 @@ func (v *request) askEmailChange() error {
 	if len(wrong.List) > 0 {
 		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
 	}
-	// The limit of emails to one recipient does not apply to what the present address is told:
-	// otherwise an attacker could use it up first.
-	told := v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.emailChangeAsked(m) })
-	if !told || !v.enqueue(address, func(ctx context.Context) (*mail.Message, error) { return v.writeEmailChange(ctx, m, address) }) {
+	if !v.enqueue(address, func(ctx context.Context) (*mail.Message, error) { return v.writeEmailChange(ctx, m, address) }) {
 		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Your address stays as it is. Try again in a few minutes.")
 	}
 	v.record(account.EmailChangeAsked, m.ID, "")
@@ -146,7 +143,7 @@ func (v *request) changeEmail() error {
 	if err != nil {
 		return err
 	}
-	err = account.ChangeEmail(v.R.Context(), v.Store, v.Login.MemberID, l.Hash)
+	err = account.ChangeEmail(v.R.Context(), v.Store, v.Login.MemberID, v.Login.Hash, l.Hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return linkOver()
@@ -155,19 +152,11 @@ func (v *request) changeEmail() error {
 	case err != nil:
 		return err
 	}
-	v.record(account.EmailChanged, l.MemberID, "")
-	v.tellEmailChanged(l)
-	if err := v.begin(l.MemberID); err != nil {
+	// The old address is told, in case another person changed it.
+	v.recordEvent(account.SecurityEvent{Kind: account.EmailChanged, TenantID: l.MemberID, Email: l.Email})
+	if err := v.Rotate(); err != nil {
 		return err
 	}
 	v.RedirectDone(page.PathSecurity, "email-changed")
 	return nil
-}
-
-// tellEmailChanged notifies the address that the member had, in case another person changed it.
-func (v *request) tellEmailChanged(l *account.MailLink) {
-	if v.Mailer == nil {
-		return
-	}
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.emailChanged(l.Username, l.Email) })
 }

@@ -113,17 +113,6 @@ func (e *emails) alreadyMember(m *account.Member) (*mail.Message, error) {
 	})
 }
 
-func (e *emails) identityLinked(m *account.Member, provider string) (*mail.Message, error) {
-	return e.write(m.Email, email{
-		Subject: "Your Kith account is connected with " + provider,
-		Lines: []string{
-			"From now on you can sign in to the Kith account " + m.Username + " with " + provider + ".",
-			"If this was not you, change your password at once and disconnect " + provider + " in your security settings.",
-		},
-		Button: "Security settings", Link: e.baseURL + page.PathSecurity, Close: "If it was you, there is nothing to do.",
-	})
-}
-
 func (e *emails) confirmChange(m *account.Member, address, secret string) (*mail.Message, error) {
 	return e.write(address, email{
 		Subject: "Confirm your new e-mail address for Kith",
@@ -141,39 +130,5 @@ func (e *emails) addressTaken(m *account.Member) (*mail.Message, error) {
 			"Somebody, hopefully you, wanted to use this address for another Kith account. It belongs to one already: " + m.Username + ".",
 		},
 		Button: "Sign in", Link: e.baseURL + page.PathSignIn, Close: "If this was not you, there is nothing to do. Nothing was changed.",
-	})
-}
-
-func (e *emails) emailChangeAsked(m *account.Member) (*mail.Message, error) {
-	return e.write(m.Email, email{
-		Subject: "A new e-mail address for your Kith account",
-		Lines: []string{
-			"Somebody who knows the password of the Kith account " + m.Username + ", hopefully you, asked to change its e-mail address. " +
-				"It changes once the new address is confirmed.",
-			"If this was not you, change your password at once: that stops the change.",
-		},
-		Button: "Security settings", Link: e.baseURL + page.PathSecurity, Close: "If it was you, there is nothing to do here.",
-	})
-}
-
-func (e *emails) emailChanged(username, address string) (*mail.Message, error) {
-	return e.write(address, email{
-		Subject: "Your Kith e-mail address was changed",
-		Lines: []string{
-			"The Kith account " + username + " has another e-mail address now, and other browsers were signed out. This is the last email about it to this address.",
-			"If this was not you, sign in at once, change your password, and change the address back. If you cannot sign in, ask the people who run this service for help.",
-		},
-		Button: "Security settings", Link: e.baseURL + page.PathSecurity, Close: "If it was you, there is nothing to do.",
-	})
-}
-
-func (e *emails) passwordChanged(username, address, ended string) (*mail.Message, error) {
-	return e.write(address, email{
-		Subject: "Your Kith password was changed",
-		Lines: []string{
-			"The password of your Kith account " + username + " was changed, and " + ended + ".",
-			"If this was not you, choose a new password at once and look through the agents and tokens of your account.",
-		},
-		Button: "Choose a new password", Link: e.baseURL + page.PathForgot, Close: "If it was you, there is nothing to do.",
 	})
 }

@@ -1,15 +1,27 @@
 package web
 
 import (
+	"context"
+	"net/http"
+	"strconv"
+
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// record records a security event of a member; object is the credential, client or
-// deletion that it concerns, or empty.
+// record records a security event of a member, and tells the member if it is of that kind;
+// object is the credential, client or deletion that it concerns, or empty.
 func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
-	v.events.Record(v.R.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
+	v.recordEvent(account.SecurityEvent{Kind: kind, TenantID: owner, ObjectID: object})
+}
+
+// recordEvent records an event of the browser.
+func (v *request) recordEvent(e account.SecurityEvent) {
+	e.Address, e.Device, e.SessionID = v.ClientAddress(v.R), v.Device(), v.SessionID()
+	v.events.Record(v.R.Context(), e)
 }
 
 // recordDeletion records that people were deleted for good, on the pages of package review.
@@ -17,73 +29,108 @@ func (web *Web) recordDeletion(v *page.Request, kind account.EventKind, deletion
 	(&request{Web: web, Request: v}).record(kind, v.Owner, deletion)
 }
 
-// recordFailure records a wrong password, for a member or for an unknown login name.
-func (v *request) recordFailure(m *account.Member, login string) {
-	e := account.SecurityEvent{Kind: account.SignInFailed, Address: v.addressBucket()}
-	if m != nil {
-		e.TenantID = m.ID
-	} else {
+// recordFailure records a refused sign-in, of a member or for an unknown login name. blocked is
+// set if the password did not count, because too many were wrong before.
+func (v *request) recordFailure(m *account.Member, login string, blocked bool) {
+	e := account.SecurityEvent{Kind: account.SignInFailed}
+	switch {
+	case m == nil:
 		e.Subject = account.Subject("login name", login)
+	case blocked:
+		e.Kind = account.SignInBlocked
+		fallthrough
+	default:
+		e.TenantID = m.ID
 	}
-	v.events.Record(v.R.Context(), e)
+	v.recordEvent(e)
 }
 
-// recentEvents is how many security events the security page shows.
-const recentEvents = 20
+// eventsPerPage is how many security events the security page shows.
+const eventsPerPage = 50
 
 // eventRow is a security event on the security page.
 type eventRow struct {
 	account.SecurityEvent
 
 	What string
+	// Here is set if it happened in this browser, since it signed in.
+	Here bool
 }
 
-func (v *request) eventRows(owner tenant.ID) ([]eventRow, error) {
-	events, err := account.ListSecurityEvents(v.R.Context(), v.Store, owner, recentEvents)
-	rows := make([]eventRow, len(events))
-	for i, e := range events {
-		rows[i] = eventRow{e, eventWords(e.Kind)}
-	}
-	return rows, err
+// eventList is a page of the member's security events, the latest first.
+type eventList struct {
+	Rows []eventRow
+	// Older is the address of the next page; empty on the last. Later is set on all but the first.
+	Older string
+	Later bool
 }
 
-func eventWords(kind account.EventKind) string {
-	switch kind {
-	case account.SignedIn:
-		return "Signed in"
-	case account.SignInFailed:
-		return "Failed sign-in"
-	case account.PasswordCheckFailed:
-		return "Wrong password in the settings"
-	case account.AgentAllowed:
-		return "Agent connected"
-	case account.TokenCreated:
-		return "Personal token created"
-	case account.AgentNarrowed:
-		return "Agent allowed less"
-	case account.AgentPaused:
-		return "Agent paused"
-	case account.AgentResumed:
-		return "Agent resumed"
-	case account.AccessRevoked:
-		return "Access revoked"
-	case account.PasswordChanged:
-		return "Password changed"
-	case account.PasswordReset:
-		return "Password reset"
-	case account.EmailChangeAsked:
-		return "Change of the e-mail address asked for"
-	case account.EmailChanged:
-		return "E-mail address changed"
-	case account.AccountExported:
-		return "Account exported"
-	case account.DeletedForGood:
-		return "People deleted for good"
-	case account.MemberSuspended:
-		return "Account suspended"
-	case account.MemberResumed:
-		return "Account resumed"
-	default:
-		return string(kind)
+// beforeParameter is the id of the event before which the list begins.
+const beforeParameter = "before"
+
+func (v *request) eventList() (eventList, error) {
+	before, err := strconv.ParseInt(v.R.URL.Query().Get(beforeParameter), 10, 64)
+	if err != nil || before < 0 {
+		before = 0
 	}
+	owner := v.Login.MemberID
+	events, err := account.ListSecurityEvents(v.R.Context(), v.Store, owner, before, eventsPerPage+1)
+	if err != nil {
+		return eventList{}, err
+	}
+	list := eventList{Later: before > 0}
+	if len(events) > eventsPerPage {
+		events = events[:eventsPerPage]
+		list.Older = page.PathSecurity + "?" + beforeParameter + "=" + strconv.FormatInt(events[eventsPerPage-1].ID, 10) + "#events-title"
+	}
+	names, err := v.objectNames(v.R.Context(), owner, events...)
+	for _, e := range events {
+		list.Rows = append(list.Rows, eventRow{e, e.Sentence(names[e.ObjectID]), e.SessionID != "" && e.SessionID == v.Login.ID})
+	}
+	return list, err
+}
+
+// objectNames returns the names of the tokens and clients that a member's events concern, by
+// their ids.
+func (web *Web) objectNames(ctx context.Context, owner tenant.ID, events ...account.SecurityEvent) (map[string]string, error) {
+	var tokens, others []string
+	for _, e := range events {
+		switch {
+		case id.Valid(id.Token, e.ObjectID):
+			tokens = append(tokens, e.ObjectID)
+		case e.ObjectID != "":
+			others = append(others, e.ObjectID)
+		}
+	}
+	names := map[string]string{account.TOTPObject: "app for one-time codes"}
+	if len(tokens) > 0 {
+		rows, err := account.ListPersonalTokens(ctx, web.Store, owner)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range rows {
+			names[t.ID] = t.Name
+		}
+	}
+	if len(others) == 0 {
+		return names, nil
+	}
+	clients, err := oauth.ClientNames(ctx, web.Store, others)
+	for clientID, name := range clients {
+		names[clientID] = oauth.ShownName(name)
+	}
+	return names, err
+}
+
+// dismissNotices hides, in this browser, the notices of the events that were shown.
+func (v *request) dismissNotices() error {
+	shown, err := strconv.ParseInt(v.R.PostForm.Get(page.FieldSeen), 10, 64)
+	if err != nil {
+		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+	}
+	if err := account.MarkEventsSeen(v.R.Context(), v.Store, v.Login.ID, shown); err != nil {
+		return err
+	}
+	v.Redirect(orStart(page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))))
+	return nil
 }

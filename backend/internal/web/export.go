@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -41,7 +42,11 @@ func (v *request) exportFile() error {
 	return v.Download(f.Name(v.Now()), f.MediaType(), func(out io.Writer) error {
 		_, err := f.Write(ctx, data, out)
 		return err
-	}, func() {})
+	}, func() {
+		if v.R.Header.Get("Authorization") == "" { // what agents read is counted
+			v.record(account.PeopleExported, v.Owner, "")
+		}
+	})
 }
 
 // exportScope is the scope that export_connections needs, exportTool its name.
@@ -74,7 +79,7 @@ func memberOrAgent(v *page.Request) (bool, error) {
 	case !slices.Contains(p.Credential.Scopes, exportScope) || !p.Credential.Allows(exportTool):
 		return false, page.Refuse(http.StatusForbidden, "The token may not export people", "It needs the scope "+exportScope+" and the tool "+exportTool+".")
 	}
-	v.Owner = p.Tenant
+	v.Owner, v.Agent = p.Tenant, true
 	return true, nil
 }
 
@@ -97,6 +102,9 @@ func (v *request) account(ctx context.Context) (export.Account, error) {
 	if a.Links, err = signin.ListIdentities(ctx, v.Store, v.Login.MemberID); err != nil {
 		return a, err
 	}
-	a.Reads, err = billing.ListReads(ctx, v.data(), time.Time{})
+	if a.Reads, err = billing.ListReads(ctx, v.data(), time.Time{}); err != nil {
+		return a, err
+	}
+	a.Decisions, err = decision.List(ctx, v.data())
 	return a, err
 }

@@ -80,6 +80,7 @@ func TestExportFile(t *testing.T) {
 			}
 		}
 		s.Clock.Advance(export.FileLifetime - time.Second)
+		b = s.BrowserOf(t, b.Owner) // who has just signed in
 		want(t, b.Get(file), http.StatusOK)
 		s.Clock.Advance(time.Second)
 		want(t, b.Get(file), http.StatusNotFound)

@@ -1,20 +1,40 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
+	"github.com/kith-crm/kith/backend/internal/web/importing"
 	"github.com/kith-crm/kith/backend/internal/web/review"
 )
 
 // Routes returns the patterns of all routes except the assets and those of package contacts.
 func Routes() []string {
 	var patterns []string
-	for _, r := range append((&grouping.Pages{}).Routes(), (&review.Pages{}).Routes()...) {
+	for _, r := range slices.Concat((&grouping.Pages{}).Routes(), (&review.Pages{}).Routes(), (&importing.Pages{}).Routes()) {
 		patterns = append(patterns, r.Pattern)
 	}
 	for _, r := range routes() {
 		patterns = append(patterns, r.pattern)
 	}
 	return patterns
+}
+
+// FreshRoutes returns the patterns of the routes that need a fresh proof of who the member is, with the
+// password field of each.
+func FreshRoutes() map[string]string {
+	fresh := map[string]string{}
+	for _, r := range routes() {
+		if r.needsProof {
+			fresh[r.pattern] = r.password
+		}
+	}
+	for _, r := range (&review.Pages{}).Routes() {
+		if r.Fresh {
+			fresh[r.Pattern] = r.Password
+		}
+	}
+	return fresh
 }
 
 // OnVerify calls f with every hash that a password is checked against. Call it before

@@ -107,7 +107,7 @@ func (v *request) reset() error {
 		return err
 	}
 	m := &page.Mistakes{}
-	chosen, err := newPassword(m, v.R, l.Username, l.Email)
+	chosen, err := v.newPassword(m, l.Username, l.Email)
 	if err != nil {
 		return err
 	}
@@ -127,17 +127,7 @@ func (v *request) reset() error {
 		return err
 	}
 	v.record(account.PasswordReset, l.MemberID, "")
-	v.tellPasswordChanged(l.Username, l.Email, "every browser was signed out, and no agent or personal token works any more")
 	v.ClearCookie(v.W, page.SessionCookie)
 	v.RedirectDone(page.PathSignIn, "reset")
 	return nil
-}
-
-// tellPasswordChanged notifies the member by email, in case another person changed the
-// password; ended says what access the change ended.
-func (v *request) tellPasswordChanged(username, email, ended string) {
-	if v.Mailer == nil {
-		return
-	}
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.passwordChanged(username, email, ended) })
 }

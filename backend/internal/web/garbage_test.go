@@ -62,7 +62,7 @@ type filled struct {
 // formsToFill returns the forms by their names.
 func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) map[string]filled {
 	t.Helper()
-	makeToken(t, b, values("name", "x"))
+	makeToken(t, b, webtest.Values("name", "x"))
 	grantOf(t, s, b)
 	_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
 	reset, _, finish := links(t, s, b.Owner)

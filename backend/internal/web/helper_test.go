@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -10,22 +9,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// values returns a form from alternating names and values.
-func values(pairs ...string) url.Values {
-	v := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		v.Add(pairs[i], pairs[i+1])
-	}
-	return v
-}
-
 // signIn signs a browser in with the form.
 func signIn(b *webtest.Browser, login, password, returnTo string) *webtest.Page {
 	path := "/sign-in"
 	if returnTo != "" {
-		path += "?" + values("return_to", returnTo).Encode()
+		path += "?" + webtest.Values("return_to", returnTo).Encode()
 	}
-	return b.Submit(b.Get(path), "/sign-in", values("login", login, "password", password))
+	return b.Submit(b.Get(path), "/sign-in", webtest.Values("login", login, "password", password))
 }
 
 // isSignedIn reports whether the browser can load a settings page.

@@ -21,13 +21,13 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 		if form := page.Form("/sign-up"); form.Has("new_password") || form.Has("password") {
 			t.Errorf("the form asks for a password: %v", form)
 		}
-		known := values("username", "victim", "email", "victim@people.example", "password", webtest.Password,
+		known := webtest.Values("username", "victim", "email", "victim@people.example", "password", webtest.Password,
 			"new_password", webtest.Password, "repeat_password", webtest.Password)
 		want(t, attacker.Submit(page, "/sign-up", known), http.StatusOK, "Look into your mail")
 		victim := s.Browser(t)
 		finish := victim.Get(p.link(t, s, "victim@people.example", finishSubject))
 		want(t, victim.Submit(finish, "/verify", nil), http.StatusUnprocessableEntity, "Use 10 to 256 characters.")
-		want(t, victim.Submit(finish, "/verify", values("new_password", "the victim one", "repeat_password", "the victim one")),
+		want(t, victim.Submit(finish, "/verify", webtest.Values("new_password", "the victim one", "repeat_password", "the victim one")),
 			http.StatusUnprocessableEntity, "username")
 		wantRedirect(t, victim.Submit(finish, "/verify", chosenPassword()), "/settings/profile?done=welcome")
 		if !isSignedIn(victim) {
@@ -59,16 +59,16 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
 		attacker, bystander := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
-		bearer := webtest.TextOf(makeToken(t, attacker, values("name", "script")).ByID("made-token"))
+		bearer := webtest.TextOf(makeToken(t, attacker, webtest.Values("name", "script")).ByID("made-token"))
 		access := grantOf(t, s, attacker)
-		others := webtest.TextOf(makeToken(t, bystander, values("name", "script")).ByID("made-token"))
+		others := webtest.TextOf(makeToken(t, bystander, webtest.Values("name", "script")).ByID("made-token"))
 		c := s.Client(t, "Waiting", "https://a.example/cb")
 		waiting := allow(attacker.Get(authorizePath(c.ID, "https://a.example/cb")))
 
 		b := s.Browser(t)
 		forgot := b.Get("/forgot")
 		want(t, forgot, http.StatusOK, "ends the access of your agents and personal tokens")
-		b.Submit(forgot, "/forgot", values("login", "maria"))
+		b.Submit(forgot, "/forgot", webtest.Values("login", "maria"))
 		page := b.Get(p.link(t, s, "maria@people.example", resetSubject))
 		want(t, page, http.StatusOK, "every agent, personal token and connected sign-in loses its access")
 		answer := b.Submit(page, "/reset", chosenPassword())
@@ -103,7 +103,7 @@ func TestPasswordChangeKeepsAgents(t *testing.T) {
 	access := grantOf(t, s, b)
 	page := b.Get("/settings/security")
 	want(t, page, http.StatusOK, "Agents and tokens go on working.")
-	change := merge(chosenPassword(), values("password", webtest.Password))
+	change := merge(chosenPassword(), webtest.Values("password", webtest.Password))
 	wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
 	if _, err := oauth.Authenticate(t.Context(), s.Store, access); err != nil {
 		t.Errorf("the agent lost its access: %v", err)

@@ -13,35 +13,41 @@ import (
 	"time"
 )
 
-// madeCookie carries a new token to the page that shows it.
-const madeCookie = "kith_made"
+// The cookies that carry what was made to the page that shows it: a token, and recovery codes.
+const (
+	madeCookie  = "kith_made"
+	codesCookie = "kith_codes"
+)
 
-// madeToken is a new token on its way to the one page that shows it. The form that
-// creates it answers with a redirect, so that reloading the page does not create
-// another. In between, only the browser holds the token, in a cookie that is sealed
+// madeToken is a new token, or new recovery codes, on its way to the one page that shows it. The
+// form that creates it answers with a redirect, so that reloading the page does not create
+// another. In between, only the browser holds it, in a cookie that is sealed
 // under the session's secret: another session cannot use it, and nobody can forge it.
-type madeToken struct{ Name, Bearer string }
+type madeToken struct {
+	Name, Bearer string
+	Codes        []string
+}
 
 // madeLifetime is how long the browser may take to load the page.
 const madeLifetime = time.Minute
 
-// handOver stores a token in a cookie for the page that the browser is redirected to.
-func (v *request) handOver(made madeToken) error {
+// handOver stores what was made in a cookie for the page that the browser is redirected to.
+func (v *request) handOver(cookie string, made madeToken) error {
 	sealed, err := made.seal(v.SessionSecret(v.R))
 	if err != nil {
 		return err
 	}
-	v.SetCookie(v.W, madeCookie, sealed, madeLifetime)
+	v.SetCookie(v.W, cookie, sealed, madeLifetime)
 	return nil
 }
 
-// takeMade returns the new token in the cookie, once; nil if there is none.
-func (v *request) takeMade() *madeToken {
-	c, err := v.R.Cookie(v.CookieName(madeCookie))
+// takeMade returns what was made from the cookie, once; nil if there is nothing.
+func (v *request) takeMade(cookie string) *madeToken {
+	c, err := v.R.Cookie(v.CookieName(cookie))
 	if err != nil || v.R.Method == http.MethodHead { // HEAD shows nothing
 		return nil
 	}
-	v.ClearCookie(v.W, madeCookie)
+	v.ClearCookie(v.W, cookie)
 	return unsealMade(v.SessionSecret(v.R), c.Value)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,6 +45,8 @@ type tokenRow struct {
 	Expired                          bool
 	Reads                            review.AgentReads
 	Did                              did
+	// Ask is the form that says before what it asks first; nil if it only reads.
+	Ask *askForm
 }
 
 // recentChanges is how many of the agents' latest changes are shown.
@@ -64,7 +67,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change
 			return err
 		}
 	}
-	content.Form, content.Made = form, v.takeMade() // not before: an outage must not cost the member their token
+	content.Form, content.Made = form, v.takeMade(madeCookie) // not before: an outage must not cost the member their token
 	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathAgents, Errors: m.List, Content: content})
 	return nil
 }
@@ -130,6 +133,7 @@ func (v *request) tokenRows(tokens []account.PersonalToken, reads map[string]rev
 		}
 		rows = append(rows, tokenRow{
 			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), Tools: strings.Fields(t.Tools), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+			Ask:        askFormOf("token-"+strconv.Itoa(len(rows))+"-", strings.Fields(t.Scopes), t.Asks),
 			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()), Reads: reads[t.ID],
 		})
 	}

@@ -73,7 +73,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 			t.Parallel()
 			s := webtest.New(t, options)
 			b := s.SignedIn(t, "maria")
-			sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+			sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "script"))
 			wantRedirect(t, sent, "/settings/mcp")
 			sealed := b.Cookie("kith_made")
 			if strings.Contains(fmt.Sprint(sent.Header, sent.Body), "kith_pat_") || sealed == "" {
@@ -190,8 +190,8 @@ func TestTokensAreBounded(t *testing.T) {
 	for range 49 {
 		dbtest.Token(t, s.Store, b.Owner, "connections")
 	}
-	makeToken(t, b, values("name", "x"))
-	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusUnprocessableEntity, "You have 50 tokens")
+	makeToken(t, b, webtest.Values("name", "x"))
+	want(t, b.Submit(page, "/settings/mcp/tokens", webtest.Values("name", "x")), http.StatusUnprocessableEntity, "You have 50 tokens")
 }
 
 func TestAgents(t *testing.T) {
@@ -212,7 +212,7 @@ func TestAgents(t *testing.T) {
 			}
 		}
 		refresh := strings.Replace(access, oauth.PrefixAccessToken, oauth.PrefixRefreshToken, 1)
-		form := values("grant_type", "refresh_token", "client_id", c.ID, "refresh_token", refresh)
+		form := webtest.Values("grant_type", "refresh_token", "client_id", c.ID, "refresh_token", refresh)
 		if p := s.Browser(t).Post("/oauth/token", form); p.Status != http.StatusBadRequest || !strings.Contains(p.Body, "invalid_grant") {
 			t.Errorf("its refresh token: %d %s", p.Status, p.Body)
 		}
@@ -264,11 +264,11 @@ func TestTokenForNamedTools(t *testing.T) {
 			change url.Values
 			words  string
 		}{
-			"no such tool":       {values("tool", "serch_connections"), `There is no tool "serch_connections"; nearest: "search_connections"`},
-			"out of its areas":   {values("tool", "search_connections", "scope", "timeline"), "Search_connections needs the scope connections as well."},
-			"it changes nothing": {values("tool", "add_note"), "Add_note needs the scope write as well."},
+			"no such tool":       {webtest.Values("tool", "serch_connections"), `There is no tool "serch_connections"; nearest: "search_connections"`},
+			"out of its areas":   {webtest.Values("tool", "search_connections", "scope", "timeline"), "Search_connections needs the scope connections as well."},
+			"it changes nothing": {webtest.Values("tool", "add_note"), "Add_note needs the scope write as well."},
 		} {
-			p := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", merge(values("name", "script"), c.change))
+			p := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", merge(webtest.Values("name", "script"), c.change))
 			if p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}
@@ -276,13 +276,13 @@ func TestTokenForNamedTools(t *testing.T) {
 				t.Errorf("%s: the error is not visible", name)
 			}
 		}
-		made := makeToken(t, b, values("name", "script", "tool", "search_connections"))
+		made := makeToken(t, b, webtest.Values("name", "script", "tool", "search_connections"))
 		want(t, made, http.StatusOK, "Limited to search_connections.")
 		p, err := oauth.Authenticate(t.Context(), s.Store, webtest.TextOf(made.ByID("made-token")))
 		if err != nil || !slices.Equal(p.Credential.Tools, []string{"search_connections"}) {
 			t.Errorf("got %+v, %v", p, err)
 		}
-		free := makeToken(t, b, values("name", "free"))
+		free := makeToken(t, b, webtest.Values("name", "free"))
 		if p, err := oauth.Authenticate(t.Context(), s.Store, webtest.TextOf(free.ByID("made-token"))); err != nil || len(p.Credential.Tools) > 0 {
 			t.Errorf("got %+v, %v", p, err)
 		}

@@ -32,13 +32,18 @@ type brittle struct {
 // errDown is the error of a store that cannot be reached.
 var errDown = fault.Wrap(errors.New("dial tcp 10.0.0.7:5432: secret-host refused"), fault.Unavailable, "sql: the store cannot be reached")
 
-// failAt makes the n-th call from now on fail, and no other. Recording a security event
-// does not count as a call: if it fails, the request still succeeds.
+// besides reports whether a statement records a security event, or reads which to tell the member
+// of: if it fails, the request still succeeds.
+func besides(statement string) bool {
+	return strings.HasPrefix(statement, `INSERT INTO "security_events"`) || strings.HasPrefix(statement, "UPDATE security_events") || strings.Contains(statement, "session_id <> ")
+}
+
+// failAt makes the n-th call from now on fail, and no other, and none that goes on beside.
 func (b *brittle) failAt(n int) {
 	var calls atomic.Int64
 	b.failed.Store(false)
 	b.Set(func(statement string) error {
-		if strings.HasPrefix(statement, `INSERT INTO "security_events"`) || calls.Add(1) != int64(n) {
+		if besides(statement) || calls.Add(1) != int64(n) {
 			return nil
 		}
 		b.failed.Store(true)
@@ -120,34 +125,37 @@ func requests(s *webtest.Site) map[string]request {
 			return b.Request(http.MethodGet, path, nil), b
 		}
 	}
-	again := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+	again := webtest.Values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 	for action, c := range map[string]struct {
 		page   string
 		change url.Values
 	}{
-		"/settings/profile": {"/settings/profile", nil}, "/settings/mcp/tokens": {"/settings/mcp", values("name", "x")},
+		"/settings/profile": {"/settings/profile", nil}, "/settings/mcp/tokens": {"/settings/mcp", webtest.Values("name", "x")},
 		"/settings/mcp/tokens/revoke": {"/settings/mcp", nil}, "/settings/mcp/agents/revoke": {"/settings/mcp", nil},
 		"/settings/security/password": {"/settings/security", again}, "/settings/security/sign-out": {"/settings/security", nil},
-		"/sign-out": {"/settings/profile", nil},
+		"/settings/security/sessions/end-others": {"/settings/security", nil}, "/sign-out": {"/settings/profile", nil},
 	} {
 		all["POST "+action] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 			b := s.SignedIn(t, username)
 			if strings.HasSuffix(action, "/revoke") {
-				makeToken(t, b, values("name", "x"))
+				makeToken(t, b, webtest.Values("name", "x"))
 				grantOf(t, s, b)
+			}
+			if strings.HasSuffix(action, "-others") {
+				s.BrowserOf(t, b.Owner)
 			}
 			return b.Request(http.MethodPost, action, b.Get(c.page).Fill(action, c.change)), b
 		}
 	}
 	all["POST /settings/account/delete"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		b := s.SignedIn(t, username)
-		form := b.Get("/settings/account").Fill("/settings/account/delete", values("username", username, "password", webtest.Password))
+		form := b.Get("/settings/account").Fill("/settings/account/delete", webtest.Values("username", username, "password", webtest.Password))
 		return b.Request(http.MethodPost, "/settings/account/delete", form), b
 	}
 	all["POST /sign-in"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		s.Member(t, username)
 		b := s.Browser(t)
-		return b.Request(http.MethodPost, "/sign-in", b.Get("/sign-in").Fill("/sign-in", values("login", username, "password", webtest.Password))), b
+		return b.Request(http.MethodPost, "/sign-in", b.Get("/sign-in").Fill("/sign-in", webtest.Values("login", username, "password", webtest.Password))), b
 	}
 	all["POST /sign-up"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		b := s.Browser(t)
@@ -204,7 +212,7 @@ func addLinkRequests(s *webtest.Site, all map[string]request) {
 			action := []string{"/reset", "/verify", "/verify"}[i]
 			change := url.Values{}
 			if what != "verify" {
-				change = values("new_password", newPassword, "repeat_password", newPassword)
+				change = webtest.Values("new_password", newPassword, "repeat_password", newPassword)
 			}
 			return b.Request(http.MethodPost, action, p.Fill(action, change)), b
 		}

@@ -97,9 +97,10 @@ func (v *request) createOwner() error {
 		v.renderOwner(http.StatusUnprocessableEntity, secret, o, m)
 		return nil
 	}
-	if err := v.signInAs(made); err != nil {
+	if err := v.enter(made, account.SignedIn); err != nil {
 		return err
 	}
+	v.record(account.OwnerLinkUsed, made.ID, "")
 	v.RedirectDone(page.PathStart, "owner")
 	return nil
 }
@@ -117,6 +118,6 @@ func (v *request) readOwner() (o account.Owner, chosen string, m *page.Mistakes,
 	} else if err := m.TakeAll(err); err != nil {
 		return o, "", m, err
 	}
-	chosen, err = newPassword(m, v.R, f.username, f.email)
+	chosen, err = v.newPassword(m, f.username, f.email)
 	return o, chosen, m, err
 }

@@ -21,11 +21,11 @@ func ownerLink(t *testing.T, s *webtest.Site) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "/owner?" + values("link", secret).Encode()
+	return "/owner?" + webtest.Values("link", secret).Encode()
 }
 
 func ownerForm(username string) map[string][]string {
-	return merge(signUpForm(username), values("name", "Maria Silva", "timezone", "Europe/Lisbon"))
+	return merge(signUpForm(username), webtest.Values("name", "Maria Silva", "timezone", "Europe/Lisbon"))
 }
 
 func wantOverOwnerLink(t *testing.T, p *webtest.Page) {
@@ -93,14 +93,14 @@ func TestOwnerRules(t *testing.T) {
 		change       map[string][]string
 		field, words string
 	}{
-		"a short username":   {values("username", "ab"), "username", "Use 3 to 30 lower-case letters"},
-		"a reserved one":     {values("username", "demo"), "username", "reserved"},
-		"no address":         {values("email", "maria"), "email", "no e-mail address"},
-		"no name":            {values("name", " "), "name", "Enter the name"},
-		"a long name":        {values("name", strings.Repeat("x", 101)), "name", "characters"},
-		"no such zone":       {values("timezone", "Europe/Berlni"), "timezone", "Europe/Berlin"},
-		"a short password":   {values("new_password", "violet", "repeat_password", "violet"), "", "Use 10 to 256 characters."},
-		"another repetition": {values("repeat_password", "violet kettle drums"), "", "The two passwords are not the same."},
+		"a short username":   {webtest.Values("username", "ab"), "username", "Use 3 to 30 lower-case letters"},
+		"a reserved one":     {webtest.Values("username", "demo"), "username", "reserved"},
+		"no address":         {webtest.Values("email", "maria"), "email", "no e-mail address"},
+		"no name":            {webtest.Values("name", " "), "name", "Enter the name"},
+		"a long name":        {webtest.Values("name", strings.Repeat("x", 101)), "name", "characters"},
+		"no such zone":       {webtest.Values("timezone", "Europe/Berlni"), "timezone", "Europe/Berlin"},
+		"a short password":   {webtest.Values("new_password", "violet", "repeat_password", "violet"), "", "Use 10 to 256 characters."},
+		"another repetition": {webtest.Values("repeat_password", "violet kettle drums"), "", "The two passwords are not the same."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestOwnerNeedsTheToken(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.Browser(t)
 	shown := b.Get(ownerLink(t, s))
-	want(t, b.Submit(shown, "/owner", merge(ownerForm("maria"), values("form_token", "forged"))), http.StatusForbidden, "out of date")
+	want(t, b.Submit(shown, "/owner", merge(ownerForm("maria"), webtest.Values("form_token", "forged"))), http.StatusForbidden, "out of date")
 	wantRedirect(t, b.Submit(shown, "/owner", ownerForm("maria")), "/?done=owner")
 }
 
@@ -136,7 +136,7 @@ func TestOwnerIsLimited(t *testing.T) {
 	b := s.Browser(t)
 	shown := b.Get(ownerLink(t, s))
 	for range 2 {
-		want(t, b.Submit(shown, "/owner", values("username", "x")), http.StatusUnprocessableEntity)
+		want(t, b.Submit(shown, "/owner", webtest.Values("username", "x")), http.StatusUnprocessableEntity)
 	}
 	want(t, b.Submit(shown, "/owner", ownerForm("maria")), http.StatusTooManyRequests)
 }

@@ -38,36 +38,47 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
 	reset, verify, finish := links(t, s, b.Owner)
 	resetPage, finishPage := anonymous.Get(reset), anonymous.Get(finish)
+	secret := storedNotMe(t, s, b.Owner)
+	careful := s.SignedIn(t, "careful")
+	setUp := careful.Get(factorsPath)
+	setUpWrong := careful.Submit(setUp, factorsPath, webtest.Values("code", "1"))
+	enrol(t, s, careful)
+	half, second := passwordOnly(t, s, "careful")
+	asked := careful.Get("/sign-in/confirm")
 	empty := webtest.New(t, webtest.Options{})
 	visitor := empty.Browser(t)
 	owner := visitor.Get(ownerLink(t, empty))
 	return map[string]*webtest.Page{
-		"owner": owner, "owner, wrong": visitor.Submit(owner, "/owner", values("username", "x", "timezone", "x")),
+		"owner": owner, "owner, wrong": visitor.Submit(owner, "/owner", webtest.Values("username", "x", "timezone", "x")),
+		"two-step": setUp, "two-step, wrong": setUpWrong, "two-step, on": careful.Get(factorsPath),
+		"two-step, codes":  careful.Follow(careful.Submit(careful.Get(factorsPath), factorsPath+"/codes", nil)),
+		"sign-in-two-step": second, "sign-in-two-step, wrong": half.Submit(second, twoStepPath, webtest.Values("code", "1")),
+		"confirm": asked, "confirm, wrong": careful.Submit(asked, "/sign-in/confirm", webtest.Values("confirm_password", "x")),
 		"sign-in": anonymous.Get("/sign-in"), "sign-in, wrong": signIn(anonymous, "x", "y", ""), "sign-up": signUp,
-		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", values("username", "x")), "forgot": anonymous.Get("/forgot"),
-		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", values("login", "x")),
-		"reset":     resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", values("new_password", "x")), "verify": anonymous.Get(verify),
-		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", values("username", "x")),
+		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", webtest.Values("username", "x")), "forgot": anonymous.Get("/forgot"),
+		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", webtest.Values("login", "x")),
+		"not-me":    anonymous.Get(notMePath + "?link=" + secret), "problem, not me": anonymous.Get(notMePath + "?link=x"), "reset": resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", webtest.Values("new_password", "x")), "verify": anonymous.Get(verify),
+		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", webtest.Values("username", "x")),
 		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, wrong": b.Submit(b.Get(authorizePath(c.ID, "https://a.example/cb")), "/oauth/consent", map[string][]string{"decision": {"allow"}, "scope": {"write"}}),
 		"consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
-		"problem":          anonymous.Get("/oauth/authorize"), "problem, over": anonymous.Get("/reset?link=x"), "problem, refused": b.Post("/sign-out", values("x", "y")),
-		"problem, deleted": leaving.Submit(leaving.Get("/settings/account"), "/settings/account/delete", values("username", "leaving", "password", webtest.Password)),
-		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "", "link_url", "x", "country", "x")),
-		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
+		"problem":          anonymous.Get("/oauth/authorize"), "problem, over": anonymous.Get("/reset?link=x"), "problem, refused": b.Post("/sign-out", webtest.Values("x", "y")),
+		"problem, deleted": leaving.Submit(leaving.Get("/settings/account"), "/settings/account/delete", webtest.Values("username", "leaving", "password", webtest.Password)),
+		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("name", "", "link_url", "x", "country", "x")),
+		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
 		"agents, wrong":    b.Submit(agents, "/settings/agents/narrow", map[string][]string{"scope": nil}),
-		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"mcp":              agents, "mcp, made": makeToken(t, b, webtest.Values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
 		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),
-		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),
+		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),
 		"bin-delete": b.Get("/people/bin/delete?change=" + deletion), "bin-delete, all": b.Get("/people/bin/delete"), "problem, not in the bin": b.Get("/people/bin/delete?change=x"),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
-		"security, wrong":         b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
-		"security, wrong address": b.Submit(security, emailForm, values("new_email", "x")),
+		"security, wrong":         b.Submit(security, "/settings/security/password", webtest.Values("password", "x", "new_password", "x")),
+		"security, wrong address": b.Submit(security, emailForm, webtest.Values("new_email", "x")),
 		"email-change":            b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 		"problem, sign in first":  anonymous.Get(confirmForm + "?link=x"), "problem, link over": b.Get(confirmForm + "?link=x"),
 		"search":  b.Get("/settings/search"),
 		"imports": b.Get("/settings/imports"),
-		"account": account, "account, wrong": b.Submit(account, "/settings/account/delete", values("username", "x")),
+		"account": account, "account, wrong": b.Submit(account, "/settings/account/delete", webtest.Values("username", "x")),
 	}
 }
 

@@ -1,17 +1,12 @@
 package web
 
-import (
-	"net/http"
-
-	"github.com/kith-crm/kith/backend/internal/account/password"
-	"github.com/kith-crm/kith/backend/internal/web/page"
-)
+import "github.com/kith-crm/kith/backend/internal/web/page"
 
 // newPassword checks a new password, which was typed twice.
-func newPassword(m *page.Mistakes, r *http.Request, names ...string) (string, error) {
-	chosen := r.PostForm.Get(fieldNewPassword)
-	err := m.Take(fieldNewPassword, password.Check(chosen, names...))
-	if m.Of(fieldNewPassword) == "" && chosen != r.PostForm.Get(fieldRepeat) {
+func (v *request) newPassword(m *page.Mistakes, names ...string) (string, error) {
+	chosen := v.R.PostForm.Get(fieldNewPassword)
+	err := m.Take(fieldNewPassword, v.Passwords.Check(v.R.Context(), chosen, names...))
+	if m.Of(fieldNewPassword) == "" && chosen != v.R.PostForm.Get(fieldRepeat) {
 		m.Add(fieldRepeat, "The two passwords are not the same.")
 	}
 	return chosen, err

@@ -34,7 +34,7 @@ func (v *request) showProfile() error {
 // renderProfile shows the form with the values of a profile, beside a preview.
 func (v *request) renderProfile(status int, p *account.Profile, preview *directoryv1.Profile, m *page.Mistakes, unsaved bool) {
 	content := profileForm(p, m)
-	content.Preview, content.Unsaved, content.URL = preview, unsaved, v.BaseURL+"/api/human/"+p.Username
+	content.Preview, content.Unsaved, content.URL = preview, unsaved, v.BaseURL+"/@"+p.Username
 	v.Render(status, "profile", page.Page{
 		Title: "Your profile", Section: page.PathProfile, Errors: m.List, Script: page.ScriptProfile, Content: content,
 	})

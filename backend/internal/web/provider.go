@@ -74,7 +74,8 @@ func (v *request) goToProvider() error {
 	return nil
 }
 
-// comeFromProvider handles the provider's response. It signs in a linked identity. For
+// comeFromProvider handles the provider's response. It signs in a linked identity, after the
+// member's second factor if they have one: the provider stands for the password only. For
 // any other identity with a verified address it asks for a password, whether or not a
 // member has that address.
 func (v *request) comeFromProvider() error {
@@ -100,10 +101,16 @@ func (v *request) comeFromProvider() error {
 	case err != nil:
 		return err
 	}
-	if err := v.begin(link.MemberID); err != nil {
+	if asked, err := v.askSecondFactor(link.MemberID, account.SignInStep{ReturnTo: a.ReturnTo}); asked || err != nil {
 		return err
 	}
-	v.record(account.SignedIn, link.MemberID, "")
+	m, err := account.GetMemberByID(ctx, v.Store, link.MemberID)
+	if err != nil {
+		return err
+	}
+	if err := v.signInAs(m); err != nil {
+		return err
+	}
 	v.Redirect(orStart(page.LocalPath(a.ReturnTo)))
 	return nil
 }

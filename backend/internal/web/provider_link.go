@@ -1,12 +1,10 @@
 package web
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -57,7 +55,8 @@ func (v *request) renderProviderLink(status int, a *signin.Attempt, secret strin
 const wrongLinkPassword = "This is not the password of an account with that address."
 
 // linkProvider links the identity to the member whose password was entered, and signs
-// them in. It is a sign-in by password, with the same limits. If there is no such
+// them in. It is a sign-in by password, with the same limits, and with the second factor if the
+// member has one: only after that the identity is linked. If there is no such
 // member, the answer is the same as for a wrong password.
 func (v *request) linkProvider() error {
 	secret := v.R.PostForm.Get(fieldLink)
@@ -75,36 +74,47 @@ func (v *request) linkProvider() error {
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
 		return nil
 	}
-	err = signin.LinkIdentity(v.R.Context(), v.Store, a.Hash, a.BrowserHash, m.ID)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return v.attemptOver()
-	case fault.Is(err, fault.Conflict):
-		return page.Refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
-			", is connected with another already. Sign in with your password and look at your security settings.")
-	case err != nil:
+	if asked, err := v.askSecondFactor(m.ID, account.SignInStep{AttemptHash: a.Hash, ReturnTo: a.ReturnTo}); asked || err != nil {
 		return err
 	}
-	v.tellIdentityLinked(m)
+	if linked, err := v.linkIdentity(m, a.Hash, a.BrowserHash); !linked || err != nil {
+		return err
+	}
 	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	if back := page.LocalPath(a.ReturnTo); back != "" {
-		v.Redirect(back)
-		return nil
-	}
-	v.RedirectDone(page.PathProfile, "provider-linked")
+	v.toLinked(m, a.ReturnTo)
 	return nil
 }
 
-// tellIdentityLinked notifies the member by email, in case another person linked the
-// identity.
-func (v *request) tellIdentityLinked(m *account.Member) {
-	if v.Mailer == nil {
+// linkIdentity links the identity that waits. If the attempt is over, it
+// answers with a page that says so and returns false.
+func (v *request) linkIdentity(m *account.Member, attemptHash, browserHash string) (linked bool, err error) {
+	if v.Provider == nil {
+		return false, v.noProvider()
+	}
+	err = signin.LinkIdentity(v.R.Context(), v.Store, attemptHash, browserHash, m.ID)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return false, v.attemptOver()
+	case fault.Is(err, fault.Conflict):
+		return false, page.Refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
+			", is connected with another already. Sign in with your password and look at your security settings.")
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
+
+// toLinked records that an identity was linked, which the member is told of, and leads back to where
+// the sign-in began.
+func (v *request) toLinked(m *account.Member, returnTo string) {
+	v.record(account.IdentityLinked, m.ID, "")
+	if back := page.LocalPath(returnTo); back != "" {
+		v.Redirect(back)
 		return
 	}
-	name := v.Provider.Name()
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.identityLinked(m, name) })
+	v.RedirectDone(page.PathProfile, "provider-linked")
 }
 
 // fieldUnlinkPassword differs from fieldPassword, which another form on the same page
@@ -149,6 +159,7 @@ func (v *request) unlinkProvider() error {
 	if err := signin.DeleteIdentities(v.R.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
+	v.record(account.IdentityUnlinked, m.ID, "")
 	v.RedirectDone(page.PathSecurity, "provider-unlinked")
 	return nil
 }

@@ -62,7 +62,7 @@ func eachElsewhere(t *testing.T, test func(t *testing.T, s elsewhere, databaseUR
 // leave presses the button on the sign-in page and returns where it redirects to.
 func (s elsewhere) leave(t *testing.T, b *webtest.Browser, returnTo string) string {
 	t.Helper()
-	p := b.Submit(b.Get("/sign-in?"+values("return_to", returnTo).Encode()), "/sign-in/provider", nil)
+	p := b.Submit(b.Get("/sign-in?"+webtest.Values("return_to", returnTo).Encode()), "/sign-in/provider", nil)
 	to := p.Header.Get("Location")
 	if p.Status != http.StatusSeeOther || !strings.HasPrefix(to, s.op.URL+"/authorize?") {
 		t.Fatalf("%d redirects to %q:\n%s", p.Status, to, p.Text())
@@ -108,7 +108,7 @@ func (s elsewhere) prove(t *testing.T, b *webtest.Browser, password string) *web
 	t.Helper()
 	p := b.Follow(s.signInThere(t, b, ""))
 	want(t, p, http.StatusOK, "One more step")
-	return b.Submit(p, "/sign-in/provider/link", values("password", password))
+	return b.Submit(p, "/sign-in/provider/link", webtest.Values("password", password))
 }
 
 // wantMember fails unless the browser is signed in as the member.
@@ -328,7 +328,7 @@ func TestWithoutProvider(t *testing.T) {
 	if strings.Contains(page.Body, "provider") {
 		t.Error("the sign-in page offers a provider")
 	}
-	form := values("form_token", tokenOf(page))
+	form := webtest.Values("form_token", tokenOf(page))
 	for _, p := range []*webtest.Page{
 		b.Post("/sign-in/provider", form), b.Get("/sign-in/provider/callback?state=x"), b.Get("/sign-in/provider/link?link=x"), b.Post("/sign-in/provider/link", form),
 	} {

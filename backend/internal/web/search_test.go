@@ -56,7 +56,7 @@ func TestAnotherProviderIsAskedForAnew(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	page := b.Get("/settings/search")
 	for _, host := range []string{"", "elsewhere.example"} {
-		want(t, b.Submit(page, "/settings/search", values("host", host, "allow", "yes")), http.StatusUnprocessableEntity, "another one by now")
+		want(t, b.Submit(page, "/settings/search", webtest.Values("host", host, "allow", "yes")), http.StatusUnprocessableEntity, "another one by now")
 	}
 	if got := allowedHost(t, s, b); got != "" {
 		t.Errorf("%q is allowed", got)

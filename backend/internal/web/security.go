@@ -21,10 +21,14 @@ type securityContent struct {
 	EmailFields []page.Field
 	Username    string
 	Fields      []page.Field
+	// SecondFactor is set if the member has one.
+	SecondFactor bool
 	// Linked are the identities that the member can sign in with.
 	Linked         []linkedRow
 	UnlinkPassword page.Field
-	Events         []eventRow
+	// Sessions are the browsers in which the member is signed in.
+	Sessions []sessionRow
+	Events   eventList
 }
 
 func (v *request) showSecurity() error {
@@ -40,7 +44,11 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 	if err != nil {
 		return err
 	}
-	events, err := v.eventRows(m.ID)
+	sessions, err := v.sessionRows()
+	if err != nil {
+		return err
+	}
+	events, err := v.eventList()
 	if err != nil {
 		return err
 	}
@@ -50,9 +58,9 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 		emailFields = v.emailFields(wrong)
 	}
 	v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
-		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username, EmailFields: emailFields,
-		Fields: append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
-		Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
+		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username, EmailFields: emailFields, SecondFactor: v.Login.SecondFactor,
+		Fields:   append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
+		Sessions: sessions, Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
 			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
 			Error: wrong.Of(fieldUnlinkPassword),
 		},
@@ -75,7 +83,7 @@ func (v *request) changePassword() error {
 	if !right {
 		wrong.Add(fieldPassword, notYourPassword)
 	}
-	chosen, err := newPassword(wrong, v.R, m.Username, m.Email)
+	chosen, err := v.newPassword(wrong, m.Username, m.Email)
 	if err != nil {
 		return err
 	}
@@ -89,9 +97,8 @@ func (v *request) changePassword() error {
 	if err := account.SetPassword(v.R.Context(), v.Store, m.ID, hash); err != nil {
 		return err
 	}
-	v.tellPasswordChanged(m.Username, m.Email, "other browsers were signed out")
 	// All sessions ended; this browser, which knew both passwords, gets a new one.
-	if err := v.begin(m.ID); err != nil {
+	if err := v.Begin(m.ID); err != nil {
 		return err
 	}
 	m.PasswordHash = hash

@@ -4,31 +4,29 @@ import (
 	"context"
 
 	"github.com/kith-crm/kith/backend/internal/account"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// begin signs the browser in, always with a new secret, which replaces the session
-// before. So a session that an attacker planted is useless (session fixation).
-func (v *request) begin(owner tenant.ID) error {
-	secret, err := account.NewSecret("")
-	if err != nil {
-		return err
-	}
-	if old := v.SessionSecret(v.R); old != "" {
-		if err := account.DeleteLoginSession(v.R.Context(), v.Store, account.HashSecret(old)); err != nil {
-			return err
+// sessionRow is a login session on the security page.
+type sessionRow struct {
+	account.LoginSession
+
+	// Here is set on this browser's.
+	Here bool
+}
+
+// sessionRows returns the member's sessions, this browser's first.
+func (v *request) sessionRows() ([]sessionRow, error) {
+	sessions, err := account.ListLoginSessions(v.R.Context(), v.Store, v.Login.MemberID, v.IdleSince())
+	var here, others []sessionRow
+	for _, s := range sessions {
+		if s.ID == v.Login.ID {
+			here = append(here, sessionRow{s, true})
+			continue
 		}
+		others = append(others, sessionRow{s, false})
 	}
-	err = account.CreateLoginSession(v.R.Context(), v.Store, &account.LoginSession{
-		Hash: account.HashSecret(secret), MemberID: owner, ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
-	})
-	if err != nil {
-		return err
-	}
-	v.SetCookie(v.W, page.SessionCookie, secret, v.SessionLifetime)
-	v.ClearCookie(v.W, page.FormCookie)
-	return nil
+	return append(here, others...), err
 }
 
 // signOut ends this browser's session.
@@ -38,6 +36,7 @@ func (v *request) signOut() error {
 	if err := account.DeleteLoginSession(ctx, v.Store, v.Login.Hash); err != nil {
 		return err
 	}
+	v.record(account.SignedOut, v.Login.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
 	if back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter)); back != "" {
 		v.Redirect(v.SignIn(back))
@@ -47,12 +46,36 @@ func (v *request) signOut() error {
 	return nil
 }
 
+// endSession ends one of the member's sessions. The next request of that browser is refused.
+func (v *request) endSession() error {
+	sessionID := v.Line("id")
+	if sessionID == v.Login.ID {
+		return v.signOut()
+	}
+	if err := account.EndLoginSession(v.R.Context(), v.Store, v.Login.MemberID, sessionID); err != nil {
+		return err
+	}
+	v.record(account.SessionEnded, v.Login.MemberID, sessionID)
+	v.RedirectDone(page.PathSecurity, "session-ended")
+	return nil
+}
+
+// endOtherSessions ends all of the member's sessions but this one.
+func (v *request) endOtherSessions() error {
+	if err := account.DeleteLoginSessions(v.R.Context(), v.Store, v.Login.MemberID, v.Login.Hash); err != nil {
+		return err
+	}
+	v.record(account.OtherSessionsEnded, v.Login.MemberID, "")
+	v.RedirectDone(page.PathSecurity, "sessions-ended")
+	return nil
+}
+
 // signOutEverywhere ends all sessions of the member.
 func (v *request) signOutEverywhere() error {
 	if err := account.DeleteLoginSessions(v.R.Context(), v.Store, v.Login.MemberID, ""); err != nil {
 		return err
 	}
-	v.record(account.AccessRevoked, v.Login.MemberID, "")
+	v.record(account.SessionsEnded, v.Login.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
 	v.RedirectDone(page.PathSignIn, "signed-out-everywhere")
 	return nil

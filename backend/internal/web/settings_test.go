@@ -32,14 +32,14 @@ func TestProfile(t *testing.T) {
 			"visibility": {"public"}, "listed": {"yes"},
 			"visibility_headline": {"public"}, "visibility_bio": {"members"}, "visibility_links": {"public"}, "visibility_avatar_url": {"public"}, "visibility_skills": {"public"},
 		}
-		preview := b.Submit(page, "/settings/profile", merge(change, values("action", "preview")))
+		preview := b.Submit(page, "/settings/profile", merge(change, webtest.Values("action", "preview")))
 		want(t, preview, http.StatusOK, "What everyone sees, once it is saved", "Builds houses", "Wood Stone")
 		if p, err := account.GetProfile(t.Context(), s.Store, b.Owner); err != nil || p.Name != "maria" {
 			t.Errorf("the preview was saved: %+v, %v", p, err)
 		}
-		wantRedirect(t, b.Submit(page, "/settings/profile", merge(change, values("action", "save"))), "/settings/profile?done=saved")
+		wantRedirect(t, b.Submit(page, "/settings/profile", merge(change, webtest.Values("action", "save"))), "/settings/profile?done=saved")
 		saved := b.Get("/settings/profile?done=saved")
-		want(t, saved, http.StatusOK, "Your profile is saved.", "What everyone sees", "María López", s.URL+"/api/human/maria")
+		want(t, saved, http.StatusOK, "Your profile is saved.", "What everyone sees", "María López", s.URL+"/@maria")
 		shown := webtest.TextOf(saved.ByID("preview"))
 		for _, hidden := range []string{"One", "Bilbao", "Helios", "Founder", "Basque", "advice"} {
 			if strings.Contains(shown, hidden) {
@@ -67,7 +67,7 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	typed := map[string]string{"name": " ", "bio": strings.Repeat("x", 4001), "country": "Spain"}
-	change := values("visibility", "public", "visibility_title", "all", "title", "Founder", "headline", "Builds houses", "visibility_headline", "public",
+	change := webtest.Values("visibility", "public", "visibility_title", "all", "title", "Founder", "headline", "Builds houses", "visibility_headline", "public",
 		"location", "Bilbao", "visibility_location", "public", "visibility_bio", "public",
 		"link_label", "Site", "link_url", "https://a.example", "link_label", "mark-link", "link_url", "http://a.example", "visibility_links", "public", "avatar_url", "http://a.example/mark.png", "visibility_avatar_url", "public")
 	for name, value := range typed {
@@ -116,7 +116,7 @@ func TestPreviewKeepsWhatWasTyped(t *testing.T) {
 	if details := page.All("details"); len(details) != 1 || webtest.Has(details[0], "open") || !strings.Contains(page.Body, "/assets/profile.js?v=") {
 		t.Error("the preview of what is stored is not folded, or there is no script")
 	}
-	change := values("action", "preview", "headline", "  Builds   houses ", "country", "es", "link_label", "Site", "link_url", "https://maria.example", "visibility", "public")
+	change := webtest.Values("action", "preview", "headline", "  Builds   houses ", "country", "es", "link_label", "Site", "link_url", "https://maria.example", "visibility", "public")
 	for range 3 {
 		page = b.Submit(page, "/settings/profile", change)
 		want(t, page, http.StatusOK, "once it is saved")
@@ -124,7 +124,7 @@ func TestPreviewKeepsWhatWasTyped(t *testing.T) {
 		if form.Get("headline") != "  Builds   houses " || form.Get("country") != "es" || len(form["link_url"]) != 3 {
 			t.Errorf("the form contains %v", form)
 		}
-		change = values("action", "preview")
+		change = webtest.Values("action", "preview")
 	}
 }
 
@@ -140,14 +140,14 @@ func TestChangePassword(t *testing.T) {
 			change map[string][]string
 			words  string
 		}{
-			"a wrong password":   {values("password", "wrong"), "This is not your password."},
-			"no password":        {values("password", ""), "This is not your password."},
-			"a short one":        {values("new_password", "x", "repeat_password", "x"), "Use 10 to 256 characters."},
-			"a common one":       {values("new_password", "Summer2024!", "repeat_password", "Summer2024!"), "easy to guess"},
-			"the username in it": {values("new_password", "oh maria oh", "repeat_password", "oh maria oh"), "Do not use your username"},
-			"two that differ":    {values("repeat_password", "x"), "The two passwords are not the same."},
+			"a wrong password":   {webtest.Values("password", "wrong"), "This is not your password."},
+			"no password":        {webtest.Values("password", ""), "This is not your password."},
+			"a short one":        {webtest.Values("new_password", "x", "repeat_password", "x"), "Use 10 to 256 characters."},
+			"a common one":       {webtest.Values("new_password", "Summer2024!", "repeat_password", "Summer2024!"), "easy to guess"},
+			"the username in it": {webtest.Values("new_password", "oh maria oh", "repeat_password", "oh maria oh"), "Do not use your username"},
+			"two that differ":    {webtest.Values("repeat_password", "x"), "The two passwords are not the same."},
 		} {
-			change := merge(values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword), c.change)
+			change := merge(webtest.Values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword), c.change)
 			if p := b.Submit(page, "/settings/security/password", change); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}
@@ -155,7 +155,7 @@ func TestChangePassword(t *testing.T) {
 		if !isSignedIn(second) {
 			t.Error("a rejected change ended a session")
 		}
-		change := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+		change := webtest.Values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 		wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
 		if !isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") == old {
 			t.Error("the wrong sessions ended, or this one kept its secret")
@@ -178,9 +178,9 @@ func TestOwnPasswordIsLimited(t *testing.T) {
 			b := s.SignedIn(t, "maria")
 			p := b.Get(page)
 			for range 2 {
-				want(t, b.Submit(p, action, values("password", "wrong")), http.StatusUnprocessableEntity)
+				want(t, b.Submit(p, action, webtest.Values("password", "wrong")), http.StatusUnprocessableEntity)
 			}
-			right := values("username", "maria", "password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+			right := webtest.Values("username", "maria", "password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 			want(t, b.Submit(p, action, right), http.StatusTooManyRequests)
 			if !isSignedIn(b) {
 				t.Error("the action was performed")
@@ -204,7 +204,7 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 	page := b.Get("/settings/profile")
 	for _, field := range account.Fields() {
 		for _, v := range []account.Visibility{account.Members, account.Public} { // while all others are private
-			change := values("action", "preview", "name", "mark-name", "visibility", "public", "link_label", marks["links"], "link_url", "https://a.example")
+			change := webtest.Values("action", "preview", "name", "mark-name", "visibility", "public", "link_label", marks["links"], "link_url", "https://a.example")
 			for name, mark := range marks {
 				change.Set(name, mark)
 				change.Set("visibility_"+name, "private")
@@ -223,7 +223,7 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 			}
 		}
 	}
-	change := values("action", "preview", "headline", "mark-headline", "visibility_headline", "public", "visibility", "members")
+	change := webtest.Values("action", "preview", "headline", "mark-headline", "visibility_headline", "public", "visibility", "members")
 	if p := b.Submit(page, "/settings/profile", change); !strings.Contains(p.Text(), "Nothing: the page is not for everyone.") {
 		t.Errorf("a page for members has a preview: %s", p.Text())
 	}

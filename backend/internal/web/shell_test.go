@@ -14,8 +14,8 @@ func TestHeaderOfMembersPages(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "Maria <b>Silva</b>", "action", "save"))
-	b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Europe/Lisbon"))
+	b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("name", "Maria <b>Silva</b>", "action", "save"))
+	b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Europe/Lisbon"))
 	for path, current := range map[string]string{"/": "Today", "/people": "People", "/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/activity/undo?change=x": "Activity"} {
 		p := b.Get(path)
 		header := webtest.TextOf(p.All("header")[0])
@@ -55,7 +55,7 @@ func TestNoticeUndoes(t *testing.T) {
 	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "tomas")
 	grace, addition := webtest.Added(t, s, b.Owner, "Grace Hopper")
 	for _, wrong := range []string{"x", "", broken, grace, strings.ToLower(addition), addition + "'", "chg_%"} {
-		p := b.Get("/people?" + values("done", "saved", "change", wrong).Encode())
+		p := b.Get("/people?" + webtest.Values("done", "saved", "change", wrong).Encode())
 		want(t, p, http.StatusOK, "Your profile is saved.")
 		if len(p.Forms(webtest.UndoForm)) > 0 {
 			t.Errorf("%q can be undone", wrong)
@@ -66,16 +66,16 @@ func TestNoticeUndoes(t *testing.T) {
 			t.Errorf("%s offers an undo without a notice", path)
 		}
 	}
-	shown := "/people?" + values("done", "saved", "change", addition, "q", "grace").Encode()
+	shown := "/people?" + webtest.Values("done", "saved", "change", addition, "q", "grace").Encode()
 	want(t, other.Submit(other.Get(shown), webtest.UndoForm, nil), http.StatusNotFound, "There is nothing here")
-	p := b.Submit(b.Get(shown), webtest.UndoForm, values("return_to", "https://evil.example/"))
+	p := b.Submit(b.Get(shown), webtest.UndoForm, webtest.Values("return_to", "https://evil.example/"))
 	wantRedirect(t, p, "/activity?done=undone")
 	b.Submit(b.Get(webtest.UndoPath(webtest.Changes(t, s, b.Owner)[0].ID)), webtest.UndoForm, nil) // undo the undo
 	if webtest.FindPerson(t, s, b.Owner, grace) == nil {
 		t.Fatal("the person is not back")
 	}
 	_, another := webtest.Added(t, s, b.Owner, "Another Person")
-	shown = "/people?" + values("done", "saved", "change", another, "q", "grace").Encode()
+	shown = "/people?" + webtest.Values("done", "saved", "change", another, "q", "grace").Encode()
 	p = b.Submit(b.Get(shown), webtest.UndoForm, nil)
 	wantRedirect(t, p, "/people?done=undone&q=grace")
 	want(t, b.Follow(p), http.StatusOK, "The change is undone.", "Grace Hopper")

@@ -105,6 +105,9 @@ func (v *request) signIn() error {
 		wrong.Add(fieldLogin, wrongPassword)
 		return v.renderSignIn(http.StatusForbidden, login, back, wrong)
 	}
+	if asked, err := v.askSecondFactor(m.ID, account.SignInStep{ReturnTo: back}); asked || err != nil {
+		return err
+	}
 	if err := v.signInAs(m); err != nil {
 		return err
 	}
@@ -112,15 +115,33 @@ func (v *request) signIn() error {
 	return nil
 }
 
-// signInAs signs the browser in, remembers it, and records that.
-func (v *request) signInAs(m *account.Member) error {
-	if err := v.begin(m.ID); err != nil {
+// signInAs signs the browser in as a member without a second factor, remembers it, and records
+// that. The member is told if the browser is a new one.
+func (v *request) signInAs(m *account.Member) error { return v.enter(m, v.signInKind(m)) }
+
+// signInKind returns the event of a sign-in: on a device where the member signed in before, or on a
+// new one.
+func (v *request) signInKind(m *account.Member) account.EventKind {
+	if v.knownDevice(m) == "" {
+		return account.SignedInNew
+	}
+	return account.SignedIn
+}
+
+// enter signs the browser in, remembers it, and records that as an event of the kind.
+func (v *request) enter(m *account.Member, kind account.EventKind) error {
+	if err := v.Begin(m.ID); err != nil {
 		return err
 	}
+	return v.signedIn(m, kind)
+}
+
+// signedIn remembers the browser of a new session, and records the sign-in.
+func (v *request) signedIn(m *account.Member, kind account.EventKind) error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	v.record(account.SignedIn, m.ID, "")
+	v.record(kind, m.ID, "")
 	return nil
 }
 
@@ -147,10 +168,10 @@ func (v *request) memberByPassword(login string) (*account.Member, error) {
 		return nil, err
 	}
 	if !right {
-		v.recordFailure(m, login)
+		v.recordFailure(m, login, closed)
 		return nil, nil
 	}
-	return m, nil
+	return m, v.raiseCost(m)
 }
 
 // attemptSignIn spends an attempt to sign in as the member of the login, who is nil if

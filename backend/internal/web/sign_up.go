@@ -90,7 +90,7 @@ func (v *request) readSignUp() (signUpForm, *page.Mistakes, error) {
 	if err != nil || v.Mailer != nil {
 		return f, m, err
 	}
-	f.password, err = newPassword(m, v.R, f.username, f.email)
+	f.password, err = v.newPassword(m, f.username, f.email)
 	return f, m, err
 }
 
@@ -137,7 +137,7 @@ func (v *request) signUpAtOnce(f signUpForm, hash string, m *page.Mistakes) erro
 
 // welcome signs a new member in, and leads back or to their profile.
 func (v *request) welcome(m *account.Member, back string) error {
-	if err := v.signInAs(m); err != nil {
+	if err := v.enter(m, account.SignedIn); err != nil {
 		return err
 	}
 	if back = page.LocalPath(back); back != "" {

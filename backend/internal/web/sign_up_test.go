@@ -14,7 +14,7 @@ import (
 )
 
 func signUpForm(username string) map[string][]string {
-	return values("username", username, "email", username+"@people.example", "new_password", webtest.Password, "repeat_password", webtest.Password)
+	return webtest.Values("username", username, "email", username+"@people.example", "new_password", webtest.Password, "repeat_password", webtest.Password)
 }
 
 func TestSignUp(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSignUpComesBack(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.Browser(t)
-	page := b.Get("/sign-in?" + values("return_to", "/oauth/authorize?client_id=x").Encode())
+	page := b.Get("/sign-in?" + webtest.Values("return_to", "/oauth/authorize?client_id=x").Encode())
 	for _, link := range page.All("a") {
 		if webtest.TextOf(link) == "Create an account" {
 			wantRedirect(t, b.Submit(b.Get(webtest.Attr(link, "href")), "/sign-up", signUpForm("maria")), "/oauth/authorize?client_id=x")
@@ -53,11 +53,11 @@ func TestSignUpIsNoOpenRedirect(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	for i, to := range []string{"//evil.example", "/\\evil.example", "https://evil.example", "/%2Fevil.example", "/settings/..//evil.example"} {
 		b := s.Browser(t)
-		page := b.Get("/sign-up?" + values("return_to", to).Encode())
+		page := b.Get("/sign-up?" + webtest.Values("return_to", to).Encode())
 		if kept := page.Form("/sign-up").Get("return_to"); kept != "" {
 			t.Errorf("the form keeps %q as %q", to, kept)
 		}
-		form := merge(signUpForm(fmt.Sprint("newby-", i)), values("return_to", to))
+		form := merge(signUpForm(fmt.Sprint("newby-", i)), webtest.Values("return_to", to))
 		wantRedirect(t, b.Submit(page, "/sign-up", form), "/settings/profile?done=welcome")
 	}
 }
@@ -72,18 +72,18 @@ func TestSignUpRules(t *testing.T) {
 		change map[string][]string
 		words  string
 	}{
-		"a short username":      {values("username", "ab"), "Use 3 to 30 lower-case letters"},
-		"a username in capital": {values("username", "Maria"), "Use 3 to 30 lower-case letters"},
-		"a reserved username":   {values("username", "admin"), "reserved"},
-		"one of the sandbox":    {values("username", "demo-ada"), "reserved"},
-		"a taken username":      {values("username", "taken"), "Somebody has this username or e-mail address already."},
-		"a taken address":       {values("email", "Taken@people.example"), "Somebody has this username or e-mail address already."},
-		"no address":            {values("email", "maria"), "no e-mail address"},
-		"an address with more":  {values("email", "Maria <maria@people.example>"), "no e-mail address"},
-		"a short password":      {values("new_password", "violet", "repeat_password", "violet"), "Use 10 to 256 characters."},
-		"a common password":     {values("new_password", "Password2024!", "repeat_password", "Password2024!"), "easy to guess"},
-		"the username in it":    {values("new_password", "violet maria drum", "repeat_password", "violet maria drum"), "Do not use your username"},
-		"another repetition":    {values("repeat_password", "violet kettle drums"), "The two passwords are not the same."},
+		"a short username":      {webtest.Values("username", "ab"), "Use 3 to 30 lower-case letters"},
+		"a username in capital": {webtest.Values("username", "Maria"), "Use 3 to 30 lower-case letters"},
+		"a reserved username":   {webtest.Values("username", "admin"), "reserved"},
+		"one of the sandbox":    {webtest.Values("username", "demo-ada"), "reserved"},
+		"a taken username":      {webtest.Values("username", "taken"), "Somebody has this username or e-mail address already."},
+		"a taken address":       {webtest.Values("email", "Taken@people.example"), "Somebody has this username or e-mail address already."},
+		"no address":            {webtest.Values("email", "maria"), "no e-mail address"},
+		"an address with more":  {webtest.Values("email", "Maria <maria@people.example>"), "no e-mail address"},
+		"a short password":      {webtest.Values("new_password", "violet", "repeat_password", "violet"), "Use 10 to 256 characters."},
+		"a common password":     {webtest.Values("new_password", "Password2024!", "repeat_password", "Password2024!"), "easy to guess"},
+		"the username in it":    {webtest.Values("new_password", "violet maria drum", "repeat_password", "violet maria drum"), "Do not use your username"},
+		"another repetition":    {webtest.Values("repeat_password", "violet kettle drums"), "The two passwords are not the same."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +128,7 @@ func TestSignUpClosed(t *testing.T) {
 	if strings.Contains(page.Text(), "Create an account") {
 		t.Error("the sign-in page offers it")
 	}
-	form := merge(signUpForm("maria"), values("form_token", tokenOf(page)))
+	form := merge(signUpForm("maria"), webtest.Values("form_token", tokenOf(page)))
 	want(t, b.Post("/sign-up", form), http.StatusForbidden, "Sign-up is closed")
 	if _, err := account.FindMember(t.Context(), s.Store, "maria"); err == nil {
 		t.Error("the member was created")
@@ -141,7 +141,7 @@ func TestSignUpIsLimited(t *testing.T) {
 	b := s.Browser(t)
 	page := b.Get("/sign-up")
 	for range 2 {
-		want(t, b.Submit(page, "/sign-up", values("username", "x")), http.StatusUnprocessableEntity)
+		want(t, b.Submit(page, "/sign-up", webtest.Values("username", "x")), http.StatusUnprocessableEntity)
 	}
 	want(t, b.Submit(page, "/sign-up", signUpForm("maria")), http.StatusTooManyRequests)
 }

@@ -33,7 +33,7 @@ func TestTimeZone(t *testing.T) {
 			t.Errorf("the policy is %s", policy)
 		}
 		japanese := s.Clock.Now().In(civil.Zone("Asia/Tokyo")).Format("2006/01/02, 15:04")
-		change := values("timezone", " asia/tokyo", "locale", "ja_jp")
+		change := webtest.Values("timezone", " asia/tokyo", "locale", "ja_jp")
 		wantRedirect(t, b.Submit(page, "/settings/time", change), "/settings/time?done=time-saved")
 		saved := b.Get("/settings/time?done=time-saved")
 		want(t, saved, http.StatusOK, "Your time zone and your language are saved.", "In Asia/Tokyo it is now "+japanese+" JST.")
@@ -64,7 +64,7 @@ func TestTimeZoneMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	p := b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Berlin", "locale", "<b>German"))
+	p := b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Berlin", "locale", "<b>German"))
 	want(t, p, http.StatusUnprocessableEntity, "In UTC it is now ",
 		"There is no time zone \"Berlin\": give an IANA name, such as Europe/Berlin; nearest: \"Europe/Berlin\",", "\"<b>German\" is no locale:")
 	wantAtFields(t, p, "/settings/time", map[string]string{"timezone": "Berlin", "locale": "<b>German"})
@@ -72,7 +72,7 @@ func TestTimeZoneMistakesAreExplained(t *testing.T) {
 		t.Errorf("kept: %+v, %v", now, err)
 	}
 	// One wrong field keeps the other from being saved.
-	b.Submit(p, "/settings/time", values("timezone", "Europe/Berlin"))
+	b.Submit(p, "/settings/time", webtest.Values("timezone", "Europe/Berlin"))
 	if now, err := account.GetSettings(t.Context(), s.Store.Tenant(b.Owner, true)); err != nil || now.Timezone != "UTC" {
 		t.Errorf("kept: %+v, %v", now, err)
 	}

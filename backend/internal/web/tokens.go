@@ -108,7 +108,7 @@ func (v *request) createToken() error {
 		return err
 	}
 	v.record(account.TokenCreated, v.Login.MemberID, row.ID)
-	if err := v.handOver(madeToken{Name: name, Bearer: bearer}); err != nil {
+	if err := v.handOver(madeCookie, madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
 	v.Redirect(page.PathMCP)

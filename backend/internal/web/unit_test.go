@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -53,4 +54,29 @@ func TestHashingWaitsForItsTurn(t *testing.T) {
 		}
 		leave()
 	})
+}
+
+// A browser is a known device also in the request that hashes the password again.
+func TestDeviceOfTheCheaperHash(t *testing.T) {
+	t.Parallel()
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sign-in", nil)
+	site := &page.Site{Config: page.Config{Now: time.Now}}
+	m := &account.Member{ID: "mem_1", PasswordHash: "$cheaper"}
+	v := &request{Web: &Web{Config: Config{Now: time.Now}}, Request: &page.Request{Site: site, W: w, R: r}}
+	if err := v.rememberDevice(m); err != nil {
+		t.Fatal(err)
+	}
+	for _, cookie := range w.Result().Cookies() {
+		r.AddCookie(cookie)
+	}
+	if v.knownDevice(m) == "" {
+		t.Error("the device is not known")
+	}
+	m.PasswordHash = "$dearer"
+	if v.knownDevice(m) != "" {
+		t.Error("the device is known after the password changed")
+	}
+	if v.cheaperHash = "$cheaper"; v.knownDevice(m) == "" {
+		t.Error("the device is not known after the password was hashed again")
+	}
 }

@@ -79,7 +79,7 @@ func (v *request) finishSignUp(hash string) error {
 	if err := m.Take(fieldUsername, v.checkUsername(username)); err != nil {
 		return err
 	}
-	chosen, err := newPassword(m, v.R, username, waiting.Email)
+	chosen, err := v.newPassword(m, username, waiting.Email)
 	if err != nil {
 		return err
 	}

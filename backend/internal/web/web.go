@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/connect"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
+	"github.com/kith-crm/kith/backend/internal/web/importing"
 	"github.com/kith-crm/kith/backend/internal/web/network"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/review"
@@ -41,10 +42,12 @@ type Web struct {
 
 	site *page.Site
 	// areas are the routes of the areas of the site that have a folder of their own.
-	areas  []page.Route
-	review *review.Pages
-	emails *emails
-	events *account.EventRecorder
+	areas []page.Route
+	// members are routes like these that the demo has not.
+	members []page.Route
+	review  *review.Pages
+	emails  *emails
+	events  *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each
 	// needs 19 MiB and a processor.
 	hashing chan struct{}
@@ -60,18 +63,24 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{Config: c, verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
-	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
+	web := &Web{Config: c, verifyHash: password.Verify}
+	web.events = account.NewEventRecorder(c.Store, c.Logger, web.tell)
+	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion, Wake: func() { c.Handlers.Imports.Jobs.Wake() }})
 	web.areas = slices.Concat(
 		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
 		network.New(c.Handlers).Routes(), web.review.Routes(), connect.New(c.Handlers, c.SandboxOn).Routes(),
 	)
+	imports, err := importing.New(c.Handlers)
+	if err != nil {
+		return nil, err
+	}
+	web.members = imports.Routes()
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
 	}
 	folders := []fs.FS{own}
-	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates} {
+	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates} {
 		folder, err := area()
 		if err != nil {
 			return nil, err
@@ -80,7 +89,10 @@ func New(c Config) (*Web, error) {
 	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
-		Now: c.Now, Logger: c.Logger,
+		SessionIdle: c.SessionIdle, Used: c.Used, ClientAddress: c.ClientAddress, Now: c.Now, Logger: c.Logger, MustEnroll: web.mustEnroll,
+		Confirm: func(v *page.Request, password string) (bool, error) {
+			return (&request{Web: web, Request: v}).confirm(password)
+		},
 	}, folders...)
 	if err != nil {
 		return nil, err
@@ -99,6 +111,9 @@ func New(c Config) (*Web, error) {
 type request struct {
 	*Web
 	*page.Request
+
+	// cheaperHash is the hash that raiseCost replaced in this request; empty if it did not.
+	cheaperHash string
 }
 
 // data returns the data of the member.
@@ -109,68 +124,96 @@ type route struct {
 	pattern string
 	enter   page.Entrance
 	handle  func(*request) error
+	// needsProof is set if the member must have proved in the last account.FreshFor who they are.
+	// password is the field of the form that holds their password; empty if it has none.
+	needsProof bool
+	password   string
+}
+
+func row(pattern string, enter page.Entrance, handle func(*request) error) route {
+	return route{pattern: pattern, enter: enter, handle: handle}
+}
+
+// fresh returns the route for members who proved lately who they are. The pages of package review
+// say it themselves.
+func (r route) fresh(password string) route {
+	r.needsProof, r.password = true, password
+	return r
 }
 
 // routes returns all routes except the assets.
 func routes() []route {
-	return append(importRoutes(), []route{
-		{"GET " + page.PathSignIn, page.Anyone, (*request).showSignIn},
-		{"POST " + page.PathSignIn, page.Anyone, (*request).signIn},
-		{"POST " + pathProvider, page.Anyone, (*request).goToProvider},
-		{"GET " + pathProviderCallback, page.Anyone, (*request).comeFromProvider},
-		{"GET " + pathProviderLink, page.Anyone, (*request).showProviderLink},
-		{"POST " + pathProviderLink, page.Anyone, (*request).linkProvider},
-		{"POST " + pathSignOut, page.MembersOnly, (*request).signOut},
-		{"GET " + page.PathSignUp, page.Anyone, (*request).showSignUp},
-		{"POST " + page.PathSignUp, page.Anyone, (*request).signUp},
-		{"GET " + page.PathOwner, page.Anyone, (*request).showOwner},
-		{"POST " + page.PathOwner, page.Anyone, (*request).createOwner},
-		{"GET " + page.PathForgot, page.Anyone, (*request).showForgot},
-		{"POST " + page.PathForgot, page.Anyone, (*request).forgot},
-		{"GET " + page.PathReset, page.Anyone, (*request).showReset},
-		{"POST " + page.PathReset, page.Anyone, (*request).reset},
-		{"GET " + page.PathVerify, page.Anyone, (*request).showVerify},
-		{"POST " + page.PathVerify, page.Anyone, (*request).verify},
-		{"GET " + page.PathSettings, page.MembersOnly, (*request).showSettings},
-		{"GET " + page.PathProfile, page.MembersOnly, (*request).showProfile},
-		{"POST " + page.PathProfile, page.MembersOnly, (*request).saveProfile},
-		{"GET " + page.PathMCP, page.MembersOnly, (*request).showMCP},
-		{"GET " + page.PathAgents, page.MembersOnly, (*request).showMCP},
-		{"POST " + page.PathAgents + "/narrow", page.MembersOnly, (*request).narrowAgent},
-		{"POST " + page.PathAgents + "/pause", page.MembersOnly, (*request).pauseAgent},
-		{"POST " + page.PathAgents + "/resume", page.MembersOnly, (*request).resumeAgent},
-		{"POST " + page.PathMCP + "/tokens", page.MembersOnly, (*request).createToken},
-		{"POST " + page.PathMCP + "/tokens/revoke", page.MembersOnly, (*request).revokeToken},
-		{"POST " + page.PathMCP + "/agents/revoke", page.MembersOnly, (*request).revokeAgent},
-		{"GET " + page.PathSearch, page.MembersOnly, (*request).showSearch},
-		{"POST " + page.PathSearch, page.MembersOnly, (*request).saveSearch},
-		{"GET " + page.PathTime, page.MembersOnly, (*request).showTime},
-		{"POST " + page.PathTime, page.MembersOnly, (*request).saveTime},
-		{"GET " + page.PathSecurity, page.MembersOnly, (*request).showSecurity},
-		{"POST " + page.PathSecurity + "/password", page.MembersOnly, (*request).changePassword},
-		{"POST " + page.PathSecurity + "/verify", page.MembersOnly, (*request).sendVerification},
-		{"POST " + pathEmail, page.MembersOnly, (*request).askEmailChange},
-		{"GET " + pathEmailConfirm, memberWithLink, (*request).showEmailChange},
-		{"POST " + pathEmailConfirm, page.MembersOnly, (*request).changeEmail},
-		{"POST " + page.PathSecurity + "/sign-out", page.MembersOnly, (*request).signOutEverywhere},
-		{"POST " + page.PathSecurity + "/provider/unlink", page.MembersOnly, (*request).unlinkProvider},
-		{"GET " + page.PathAccount, page.MembersOnly, (*request).showAccount},
-		{"GET " + page.PathAccount + "/export", page.MembersOnly, (*request).export},
-		{"GET " + export.PathFiles + "{job}", memberOrAgent, (*request).exportFile},
-		{"POST " + page.PathAccount + "/delete", page.MembersOnly, (*request).deleteAccount},
-	}...)
+	return []route{
+		row("GET "+page.PathSignIn, page.Anyone, (*request).showSignIn),
+		row("POST "+page.PathSignIn, page.Anyone, (*request).signIn),
+		row("GET "+pathTwoStep, page.Anyone, (*request).showTwoStep),
+		row("POST "+pathTwoStep, page.Anyone, (*request).twoStep),
+		row("GET "+pathConfirm, again, (*request).showConfirm),
+		row("POST "+pathConfirm, again, (*request).confirmAgain),
+		row("POST "+pathProvider, page.Anyone, (*request).goToProvider),
+		row("GET "+pathProviderCallback, page.Anyone, (*request).comeFromProvider),
+		row("GET "+pathProviderLink, page.Anyone, (*request).showProviderLink),
+		row("POST "+pathProviderLink, page.Anyone, (*request).linkProvider),
+		row("POST "+pathSignOut, page.MembersOnly, (*request).signOut),
+		row("GET "+page.PathSignUp, page.Anyone, (*request).showSignUp),
+		row("POST "+page.PathSignUp, page.Anyone, (*request).signUp),
+		row("GET "+page.PathOwner, page.Anyone, (*request).showOwner),
+		row("POST "+page.PathOwner, page.Anyone, (*request).createOwner),
+		row("GET "+page.PathForgot, page.Anyone, (*request).showForgot),
+		row("POST "+page.PathForgot, page.Anyone, (*request).forgot),
+		row("GET "+page.PathReset, page.Anyone, (*request).showReset),
+		row("POST "+page.PathReset, page.Anyone, (*request).reset),
+		row("GET "+page.PathVerify, page.Anyone, (*request).showVerify),
+		row("POST "+page.PathVerify, page.Anyone, (*request).verify),
+		row("GET "+page.PathSettings, page.MembersOnly, (*request).showSettings),
+		row("GET "+page.PathProfile, page.MembersOnly, (*request).showProfile),
+		row("POST "+page.PathProfile, page.MembersOnly, (*request).saveProfile),
+		row("GET "+page.PathMCP, page.MembersOnly, (*request).showMCP),
+		row("GET "+page.PathAgents, page.MembersOnly, (*request).showMCP),
+		row("POST "+page.PathAgents+"/narrow", page.MembersOnly, (*request).narrowAgent),
+		row("POST "+page.PathAgents+"/ask", page.MembersOnly, (*request).setAsks),
+		row("POST "+page.PathAgents+"/pause", page.MembersOnly, (*request).pauseAgent),
+		row("POST "+page.PathAgents+"/resume", page.MembersOnly, (*request).resumeAgent),
+		row("POST "+page.PathMCP+"/tokens", page.MembersOnly, (*request).createToken).fresh(""),
+		row("POST "+page.PathMCP+"/tokens/revoke", page.MembersOnly, (*request).revokeToken),
+		row("POST "+page.PathMCP+"/agents/revoke", page.MembersOnly, (*request).revokeAgent),
+		row("GET "+page.PathSearch, page.MembersOnly, (*request).showSearch),
+		row("POST "+page.PathSearch, page.MembersOnly, (*request).saveSearch),
+		row("GET "+page.PathTime, page.MembersOnly, (*request).showTime),
+		row("POST "+page.PathTime, page.MembersOnly, (*request).saveTime),
+		row("GET "+page.PathSecurity, page.MembersOnly, (*request).showSecurity),
+		row("GET "+pathFactors, page.MembersOnly, (*request).showFactors),
+		row("POST "+pathFactors, page.MembersOnly, (*request).addTOTP).fresh(""),
+		row("POST "+pathFactors+"/codes", page.MembersOnly, (*request).newRecoveryCodes).fresh(""),
+		row("POST "+pathFactors+"/off", page.MembersOnly, (*request).removeTOTP).fresh(""),
+		row("POST "+page.PathSecurity+"/password", page.MembersOnly, (*request).changePassword).fresh(fieldPassword),
+		row("POST "+page.PathSecurity+"/verify", page.MembersOnly, (*request).sendVerification),
+		row("POST "+pathEmail, page.MembersOnly, (*request).askEmailChange).fresh(fieldEmailPassword),
+		row("GET "+pathEmailConfirm, memberWithLink, (*request).showEmailChange),
+		row("POST "+pathEmailConfirm, page.MembersOnly, (*request).changeEmail).fresh(""),
+		row("POST "+page.PathSecurity+"/sign-out", page.MembersOnly, (*request).signOutEverywhere),
+		row("POST "+page.PathSecurity+"/sessions/end", page.MembersOnly, (*request).endSession),
+		row("POST "+page.PathSecurity+"/sessions/end-others", page.MembersOnly, (*request).endOtherSessions),
+		row("POST "+page.PathSeen, page.MembersOnly, (*request).dismissNotices),
+		row("GET "+page.PathNotMe, page.Anyone, (*request).showNotMe),
+		row("POST "+page.PathNotMe, page.Anyone, (*request).notMe),
+		row("POST "+page.PathSecurity+"/provider/unlink", page.MembersOnly, (*request).unlinkProvider).fresh(fieldUnlinkPassword),
+		row("GET "+page.PathAccount, page.MembersOnly, (*request).showAccount),
+		row("GET "+page.PathAccount+"/export", page.MembersOnly, (*request).export).fresh(""),
+		row("GET "+export.PathFiles+"{job}", memberOrAgent, (*request).exportFile).fresh(""),
+		row("POST "+page.PathAccount+"/delete", page.MembersOnly, (*request).deleteAccount).fresh(fieldPassword),
+	}
 }
 
 // Mount registers the pages and their assets on a mux.
 func (web *Web) Mount(mux *http.ServeMux) {
 	for _, r := range routes() {
-		mounted := page.Route{Pattern: r.pattern, Enter: r.enter, Handle: web.handler(r.handle)}
-		if r.pattern == "POST "+page.PathImports {
-			mounted.Upload = web.handler((*request).readUpload)
-		}
-		web.site.Mount(mux, mounted)
+		web.site.Mount(mux, page.Route{
+			Pattern: r.pattern, Enter: r.enter, Handle: web.handler(r.handle), Enrolling: enrolling(r.pattern), Fresh: r.needsProof, Password: r.password,
+		})
 	}
 	web.site.Mount(mux, web.areas...)
+	web.site.Mount(mux, web.members...)
 	web.site.Mount(mux, page.DemoRoutes(func(ctx context.Context) (tenant.ID, error) { return demo.Member(ctx, web.Store) }, web.areas...)...)
 	web.site.MountAssets(mux)
 }
@@ -178,6 +221,9 @@ func (web *Web) Mount(mux *http.ServeMux) {
 func (web *Web) handler(handle func(*request) error) page.Handler {
 	return func(v *page.Request) error { return handle(&request{Web: web, Request: v}) }
 }
+
+// Events records security events and tells members of them.
+func (web *Web) Events() *account.EventRecorder { return web.events }
 
 // Current implements oauth.Sessions.
 func (web *Web) Current(r *http.Request) (*account.LoginSession, error) { return web.site.Current(r) }

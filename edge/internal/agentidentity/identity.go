@@ -69,7 +69,7 @@ func Routes(o Options) []route.Route {
 // New returns the endpoint.
 func New(o Options) *Endpoint {
 	e := &Endpoint{options: o, failures: httpapi.BackendErrors{
-		Problems: o.Problems, Logger: o.Logger, NeedsBearer: "service_auth needs a live bearer token.",
+		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "service_auth needs a live bearer token.",
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	for _, r := range o.Routes {

@@ -27,7 +27,17 @@ const (
 	QueryBroke   = "out of credits"
 	QueryBroken  = "internal fault"
 	QueryRefused = "late refusal"
+	QueryAsked   = "asks first"
 )
+
+// asked is the error of a call that waits for the member's decision.
+func asked() error {
+	err := connect.NewError(connect.CodeFailedPrecondition, errors.New("approval_needed: the member is asked first"))
+	if detail, detailErr := connect.NewErrorDetail(&accessv1.Approval{TaskId: 12, WaitSeconds: 20}); detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}
 
 type connections struct {
 	connectionsv1connect.UnimplementedConnectionServiceHandler
@@ -45,6 +55,8 @@ func (connections) SearchConnections(
 			errors.New("out of credits: 1000 of 1000 used this month; they reset at 2026-12-01T00:00:00Z"))
 	case QueryBroken:
 		return nil, connect.NewError(connect.CodeInternal, errors.New("database password is hunter2"))
+	case QueryAsked:
+		return nil, asked()
 	case QueryRefused:
 		return nil, connect.NewError(connect.CodePermissionDenied, errors.New("nothing can be written here"))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
@@ -66,7 +67,11 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	problems := httpapi.NewProblems(base)
-	api, err := publicapi.New(publicapi.Options{Backend: client, Problems: problems, Logger: slog.New(slog.DiscardHandler), BaseURL: base})
+	pages, err := page.New(base, "/assets/docs.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := publicapi.New(publicapi.Options{Backend: client, Problems: problems, Pages: pages, Logger: slog.New(slog.DiscardHandler), BaseURL: base})
 	if err != nil {
 		t.Fatal(err)
 	}

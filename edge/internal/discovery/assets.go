@@ -12,7 +12,8 @@ var assetFiles embed.FS
 
 const (
 	pathStylesheet = "/assets/docs.css"
-	pathScript     = "/assets/try.js"
+	pathTry        = "/assets/try.js"
+	pathSearch     = "/assets/docs.js"
 	// The pictures of the demo on the landing page, for light and for dark screens.
 	pathPictureLight = "/assets/demo-light.png"
 	pathPictureDark  = "/assets/demo-dark.png"
@@ -40,6 +41,13 @@ func newAsset(path, media string) (asset, error) {
 	current := httpapi.NewDocument(media, body, header)
 	header.Set("Cache-Control", immutable)
 	return asset{path: path, version: current.ETag()[1 : 1+versionLength], current: current, kept: httpapi.NewDocument(media, body, header)}, nil
+}
+
+// Stylesheet returns the address of the stylesheet of the documents, with its version, for other
+// pages of the edge.
+func Stylesheet() (string, error) {
+	a, err := newAsset(pathStylesheet, "text/css; charset=utf-8")
+	return a.address(), err
 }
 
 // address returns the path with the version.

@@ -54,13 +54,13 @@ func (o Options) check() error {
 // Documents holds the documents. It is immutable and safe for concurrent use.
 // Every handler answers GET and HEAD, with a strong entity tag.
 type Documents struct {
-	index, llms, apiCatalog      *httpapi.Document
-	serverCard, aiCatalog        *httpapi.Document
-	openAPI                      *httpapi.Document // nil where no route serves it
-	peopleDocs, agentDocs        route.Handler
-	errorList, errorPage, landed route.Handler
-	stylesheet, script           asset
-	light, dark                  asset // the pictures of the demo
+	index, llms, apiCatalog       *httpapi.Document
+	serverCard, aiCatalog         *httpapi.Document
+	openAPI                       *httpapi.Document // nil where no route serves it
+	peopleDocs, agentDocs, landed route.Handler
+	docs                          *docs
+	stylesheet, try, search       asset
+	light, dark                   asset // the pictures of the demo
 }
 
 // New makes the documents. It fails if a required option is missing or a tool's
@@ -78,19 +78,10 @@ func (d *Documents) build(o Options) error {
 	if err != nil {
 		return err
 	}
-	if d.stylesheet, err = newAsset(pathStylesheet, "text/css; charset=utf-8"); err != nil {
+	if err := d.loadAssets(); err != nil {
 		return err
 	}
-	if d.script, err = newAsset(pathScript, "text/javascript; charset=utf-8"); err != nil {
-		return err
-	}
-	if d.light, err = newAsset(pathPictureLight, "image/png"); err != nil {
-		return err
-	}
-	if d.dark, err = newAsset(pathPictureDark, "image/png"); err != nil {
-		return err
-	}
-	l, err := newLayout(s, d.stylesheet, d.script)
+	l, err := newLayout(s, d.stylesheet, d.try, d.search)
 	if err != nil {
 		return err
 	}
@@ -114,16 +105,33 @@ func (d *Documents) build(o Options) error {
 		return err
 	}
 	d.llms = httpapi.NewDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
-	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", s)
+	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", document{site: s})
 	if err != nil {
 		return err
 	}
 	d.peopleDocs, d.agentDocs = httpapi.Negotiate(s.Problems, page, text), httpapi.Negotiate(s.Problems, text, page)
-	if d.errorList, d.errorPage, err = l.errorPages(); err != nil {
+	if d.docs, err = newDocs(l); err != nil {
 		return err
 	}
 	d.landed, err = l.landingPage(d.llms, d.light, d.dark)
 	return err
+}
+
+func (d *Documents) loadAssets() error {
+	for _, a := range []struct {
+		to          *asset
+		path, media string
+	}{
+		{&d.stylesheet, pathStylesheet, "text/css; charset=utf-8"},
+		{&d.try, pathTry, typeScript}, {&d.search, pathSearch, typeScript},
+		{&d.light, pathPictureLight, "image/png"}, {&d.dark, pathPictureDark, "image/png"},
+	} {
+		var err error
+		if *a.to, err = newAsset(a.path, a.media); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *site) newOpenAPI() (*httpapi.Document, error) {
@@ -162,12 +170,26 @@ func (d *Documents) PeopleDocs() route.Handler { return d.peopleDocs }
 // HTML.
 func (d *Documents) AgentDocs() route.Handler { return d.agentDocs }
 
-// ErrorList returns the handler of GET /docs/errors.
-func (d *Documents) ErrorList() route.Handler { return d.errorList }
+// Docs returns the handler of GET /docs: an overview of the documentation, or with the parameter q
+// what a search finds. Like the other pages of the documentation it is HTML unless Accept prefers
+// Markdown.
+func (d *Documents) Docs() route.Handler { return d.docs.search }
 
-// Error returns the handler of GET /docs/errors/{code}. It answers 404 for a code
-// that does not exist.
-func (d *Documents) Error() route.Handler { return d.errorPage }
+// Guide returns the handler of GET /docs/{guide}. Like Tool and Error it answers 404 with the
+// nearest names for a page that does not exist.
+func (d *Documents) Guide() route.Handler { return d.docs.serveGuide }
+
+// ToolList returns the handler of GET /docs/tools.
+func (d *Documents) ToolList() route.Handler { return d.docs.toolList }
+
+// Tool returns the handler of GET /docs/tools/{name}.
+func (d *Documents) Tool() route.Handler { return d.docs.serveTool }
+
+// ErrorList returns the handler of GET /docs/errors.
+func (d *Documents) ErrorList() route.Handler { return d.docs.errorList }
+
+// Error returns the handler of GET /docs/errors/{code}.
+func (d *Documents) Error() route.Handler { return d.docs.serveError }
 
 // Landing returns the handler of GET /: a page for people, the site index for
 // callers that prefer Markdown.
@@ -176,7 +198,7 @@ func (d *Documents) Landing() route.Handler { return d.landed }
 // Assets returns the handlers of the files that pages load, by their paths.
 func (d *Documents) Assets() map[string]route.Handler {
 	all := map[string]route.Handler{}
-	for _, a := range []asset{d.stylesheet, d.script, d.light, d.dark} {
+	for _, a := range []asset{d.stylesheet, d.try, d.search, d.light, d.dark} {
 		all[a.path] = a.serve
 	}
 	return all

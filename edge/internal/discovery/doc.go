@@ -5,12 +5,13 @@
 //	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog,
 //	                       │         │ /.well-known/ai-catalog.json, /mcp/v1/server-card
 //	routes, rate policies  │         ├ /mcp/docs, /docs/mcp
-//	tool catalogue         ├→ site ──┼ /docs/errors, /docs/errors/{code}
-//	error codes, requests  ┘         ├ /, its script and its stylesheet
+//	tool catalogue         ├→ site ──┼ /docs and all below it
+//	error codes, requests  ┘         ├ /, the scripts and the stylesheet
 //	openapi/                         └ /openapi.json
 //
-// A text that is served in two forms is one Markdown file; goldmark renders its
-// HTML. A link is shown only where a route serves its path, so that a server
+// A text that is served in two forms is Markdown from one file; goldmark renders its
+// HTML. Each tool and each error has a page, from the catalogue and from the list of
+// errors. Only a search and a 404 of the documentation are made while they are asked for. A link is shown only where a route serves its path, so that a server
 // without a sandbox has documents without it.
 //
 // The package also serves the metadata of protected resources (RFC 9728): one

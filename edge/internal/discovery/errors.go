@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
-	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 // family are the errors of one protocol.
@@ -54,6 +53,21 @@ func (s *site) Families() ([]*family, error) {
 	return families, nil
 }
 
+// errorTitles returns the titles of all errors, by their codes.
+func (s *site) errorTitles() (map[string]string, error) {
+	families, err := s.Families()
+	titles := map[string]string{}
+	for _, f := range families {
+		for _, e := range f.Errors {
+			if titles[e.Code] != "" {
+				return nil, fmt.Errorf("the error %s is defined twice", e.Code)
+			}
+			titles[e.Code] = e.Title
+		}
+	}
+	return titles, err
+}
+
 // parse reads a file of errors: an introduction, then a section for each code, with
 // paragraphs for the status, the meaning, the action and the example. The first and
 // the last may be missing.
@@ -94,11 +108,18 @@ func (s *site) complete(e *errorPage) {
 func problemExample(problems *httpapi.Problems, code httpapi.Code) string {
 	w := &bodyRecorder{header: http.Header{}}
 	problems.Write(w, &http.Request{Method: http.MethodGet}, code, "What this is about, in one sentence.")
-	body := jsontext.Value(w.body.Bytes())
-	if err := body.Indent(jsontext.WithIndent("  ")); err != nil {
+	text, err := indented(w.body.Bytes())
+	if err != nil {
 		return ""
 	}
-	return string(body)
+	return text
+}
+
+// indented returns JSON with line breaks.
+func indented(text []byte) (string, error) {
+	body := jsontext.Value(text)
+	err := body.Indent(jsontext.WithIndent("  "))
+	return string(body), err
 }
 
 // bodyRecorder keeps the body of an answer.
@@ -110,32 +131,3 @@ type bodyRecorder struct {
 func (w *bodyRecorder) Header() http.Header         { return w.header }
 func (w *bodyRecorder) Write(p []byte) (int, error) { return w.body.Write(p) }
 func (w *bodyRecorder) WriteHeader(int)             {}
-
-// errorPages returns the handlers of GET /docs/errors and /docs/errors/{code}.
-func (l *layout) errorPages() (list, page route.Handler, err error) {
-	families, err := l.site.Families()
-	if err != nil {
-		return nil, nil, err
-	}
-	pages := map[string]route.Handler{}
-	for _, f := range families {
-		for _, e := range f.Errors {
-			if pages[e.Code] != nil {
-				return nil, nil, fmt.Errorf("build error pages: %s is defined twice", e.Code)
-			}
-			if pages[e.Code], err = l.handler(e.Code+": "+e.Title, pathErrors+"/"+e.Code, "error", e); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	page = func(w http.ResponseWriter, r *http.Request, code string) {
-		serve, ok := pages[code]
-		if !ok {
-			l.site.Problems.Write(w, r, httpapi.NotFound, "There is no error with this code.")
-			return
-		}
-		serve(w, r, code)
-	}
-	list, err = l.handler("Errors", pathErrors, "errors.md", l.site)
-	return list, page, err
-}

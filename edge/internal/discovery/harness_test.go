@@ -37,6 +37,10 @@ func ownRoutes() []route.Route {
 		{Name: "llms", Methods: get, Pattern: "/llms.txt"},
 		{Name: "mcp-docs", Methods: get, Pattern: "/mcp/docs"},
 		{Name: "docs-mcp", Methods: get, Pattern: "/docs/mcp"},
+		{Name: "docs", Methods: get, Pattern: "/docs"},
+		{Name: "docs-guide", Methods: get, Pattern: "/docs/{guide}"},
+		{Name: "docs-tools", Methods: get, Pattern: "/docs/tools"},
+		{Name: "docs-tool", Methods: get, Pattern: "/docs/tools/{name}"},
 		{Name: "docs-errors", Methods: get, Pattern: "/docs/errors"},
 		{Name: "docs-error", Methods: get, Pattern: "/docs/errors/{code}"},
 		{Name: "api-catalog", Methods: get, Pattern: "/.well-known/api-catalog"},
@@ -44,6 +48,7 @@ func ownRoutes() []route.Route {
 		{Name: "demo-light", Methods: get, Pattern: "/assets/demo-light.png"},
 		{Name: "demo-dark", Methods: get, Pattern: "/assets/demo-dark.png"},
 		{Name: "try-script", Methods: get, Pattern: "/assets/try.js"},
+		{Name: "search-script", Methods: get, Pattern: "/assets/docs.js"},
 		{Name: "openapi", Methods: get, Pattern: "/openapi.json"},
 		{Name: "batch", Methods: []string{http.MethodPost}, Pattern: "/api/batch", RatePolicy: "batch"},
 	}

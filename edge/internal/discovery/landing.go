@@ -15,10 +15,9 @@ type landing struct {
 	Tries []try
 	// MCP and MCPSandbox are the addresses for MCP clients; MCPSandbox is "" without a sandbox.
 	MCP, MCPSandbox string
-	Tools           int
 	Documents       []entryLink
-	// ToolDocs, SignUp, Settings, Sandbox and Demo are paths; "" for what is not served, or closed.
-	ToolDocs, SignUp, Settings, Sandbox, Demo string
+	// Connect, SignUp, Settings, Sandbox, Demo and Members are paths; "" for what is not served, or closed.
+	Connect, SignUp, Settings, Sandbox, Demo, Members string
 	// Light and Dark are the addresses of pictures of the demo.
 	Light, Dark string
 }
@@ -37,7 +36,7 @@ func (l *layout) landingPage(llms *httpapi.Document, light, dark asset) (route.H
 	content := l.site.landing()
 	content.Light, content.Dark = light.address(), dark.address()
 	page, err := l.render(pageContent{
-		Title: "A personal CRM for AI agents", Path: pathHome, Landing: content, policy: tryPolicy, vary: varyOnSession,
+		Title: "A personal CRM for AI agents", Path: pathHome, Landing: content, vary: varyOnSession,
 	})
 	text := httpapi.NewDocument(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnSession}})
 	return httpapi.Negotiate(l.site.Problems, page, text), err
@@ -45,16 +44,17 @@ func (l *layout) landingPage(llms *httpapi.Document, light, dark asset) (route.H
 
 func (s *site) landing() *landing {
 	l := &landing{
-		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
+		Summary: summary, Tries: s.tries(), MCP: s.BaseURL + route.PathMCPCurrent,
 		MCPSandbox: s.address(route.PathMCPSandbox),
-		ToolDocs:   s.served(pathPeopleDocs), Settings: s.served(pathSettings),
-		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix),
+		Connect:    s.served(pathDocs + "/connect"), Settings: s.served(pathSettings),
+		Sandbox: s.served(route.SandboxPrefix), Demo: s.served(route.DemoPrefix), Members: s.served(pathMembers),
 	}
 	if s.SignUpOpen {
 		l.SignUp = s.served(pathSignUp)
 	}
 	for _, e := range []entryLink{
-		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example, and all paths of the API"},
+		{"Documentation", pathDocs, "guides, tools, errors and paths, with a search"},
+		{"Tools", pathTools, "every tool with its arguments, answer, price, scopes, errors and an example"},
 		{"Errors", pathErrors, "what each code means and what to do about it"},
 		{"Sandbox", route.SandboxPrefix, "the demo account, with requests that work as printed"},
 		{"Agent index", pathIndex, "addresses, limits and deprecations as JSON"},
@@ -90,12 +90,7 @@ func (s *site) Endpoints() []endpoint {
 
 // isDocument says whether a route serves a page or a file that pages load.
 func (s *site) isDocument(r route.Route) bool {
-	switch r.Pattern {
-	case pathHome, pathPeopleDocs, pathErrors, pathErrors + "/{code}":
-		return true
-	default:
-		return strings.HasPrefix(r.Pattern, "/assets/")
-	}
+	return r.Pattern == pathHome || r.Pattern == pathDocs || strings.HasPrefix(r.Pattern, pathDocs+"/") || strings.HasPrefix(r.Pattern, route.AssetPrefix)
 }
 
 func needs(r route.Route) string {

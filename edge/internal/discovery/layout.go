@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
+	"sync"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -18,18 +20,16 @@ var templateFiles embed.FS
 const (
 	typeHTML     = "text/html; charset=utf-8"
 	typeMarkdown = "text/markdown; charset=utf-8"
+	typeScript   = "text/javascript; charset=utf-8"
 	varyOnAccept = "Accept, Accept-Encoding"
 	// varyOnSession is for the landing page, in whose place members get their own.
 	varyOnSession = "Accept, Accept-Encoding, Cookie"
 )
 
-// The content security policies. Neither allows inline code or frames. Only the landing
-// page runs a script, which calls no other server.
-const (
-	pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-	tryPolicy  = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; " +
-		"form-action 'self'; frame-ancestors 'none'"
-)
+// pagePolicy is the content security policy of every page. It allows neither inline code nor frames,
+// and scripts call no other server.
+const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'"
 
 // layout makes HTML pages of one look.
 type layout struct {
@@ -40,65 +40,88 @@ type layout struct {
 
 // frame is the part that all pages share.
 type frame struct {
-	Stylesheet, Script, Icon string
-	Version                  string
-	Navigation               []navigation
-	SignIn                   string
+	Stylesheet, Icon, Version, SignIn string
+	// TryScript is of the landing page, SearchScript of the documentation.
+	TryScript, SearchScript string
+	// Navigation is above the landing page, Sidebar beside the documentation.
+	Navigation []link
+	Sidebar    []part
 }
 
-type navigation struct{ Title, Path string }
+type link struct{ Title, Path string }
 
 // pageContent is the content of one page: a document, or the landing page.
 type pageContent struct {
 	frame
 
 	Title    string
-	Path     string // the page's own
+	Path     string // the page's own, "" if it has none
 	Document template.HTML
 	Landing  *landing
-	policy   string
+	Query    string // what is in the search field
+	Error    bool   // errors run no script
 	vary     string // varyOnAccept if empty
 }
 
-func newLayout(s *site, stylesheet, script asset) (*layout, error) {
+func newLayout(s *site, stylesheet, try, search asset) (*layout, error) {
 	t, err := template.ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse page templates: %w", err)
 	}
 	f := frame{
-		Stylesheet: stylesheet.address(), Script: script.address(), Version: s.Version,
+		Stylesheet: stylesheet.address(), TryScript: try.address(), SearchScript: search.address(), Version: s.Version,
 		Icon: s.served(pathIcon), SignIn: s.served(pathSignIn),
+		Navigation: s.servedLinks([]link{
+			{"Overview", pathHome}, {"Documentation", pathDocs}, {"Tools", pathTools}, {"Errors", pathErrors}, {"OpenAPI", pathOpenAPI}, {"llms.txt", pathLLMs},
+		}),
 	}
-	for _, n := range []navigation{
-		{"Overview", pathHome}, {"Tools", pathPeopleDocs}, {"Errors", pathErrors}, {"OpenAPI", pathOpenAPI}, {"llms.txt", pathLLMs},
-	} {
-		if s.serves(n.Path) {
-			f.Navigation = append(f.Navigation, n)
-		}
-	}
-	return &layout{site: s, template: t, frame: f}, nil
+	f.Sidebar, err = s.sidebar()
+	return &layout{site: s, template: t, frame: f}, err
 }
 
-// forms renders a file of pageFiles as HTML and as Markdown. The links in the Markdown
-// are absolute, because it is often read outside this server.
+// servedLinks returns the links to paths that a route serves.
+func (s *site) servedLinks(links []link) []link {
+	return slices.DeleteFunc(links, func(l link) bool { return !s.serves(l.Path) })
+}
+
+// forms renders a file or a template of pageFiles as HTML and as Markdown.
 func (l *layout) forms(title, path, name string, data any) (html, markdown *httpapi.Document, err error) {
 	text, err := l.site.page(name, data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write %s: %w", path, err)
 	}
-	content, err := renderHTML(l.site.resolve(text, ""))
-	if err != nil {
-		return nil, nil, fmt.Errorf("render %s: %w", path, err)
+	return l.formsOf(pageContent{Title: title, Path: path}, text)
+}
+
+// formsOf renders Markdown as the content of a page and as it is. The links in the Markdown are
+// absolute, because it is often read outside this server.
+func (l *layout) formsOf(c pageContent, text string) (html, markdown *httpapi.Document, err error) {
+	if c.Document, err = renderHTML(l.site.resolve(text, "")); err != nil {
+		return nil, nil, fmt.Errorf("render page %s: %w", c.Path, err)
 	}
-	html, err = l.render(pageContent{Title: title, Path: path, Document: content, policy: pagePolicy})
+	html, err = l.render(c)
 	return html, httpapi.NewDocument(typeMarkdown, l.site.resolve(text, l.site.BaseURL), http.Header{"Vary": {varyOnAccept}}), err
 }
 
-// handler returns the handler of a file of pageFiles: HTML unless Accept prefers
-// Markdown.
-func (l *layout) handler(title, path, name string, data any) (route.Handler, error) {
-	html, markdown, err := l.forms(title, path, name, data)
-	return httpapi.Negotiate(l.site.Problems, html, markdown), err
+// handler returns the handler of a file or a template of pageFiles: HTML unless Accept prefers
+// Markdown. It renders them when they are first asked for, because there are many pages and most
+// are rarely read.
+func (l *layout) handler(title, path, name string, data any) route.Handler {
+	rendered := sync.OnceValues(func() (route.Handler, error) {
+		html, markdown, err := l.forms(title, path, name, data)
+		if err != nil {
+			return nil, err
+		}
+		return httpapi.Negotiate(l.site.Problems, html, markdown), nil
+	})
+	return func(w http.ResponseWriter, r *http.Request, argument string) {
+		serve, err := rendered()
+		if err != nil {
+			l.site.Problems.Write(w, r, httpapi.Internal, httpapi.InternalDetail)
+			return
+		}
+		serve(w, r, argument)
+	}
 }
 
 func (l *layout) render(c pageContent) (*httpapi.Document, error) {
@@ -107,11 +130,16 @@ func (l *layout) render(c pageContent) (*httpapi.Document, error) {
 	if err := l.template.ExecuteTemplate(&b, "layout", c); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", c.Path, err)
 	}
-	return httpapi.NewDocument(typeHTML, b.Bytes(), http.Header{
-		"Vary":                       {cmp.Or(c.vary, varyOnAccept)},
-		"Content-Security-Policy":    {c.policy},
+	return httpapi.NewDocument(typeHTML, b.Bytes(), pageHeader(cmp.Or(c.vary, varyOnAccept))), nil
+}
+
+// pageHeader returns the headers of a page.
+func pageHeader(vary string) http.Header {
+	return http.Header{
+		"Vary":                       {vary},
+		"Content-Security-Policy":    {pagePolicy},
 		"X-Frame-Options":            {"DENY"},
 		"Cross-Origin-Opener-Policy": {"same-origin"},
 		"Permissions-Policy":         {"camera=(), geolocation=(), microphone=()"},
-	}), nil
+	}
 }

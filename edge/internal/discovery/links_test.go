@@ -74,7 +74,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, p := range pagesOf(d) {
+		for name, p := range pagesOf(t, d) {
 			links := linksOf(t, text(t, p.handler, p.argument, "text/html"))
 			checkLinks(t, matcher, variant+"/"+name, links)
 			if len(links) < 5 {
@@ -115,7 +115,7 @@ func TestLinksToHeadings(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	var wanted []string
-	for _, p := range pagesOf(build(t, nil)) {
+	for _, p := range pagesOf(t, build(t, nil)) {
 		body := text(t, p.handler, p.argument, "text/html")
 		for _, e := range parsePage(t, body) {
 			ids[p.path+"#"+e.attributes["id"]] = true
@@ -144,7 +144,7 @@ func TestDocumentsKeepToTheTable(t *testing.T) {
 		if strings.HasPrefix(path, "/assets/") || path == "/openapi.json" { // which a bare server doesn't have
 			continue
 		}
-		body := get(handler, "not_found").Body.String()
+		body := get(handler, argumentOf(path)).Body.String()
 		for _, absent := range []string{"/oauth/", "/sandbox", "/openapi.json", "/settings", "/sign-in", "/api/batch"} {
 			if strings.Contains(body, absent) {
 				t.Errorf("%s mentions %s", path, absent)

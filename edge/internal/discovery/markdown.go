@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 
 	"github.com/yuin/goldmark"
@@ -65,15 +66,19 @@ func (s *site) resolve(markdown, base string) []byte {
 	}))
 }
 
+// converter returns the converter of all pages.
+var converter = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(tableRenderer{}, 1))), //nolint:misspell // as goldmark spells it
+	)
+})
+
 // renderHTML returns Markdown as the HTML of a page's content. Raw HTML in it is left out. Headings
 // have an id, tables can be scrolled with the keyboard.
 func renderHTML(markdown []byte) (template.HTML, error) {
 	var b bytes.Buffer
-	md := goldmark.New(
-		goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(tableRenderer{}, 1))), //nolint:misspell // as goldmark spells it
-	)
-	err := md.Convert(markdown, &b, parser.WithContext(parser.NewContext(parser.WithIDs(headingIDs{}))))
+	err := converter().Convert(markdown, &b, parser.WithContext(parser.NewContext(parser.WithIDs(headingIDs{}))))
 	return template.HTML(b.String()), err // goldmark escapes text and leaves raw HTML out
 }
 

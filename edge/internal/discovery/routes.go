@@ -34,6 +34,10 @@ func Routes(o Options) []route.Route {
 		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},
 		{Name: "docs-mcp", Pattern: pathPeopleDocs, Summary: "The documentation of the MCP server, for people.", Build: of((*Documents).PeopleDocs)},
 		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents.", Build: of((*Documents).AgentDocs)},
+		{Name: "docs", Pattern: pathDocs, Query: []string{"q"}, Summary: "The documentation, with a search.", Build: of((*Documents).Docs)},
+		{Name: "docs-guide", Pattern: pathDocs + "/{guide}", Summary: "A guide of the documentation.", Build: of((*Documents).Guide)},
+		{Name: "docs-tools", Pattern: pathTools, Summary: "All tools, by what they are about.", Build: of((*Documents).ToolList)},
+		{Name: "docs-tool", Pattern: pathTools + "/{name}", Summary: "A tool: its arguments, answer, price, scopes, errors and an example.", Build: of((*Documents).Tool)},
 		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes.", Build: of((*Documents).ErrorList)},
 		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
 		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
@@ -42,7 +46,8 @@ func Routes(o Options) []route.Route {
 		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
 		{Name: assetName(pathPictureLight), Pattern: pathPictureLight, Summary: "A picture of the demo, for light screens.", Build: of(func(d *Documents) route.Handler { return d.light.serve })},
 		{Name: assetName(pathPictureDark), Pattern: pathPictureDark, Summary: "A picture of the demo, for dark screens.", Build: of(func(d *Documents) route.Handler { return d.dark.serve })},
-		{Name: assetName(pathScript), Pattern: pathScript, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
+		{Name: assetName(pathTry), Pattern: pathTry, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.try.serve })},
+		{Name: assetName(pathSearch), Pattern: pathSearch, Summary: "The script of the documentation's search.", Build: of(func(d *Documents) route.Handler { return d.search.serve })},
 	}
 	for i := range routes {
 		r := &routes[i]

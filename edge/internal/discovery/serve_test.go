@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,27 +20,34 @@ func everyHandler(d *discovery.Documents) map[string]route.Handler {
 		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(),
 		"/.well-known/ai-catalog.json": d.AICatalog(), "/mcp/v1/server-card": d.ServerCard(), "/docs/mcp": d.PeopleDocs(),
 		"/mcp/docs": d.AgentDocs(), "/docs/errors": d.ErrorList(), "/docs/errors/{code}": d.Error(), "/": d.Landing(),
+		"/docs": d.Docs(), "/docs/{guide}": d.Guide(), "/docs/tools": d.ToolList(), "/docs/tools/{name}": d.Tool(),
 	}
 	maps.Copy(all, d.Assets())
 	return all
 }
 
+// argumentOf returns an argument for a pattern with which there is a document.
+func argumentOf(pattern string) string {
+	return map[string]string{"/docs/errors/{code}": "gone", "/docs/{guide}": "connect", "/docs/tools/{name}": "add_note"}[pattern]
+}
+
 func TestDocumentsAreCacheable(t *testing.T) {
 	t.Parallel()
 	for path, handler := range everyHandler(build(t, nil)) {
-		w := get(handler, "gone")
+		argument := argumentOf(path)
+		w := get(handler, argument)
 		h := w.Header()
 		etag := h.Get("ETag")
 		if w.Code != http.StatusOK || h.Get("Cache-Control") != "public, max-age=300" || !strings.HasPrefix(etag, `"`) ||
 			!strings.Contains(h.Get("Vary"), "Accept-Encoding") || w.Body.Len() == 0 {
 			t.Errorf("%s: %d %v", path, w.Code, h)
 		}
-		if again := get(handler, "gone", "If-None-Match", "W/"+etag); again.Code != http.StatusNotModified || again.Body.Len() > 0 ||
+		if again := get(handler, argument, "If-None-Match", "W/"+etag); again.Code != http.StatusNotModified || again.Body.Len() > 0 ||
 			again.Header().Get("ETag") != etag {
 			t.Errorf("%s: %d %v", path, again.Code, again.Header())
 		}
 		head := httptest.NewRecorder()
-		handler(head, httptest.NewRequest(http.MethodHead, "/", nil), "gone")
+		handler(head, httptest.NewRequest(http.MethodHead, "/", nil), argument)
 		if head.Code != http.StatusOK || head.Body.Len() > 0 || head.Header().Get("Content-Length") != h.Get("Content-Length") {
 			t.Errorf("HEAD %s: %d %v", path, head.Code, head.Header())
 		}
@@ -102,14 +110,14 @@ func TestAPICatalogIsALinkset(t *testing.T) {
 func TestAssetsAreKept(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
-	all := parsePage(t, text(t, d.Landing(), "", "text/html"))
+	all := append(parsePage(t, text(t, d.Landing(), "", "text/html")), parsePage(t, text(t, d.ToolList(), "", "text/html"))...)
 	var loaded []string
 	for _, e := range all {
-		if address := e.attributes["href"] + e.attributes["src"] + e.attributes["srcset"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") {
+		if address := e.attributes["href"] + e.attributes["src"] + e.attributes["srcset"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") && !slices.Contains(loaded, address) {
 			loaded = append(loaded, address)
 		}
 	}
-	if len(loaded) != 4 || len(d.Assets()) != 4 {
+	if len(loaded) != 5 || len(d.Assets()) != 5 {
 		t.Fatalf("pages load %q of %v", loaded, d.Assets())
 	}
 	for path, serve := range d.Assets() {

@@ -3,6 +3,7 @@ package discovery
 import (
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
@@ -19,6 +20,8 @@ const (
 	pathAICatalog  = "/.well-known/ai-catalog.json"
 	pathPeopleDocs = "/docs/mcp"
 	pathAgentDocs  = "/mcp/docs"
+	pathDocs       = "/docs"
+	pathTools      = "/docs/tools"
 	pathErrors     = "/docs/errors"
 	pathIcon       = "/assets/kith.svg"
 	pathBatch      = "/api/batch"
@@ -26,6 +29,7 @@ const (
 	pathSignIn     = "/sign-in"
 	pathSignUp     = "/sign-up"
 	pathSettings   = "/settings/mcp"
+	pathMembers    = "/members"
 	pathMetadata   = "/.well-known/oauth-authorization-server"
 	pathRegister   = "/oauth/register"
 	pathAuthorize  = "/oauth/authorize"
@@ -44,6 +48,7 @@ type site struct {
 
 	matcher *route.Matcher
 	pages   *template.Template
+	tools   func() ([]toolDoc, error)
 }
 
 func newSite(o Options) (*site, error) {
@@ -55,6 +60,7 @@ func newSite(o Options) (*site, error) {
 		return nil, err
 	}
 	s := &site{Options: o, matcher: matcher}
+	s.tools = sync.OnceValues(s.documentTools)
 	s.pages, err = s.parsePages()
 	return s, err
 }

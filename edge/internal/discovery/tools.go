@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// The methods below return the generated parts of tools.md and llms.md. Texts are Markdown, except
+// The methods below return the generated parts of the pages. Texts are Markdown, except
 // Address, Title, Description and Summary.
 
 type mcpServer struct{ Address, Path, State, Limit, Deprecation, Summary string }
@@ -117,35 +117,101 @@ func (s *site) Scopes() []scopeDoc {
 	return scopes
 }
 
+// toolDoc is the documentation of one tool. Its texts come from the catalogue.
 type toolDoc struct {
-	Name, Title, Description, Price, Effect, Scopes, Example string
-	Arguments                                                []schema.Argument
-	NeedsToken                                               bool
+	Name, Title, Description, Price, Effect, Scopes string
+	// Group is the title of the tool's group. GroupID is the group's scope.
+	Group, GroupID string
+	// Undo says how a call is undone, Repeating what a second call with the same arguments does.
+	Undo, Repeating string
+	// JobKind is the kind of job that a call starts; "" if it starts none.
+	JobKind string
+	// Acts are the kinds of acts before which a member can be asked.
+	Acts      []string
+	Credits   int
+	Arguments []schema.Argument
+	Answer    []field
+	// Example is a call as a command, Message the body that it sends, indented.
+	Example, Message string
+	NeedsToken       bool
+	Errors           []toolError
 }
 
+// field is one field of an answer.
+type field struct{ Name, Type, Notes string }
+
 // Tools returns the documentation of each tool.
-func (s *site) Tools() ([]toolDoc, error) {
+func (s *site) Tools() ([]toolDoc, error) { return s.tools() }
+
+func (s *site) documentTools() ([]toolDoc, error) {
 	x := newExamples(s)
+	titles, err := s.errorTitles()
+	if err != nil {
+		return nil, err
+	}
 	var tools []toolDoc
 	for _, rpc := range s.Catalog.Tools() {
-		input, err := schema.Parse(rpc.Tool.BoundedSchema)
+		tool, err := s.tool(x, rpc)
+		if err == nil {
+			tool.Errors, err = s.toolErrors(rpc, titles)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("document %s: %w", rpc.Tool.Name, err)
 		}
-		arguments, err := x.arguments(rpc.Tool, input)
-		if err != nil {
-			return nil, err
-		}
-		q, err := x.request(rpc, arguments)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, toolDoc{
-			Name: rpc.Tool.Name, Title: rpc.Tool.Title, Description: rpc.Tool.Description, Price: price(rpc.Tool), Effect: effect(rpc),
-			Scopes: scopesOf(rpc), Example: q.curl(s.BaseURL), Arguments: input.Arguments(), NeedsToken: q.Bearer,
-		})
+		tools = append(tools, tool)
 	}
 	return tools, nil
+}
+
+func (s *site) tool(x *examples, rpc *catalog.RPC) (toolDoc, error) {
+	t := toolDoc{
+		Name: rpc.Tool.Name, Title: rpc.Tool.Title, Description: rpc.Tool.Description, Price: price(rpc.Tool), Effect: effect(rpc),
+		Scopes: scopesOf(rpc), Group: catalog.ScopeWords(rpc.Tool.Group).Title, GroupID: rpc.Tool.Group,
+		Repeating: repeating(rpc), JobKind: rpc.Tool.JobKind, Acts: rpc.Tool.Acts, Credits: rpc.Tool.Credits,
+	}
+	input, err := schema.Parse(rpc.Tool.BoundedSchema)
+	if err != nil {
+		return t, err
+	}
+	t.Arguments = input.Arguments()
+	output, err := schema.Parse(rpc.Tool.OutputSchema)
+	if err != nil {
+		return t, err
+	}
+	t.Answer = answerFields(output, rpc.Tool.TextByOthers)
+	t.Undo = undo(rpc, t.Answer)
+	arguments, err := x.arguments(rpc.Tool, input)
+	if err != nil {
+		return t, err
+	}
+	q, err := x.request(rpc, arguments)
+	if err != nil {
+		return t, err
+	}
+	t.Example, t.NeedsToken = q.curl(s.BaseURL), q.Bearer
+	t.Message, err = indented([]byte(q.Body))
+	return t, err
+}
+
+// answerFields describes the fields of an answer.
+func answerFields(output *schema.Schema, byOthers []string) []field {
+	var fields []field
+	for _, a := range output.Arguments() {
+		f := field{Name: a.Name, Type: a.Type}
+		var notes []string
+		if a.Required {
+			notes = append(notes, "always there")
+		}
+		if slices.Contains(byOthers, a.Name[strings.LastIndex(a.Name, ".")+1:]) {
+			notes = append(notes, "others may have written it")
+		}
+		if a.Description != "" {
+			notes = append(notes, escapeText(a.Description))
+		}
+		f.Notes = strings.Join(notes, "; ")
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // bounds says which values an argument takes.
@@ -175,11 +241,15 @@ func scopesOf(rpc *catalog.RPC) string {
 	if rpc.Access == catalog.AccessCredential {
 		return "any valid credential"
 	}
-	var scopes []string
-	for _, scope := range rpc.Scopes {
-		scopes = append(scopes, codeSpan(scope))
+	return strings.Join(codeSpans(rpc.Scopes), " and ")
+}
+
+func codeSpans(texts []string) []string {
+	spans := make([]string, 0, len(texts))
+	for _, text := range texts {
+		spans = append(spans, codeSpan(text))
 	}
-	return strings.Join(scopes, " and ")
+	return spans
 }
 
 // effect says what a call changes, from the tool's annotations.
@@ -192,4 +262,61 @@ func effect(rpc *catalog.RPC) string {
 	default:
 		return "writes, and only adds"
 	}
+}
+
+// undo says how a call of the tool is undone.
+func undo(rpc *catalog.RPC, answer []field) string {
+	const tool = "[`undo_change`](" + pathTools + "/undo_change)"
+	switch {
+	case !rpc.Writes:
+		return "nothing to undo, it only reads"
+	case slices.ContainsFunc(answer, func(f field) bool { return f.Name == "change_id" }):
+		return "yes, by " + tool + " with the `change_id` of the answer"
+	case rpc.Tool.JobKind != "" && strings.Contains(rpc.Tool.Description, "import_id"):
+		return "yes, by " + tool + " with the `import_id` of the job's result"
+	default:
+		return "no"
+	}
+}
+
+// repeating says what a second call with the same arguments does.
+func repeating(rpc *catalog.RPC) string {
+	switch {
+	case !rpc.Writes:
+		return "a second call reads again"
+	case rpc.Tool.Annotations.Idempotent:
+		return "a second call with the same arguments changes nothing more"
+	default:
+		return "a second call may change something again, unless both have the same `Idempotency-Key` header"
+	}
+}
+
+// toolError is a JSON-RPC error that a call of a tool can be answered with.
+type toolError struct{ Code, Title, When string }
+
+// toolErrors returns the errors of the tool that have a code, with the titles of their pages.
+func (s *site) toolErrors(rpc *catalog.RPC, titles map[string]string) ([]toolError, error) {
+	refused := "the token is limited to other tools, the member has paused the agent, or a header leaves the tool out"
+	if rpc.Access == catalog.AccessScoped {
+		refused = "the token lacks " + strings.Join(codeSpans(rpc.Scopes), " or ") + "; or " + refused
+	}
+	if rpc.Writes {
+		refused += "; or the account is the demo's, which refuses writes"
+	}
+	limit := "the rate limit of the address is used up"
+	if r, ok := s.routeAt(route.PathMCPCurrent); ok {
+		if p, limited := s.policy(r); limited {
+			limit = "there were more calls than " + quota(p)
+		}
+	}
+	list := []toolError{
+		{Code: "-32000", When: "the token is missing, expired or revoked"}, {Code: "-32001", When: refused},
+		{Code: "-32003", When: limit}, {Code: "-32603", When: "the service failed or is down for a moment"},
+	}
+	for i, e := range list {
+		if list[i].Title = titles[e.Code]; list[i].Title == "" {
+			return nil, fmt.Errorf("the error %s has no page", e.Code)
+		}
+	}
+	return list, nil
 }

@@ -36,11 +36,12 @@ func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 	}
 }
 
-// BackendErrors answers requests for which a call of the backend failed. It writes
-// problems, and logs causes that the caller must not see.
+// BackendErrors answers requests for which a call of the backend failed, and logs causes that the
+// caller must not see.
 type BackendErrors struct {
-	Problems *Problems
-	Logger   *slog.Logger
+	// Errors writes the answers: problems or pages.
+	Errors ErrorWriter
+	Logger *slog.Logger
 	// Challenge is for the WWW-Authenticate of a 401 and a 403, and NeedsBearer the
 	// detail of a 401; both are empty for paths that take no credential.
 	Challenge   bearer.Challenge
@@ -68,15 +69,15 @@ func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error,
 		b.writeInsufficientScope(w, r, failure)
 	case InvalidParameter:
 		detail, fields := b.invalid(failure)
-		b.Problems.Write(w, r, code, detail, fields...)
+		b.write(w, r, code, detail, fields...)
 	case Unavailable:
 		upstream.LogFailure(r.Context(), b.Logger, err)
-		b.Problems.Write(w, r, code, "Please try again in a moment.")
+		b.write(w, r, code, "Please try again in a moment.")
 	case Internal:
 		upstream.LogFailure(r.Context(), b.Logger, err)
-		b.Problems.Write(w, r, code, InternalDetail)
+		b.write(w, r, code, InternalDetail)
 	default:
-		b.Problems.Write(w, r, code, sentence(failure.Message))
+		b.write(w, r, code, sentence(failure.Message))
 	}
 }
 
@@ -88,7 +89,11 @@ func (b *BackendErrors) WriteUnauthenticated(w http.ResponseWriter, r *http.Requ
 		challenge = b.Challenge.InvalidToken()
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	b.Problems.Write(w, r, Unauthenticated, b.NeedsBearer)
+	b.write(w, r, Unauthenticated, b.NeedsBearer)
+}
+
+func (b *BackendErrors) write(w http.ResponseWriter, r *http.Request, code Code, detail string, fields ...Field) {
+	b.Errors.WriteError(w, r, Error{Code: code, Detail: detail, Fields: fields})
 }
 
 // writeInsufficientScope answers a credential that may not do this. The challenge
@@ -100,7 +105,7 @@ func (b *BackendErrors) writeInsufficientScope(w http.ResponseWriter, r *http.Re
 		detail = "The credential lacks a scope; this needs " + scopes + "."
 	}
 	w.Header().Set("WWW-Authenticate", b.Challenge.InsufficientScope(err.RequiredScopes))
-	b.Problems.Write(w, r, InsufficientScope, detail)
+	b.write(w, r, InsufficientScope, detail)
 }
 
 func (b *BackendErrors) invalid(err *upstream.Error) (detail string, fields []Field) {

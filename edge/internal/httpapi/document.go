@@ -162,6 +162,22 @@ func Names(accept []string, mediaType string) bool {
 	return false
 }
 
+// WantsPage reports whether Accept prefers a page to JSON, as that of a browser does when a person
+// opens an address: it names text/html, and gives JSON no more weight. A caller who names both with
+// one weight gets JSON.
+func WantsPage(accept []string) bool {
+	if !Names(accept, "text/html") {
+		return false
+	}
+	page := weightOf(accept, "text/html")
+	for _, data := range []string{"application/json", "application/problem+json"} {
+		if weight := weightOf(accept, data); weight > page || weight == page && Names(accept, data) {
+			return false
+		}
+	}
+	return true
+}
+
 // weightOf returns the weight of the most specific range that covers the type
 // (RFC 9110, section 12.5.1).
 func weightOf(lines []string, mediaType string) float64 {

@@ -84,3 +84,30 @@ func TestNegotiate(t *testing.T) {
 		t.Errorf("two lines: %q", w.Body)
 	}
 }
+
+func TestWantsPage(t *testing.T) {
+	t.Parallel()
+	for accept, want := range map[string]bool{
+		"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": true, // browsers
+		"text/html, application/xhtml+xml, */*":                           true,
+		"text/html":                                                       true,
+		"text/html;q=0.3, application/json;q=0.2":                         true,
+		"":                                    false,
+		"*/*":                                 false,
+		"text/*":                              false,
+		"application/json":                    false,
+		"application/json, text/html":         false,
+		"text/html, application/problem+json": false,
+		"text/html;q=0.9, application/json":   false,
+		"text/html;q=0.1, */*":                false,
+		"text/html;q=0, */*":                  false,
+		"application/json, text/event-stream": false,
+	} {
+		if got := httpapi.WantsPage([]string{accept}); got != want {
+			t.Errorf("%q: %t", accept, got)
+		}
+	}
+	if httpapi.WantsPage(nil) {
+		t.Error("a caller who says nothing wants a page")
+	}
+}

@@ -25,6 +25,8 @@ type ErrorWriter interface {
 }
 
 const (
+	// NoPathDetail is the detail of NotFound for a path that no route has.
+	NoPathDetail = "No resource has this path."
 	// BusyDetail is the detail of Unavailable when the concurrency limiter refuses a request.
 	BusyDetail = "The service is busy. Try again in a moment."
 	// InternalDetail is the detail of Internal.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,14 +26,22 @@ type Problem struct {
 	Violated []string `json:"violated-policies,omitzero"`
 }
 
-// Problems writes errors as problem documents. It is safe for concurrent use.
+// Problems writes errors as problem documents, and to browsers as pages if it was told how. It is
+// safe for concurrent use.
 type Problems struct {
-	base string
+	base  string
+	pages ErrorWriter
 }
 
 // NewProblems returns a writer whose problem types are pages under baseURL, which
 // has no slash at its end.
 func NewProblems(baseURL string) *Problems { return &Problems{base: baseURL} }
+
+// WithPages returns a writer that answers requests whose Accept prefers a page with one, except
+// below /api, where every error is a problem.
+func (p *Problems) WithPages(pages ErrorWriter) *Problems {
+	return &Problems{base: p.base, pages: pages}
+}
 
 // Problem returns the document of an error, without the members that describe the request.
 func (p *Problems) Problem(code Code, detail string) Problem {
@@ -41,10 +50,14 @@ func (p *Problems) Problem(code Code, detail string) Problem {
 	}
 }
 
-// Write answers with the problem. detail is one sentence about this occurrence;
+// Write answers with the problem, or with a page. detail is one sentence about this occurrence;
 // it is shown to the caller, so it must hold no internal cause. A 503 gets a
 // Retry-After. Nothing may have been written before; headers set before stay.
 func (p *Problems) Write(w http.ResponseWriter, r *http.Request, code Code, detail string, fields ...Field) {
+	if p.pages != nil && WantsPage(r.Header["Accept"]) && !belowAPI(r.URL.Path) {
+		p.pages.WriteError(w, r, Error{Code: code, Detail: detail, Fields: fields})
+		return
+	}
 	problem := p.Problem(code, detail)
 	problem.Instance, problem.Errors = requestlog.RequestID(r.Context()), fields
 	if code == RateLimited {
@@ -65,6 +78,12 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, code Code, deta
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the caller may be gone
 	}
+}
+
+// belowAPI reports whether a path is one of the API or could be, also in the sandbox.
+func belowAPI(path string) bool {
+	path = strings.TrimPrefix(path, "/sandbox")
+	return path == "/api" || strings.HasPrefix(path, "/api/")
 }
 
 // WriteError implements ErrorWriter.

@@ -77,3 +77,45 @@ func TestHeadHasNoBody(t *testing.T) {
 		t.Errorf("body %q, headers %v", w.Body, w.Header())
 	}
 }
+
+// pageOf writes the code as a page.
+type pageOf struct{}
+
+func (pageOf) WriteError(w http.ResponseWriter, _ *http.Request, e httpapi.Error) {
+	_, _ = w.Write([]byte("page of " + string(e.Code)))
+}
+
+// Browsers get pages, except below /api. Other callers get the problem that they got before.
+func TestProblemsWithPages(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	problems := httpapi.NewProblems("https://kith.example")
+	for _, test := range []struct {
+		path, accept string
+		page         bool
+	}{
+		{"/nothing", browser, true},
+		{"/apis", browser, true},
+		{"/sandbox/nothing", browser, true},
+		{"/nothing", "*/*", false},
+		{"/nothing", "application/json", false},
+		{"/api", browser, false},
+		{"/api/human/nobody", browser, false},
+		{"/sandbox/api/human/nobody", browser, false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, test.path, nil)
+		r.Header.Set("Accept", test.accept)
+		plain, w := httptest.NewRecorder(), httptest.NewRecorder()
+		problems.Write(plain, r, httpapi.NotFound, "Nothing.")
+		problems.WithPages(pageOf{}).WriteError(w, r, httpapi.Error{Code: httpapi.NotFound, Detail: "Nothing."})
+		if test.page {
+			if w.Body.String() != "page of not_found" {
+				t.Errorf("%+v: %s", test, w.Body)
+			}
+			continue
+		}
+		if diff := cmp.Diff(plain.Body.String(), w.Body.String()) + cmp.Diff(plain.Header(), w.Header()); diff != "" {
+			t.Errorf("%+v: %s", test, diff)
+		}
+	}
+}

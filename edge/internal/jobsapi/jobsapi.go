@@ -61,7 +61,7 @@ type API struct {
 // New returns the API. It fails if the catalogue has no tool that reads jobs.
 func New(o Options) (*API, error) {
 	a := &API{options: o, starters: map[string]string{}, failures: httpapi.BackendErrors{
-		Problems: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
+		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	reader, ok := o.Catalog.Tool(toolGetJob)
@@ -128,17 +128,21 @@ func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
 	if !ok {
 		return
 	}
-	answer, err := a.call(r.Context(), upstream.ToolCall{Procedure: a.starters[kind], Bearer: token, Arguments: []byte("{}")})
-	if err != nil {
-		a.failures.Write(w, r, err, httpapi.JobNotStarted)
-		return
-	}
 	var started struct {
 		TaskID int64 `json:"task_id"`
 	}
-	if err := json.Unmarshal(answer.Body, &started); err != nil {
-		a.failures.Write(w, r, err, httpapi.Internal)
+	answer, err := a.call(r.Context(), upstream.ToolCall{Procedure: a.starters[kind], Bearer: token, Arguments: []byte("{}")})
+	switch {
+	case err != nil && err.Approval != nil: // the job that waits for the member's decision
+		started.TaskID = int64(err.Approval.GetTaskId())
+	case err != nil:
+		a.failures.Write(w, r, err, httpapi.JobNotStarted)
 		return
+	default:
+		if err := json.Unmarshal(answer.Body, &started); err != nil {
+			a.failures.Write(w, r, err, httpapi.Internal)
+			return
+		}
 	}
 	job, state, err := a.job(r.Context(), token, started.TaskID)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/proto/catalog"
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
@@ -117,6 +118,7 @@ func TestServeStart(t *testing.T) {
 		header       string
 	}{
 		"starts":                      {`{"kind":"file_import"}`, "t", nil, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
+		"waits for the member":        {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.ToolFailed, Approval: &accessv1.Approval{TaskId: 7}}}, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
 		"says when to look":           {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
 		"no credential":               {`{"kind":"file_import"}`, "", nil, 401, "unauthenticated", ""},
 		"another kind":                {`{"kind":"rm"}`, "t", nil, 400, "file_import", ""},

@@ -39,6 +39,26 @@ func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
 	return append(b, '}')
 }
 
+// approvalNeeded is the code of a call that waits for the member's decision.
+const approvalNeeded = "approval_needed"
+
+// appendApproval appends the result of a call that waits for the member's decision. The text is
+// for the model; _meta has its code, the job that tells the outcome, and what to call next.
+func appendApproval(b []byte, err *upstream.Error) []byte {
+	b = append(b, `{"content":[{"type":"text","text":`...)
+	b = appendString(b, sentence(err.Message))
+	b = append(b, `}],"isError":true,"_meta":{"code":"`+approvalNeeded+`","task_id":`...)
+	b = strconv.AppendInt(b, int64(err.Approval.GetTaskId()), 10)
+	if wait := err.Approval.GetWaitSeconds(); wait > 0 {
+		b = append(b, `,"next":[{"tool":"get_job","arguments":{"task_id":`...)
+		b = strconv.AppendInt(b, int64(err.Approval.GetTaskId()), 10)
+		b = append(b, `,"wait_seconds":`...)
+		b = strconv.AppendInt(b, int64(wait), 10)
+		b = append(b, `}}]`...)
+	}
+	return append(b, `}}`...)
+}
+
 // appendCredits appends what the call cost, if the backend said so.
 func appendCredits(b []byte, receipt upstream.Receipt) []byte {
 	if !receipt.Metered {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/nearest"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -226,7 +227,7 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 
 func (e *endpoint) unknownTool(name string) *failure {
 	return answerError(codeInvalidParams, "There is no tool "+quoted(name)+" (nearest: "+
-		strings.Join(nearest(e.options.Catalog.ToolNames(), name), ", ")+"); tools/list lists all tools.")
+		strings.Join(nearest.Names(e.options.Catalog.ToolNames(), name, maxNearest), ", ")+"); tools/list lists all tools.")
 }
 
 // refuseCall answers a call that never reaches the backend. A dead bearer is reported first, as on

@@ -152,6 +152,15 @@ func TestErrorTable(t *testing.T) {
 		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryBroke), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, "reset at 2026-12-01")
 	})
+	t.Run("the member is asked first", func(t *testing.T) {
+		t.Parallel()
+		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryAsked), bearerOf(backendtest.TokenAll)...)
+		a.wantToolError(t, "approval_needed: the member is asked first")
+		const meta = `"_meta":{"code":"approval_needed","task_id":12,"next":[{"tool":"get_job","arguments":{"task_id":12,"wait_seconds":20}}]}`
+		if !strings.Contains(a.body, meta) {
+			t.Errorf("got %s", a.body)
+		}
+	})
 	t.Run("no token on tools/call", func(t *testing.T) {
 		t.Parallel()
 		a := post(t, e, "/mcp/v1", callRight)
@@ -236,6 +245,7 @@ func TestToolCallsAreObserved(t *testing.T) {
 		"unknown, dead":   {strings.Replace(callRight, "get_account", "x", 1), "dead", " unauthenticated"},
 		"refused":         {strings.Replace(callRight, "get_account", "add_note", 1), backendtest.TokenReader, "add_note refused"},
 		"out of credits":  {callOf(backendtest.QueryBroke), backendtest.TokenAll, "search_connections refused"},
+		"asked first":     {callOf(backendtest.QueryAsked), backendtest.TokenAll, "search_connections refused"},
 		"internal":        {callOf(backendtest.QueryBroken), backendtest.TokenAll, "search_connections internal"},
 		"not implemented": {strings.Replace(callRight, "get_account", "list_timeline", 1), backendtest.TokenAll, "list_timeline internal"},
 	} {

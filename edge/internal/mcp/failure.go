@@ -145,6 +145,9 @@ func (e *endpoint) toolFailure(
 	case upstream.Invalid:
 		return appendToolError(out, argumentsText(tool, err), err.Receipt), metrics.OutcomeInvalidArguments, nil
 	case upstream.ToolFailed:
+		if err.Approval != nil {
+			return appendApproval(out, err), metrics.OutcomeRefused, nil
+		}
 		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeToolError, nil
 	case upstream.Exhausted:
 		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil

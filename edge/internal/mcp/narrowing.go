@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/nearest"
 )
 
 // Headers that narrow the tools of one client, with the meaning that they have in
@@ -104,7 +106,7 @@ func unknownNames(header, kind string, unknown, known []string) *failure {
 		if i > 0 {
 			text.WriteString(" and ")
 		}
-		text.WriteString(quoted(name) + " (nearest: " + strings.Join(nearest(known, name), ", ") + ")")
+		text.WriteString(quoted(name) + " (nearest: " + strings.Join(nearest.Names(known, name, maxNearest), ", ") + ")")
 	}
 	if list := strings.Join(known, ", "); len(list) < 100 {
 		text.WriteString(". Valid: " + list + ".")

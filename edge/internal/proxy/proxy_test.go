@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
@@ -25,14 +26,14 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	page, err := proxy.NewPageErrors()
+	pages, err := page.New("https://kith.example", "/assets/docs.css")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := proxy.New(proxy.Options{
 		BackendURL: "http://backend:1", Transport: backend, ServiceToken: "the-edge's-own", Logger: slog.New(slog.DiscardHandler),
 		ClientAddress: func(*http.Request) string { return "192.0.2.7" },
-		ErrorWriters:  map[route.Protocol]httpapi.ErrorWriter{route.OAuth: proxy.OAuthErrors{}, route.Page: page},
+		ErrorWriters:  map[route.Protocol]httpapi.ErrorWriter{route.OAuth: proxy.OAuthErrors{}, route.Page: pages},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,21 +137,6 @@ func TestLimitsOfBothHalves(t *testing.T) {
 				t.Errorf("%s: %s: %q, not %q", path, name, got, want[i])
 			}
 		}
-	}
-}
-
-// A rate-limited caller gets the waiting time in words.
-func TestTooManyRequestsForAPage(t *testing.T) {
-	t.Parallel()
-	page, err := proxy.NewPageErrors()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/settings/mcp", nil)
-	w.Header().Set("Retry-After", "17")
-	page.WriteError(w, r.WithContext(requestlog.NewContext(r.Context(), &requestlog.Event{})), httpapi.Error{Code: httpapi.RateLimited, Detail: "Retry-After says it"})
-	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Wait 17 seconds") || strings.Contains(w.Body.String(), "Retry-After") {
-		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 )
 
 const (
-	// pathImports is where members upload files. It takes larger bodies than the others.
-	pathImports = "/settings/imports"
+	// pathImport is where members upload files. It takes larger bodies than the others.
+	pathImport = "/import"
 	// pathPhotoUpload is where they upload the photo of a person.
 	pathPhotoUpload = "/people/{id}/photo-upload"
-	pathRegister    = "/oauth/register"
+	// pathShare takes what other apps share, which may be a file.
+	pathShare    = "/people/share"
+	pathRegister = "/oauth/register"
 )
 
 // Routes returns the routes that the backend serves: the authorization server's
@@ -68,7 +70,7 @@ func (p *Proxy) pages() []route.Route {
 		if r.RatePolicy == "" && route.NeedsMember(r.Pattern+"/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}
-		if r.Pattern == pathImports || r.Pattern == pathPhotoUpload {
+		if slices.Contains([]string{pathImport, pathPhotoUpload, pathShare}, r.Pattern) {
 			r.Handle = p.serveUpload
 		}
 	}
@@ -83,6 +85,8 @@ func accessPages() []route.Route {
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
 		{Name: "owner", Methods: both, Pattern: "/owner", Anonymous: true, Summary: "Creates the first member, by a link that the server prints."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
+		{Name: "sign-in-two-step", Methods: both, Pattern: "/sign-in/two-step", Anonymous: true, Summary: "Asks for the second factor of a sign-in."},
+		{Name: "sign-in-confirm", Methods: both, Pattern: "/sign-in/confirm", Summary: "Asks a signed-in member again who they are."},
 		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
 		{Name: "sign-in-provider-callback", Methods: get, Pattern: "/sign-in/provider/callback", Anonymous: true, Summary: "Takes the identity provider's answer."},
 		{Name: "sign-in-provider-link", Methods: both, Pattern: "/sign-in/provider/link", Anonymous: true, Summary: "Links an identity to a member who knows the password."},
@@ -90,8 +94,14 @@ func accessPages() []route.Route {
 		{Name: "forgot", Methods: both, Pattern: "/forgot", Anonymous: true, Summary: "Sends a link that sets a new password."},
 		{Name: "reset", Methods: both, Pattern: "/reset", Anonymous: true, Summary: "Sets a new password by a link that was sent."},
 		{Name: "verify", Methods: both, Pattern: "/verify", Anonymous: true, Summary: "Confirms an e-mail address by a link that was sent."},
+		{Name: "not-me", Methods: both, Pattern: "/not-me", Anonymous: true, Summary: "Ends all access to an account by a link that was sent."},
 		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
 		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
+		{Name: "manifest", Methods: get, Pattern: "/assets/kith.webmanifest", Anonymous: true, Summary: "The web app manifest, with which browsers install Kith."},
+		{Name: "icon-192", Methods: get, Pattern: "/assets/icon-192.png", Anonymous: true, Summary: "The icon of the installed app, 192 pixels wide."},
+		{Name: "icon-512", Methods: get, Pattern: "/assets/icon-512.png", Anonymous: true, Summary: "The icon of the installed app, 512 pixels wide."},
+		{Name: "icon-maskable", Methods: get, Pattern: "/assets/icon-maskable-512.png", Anonymous: true, Summary: "The icon of the installed app, for systems that cut it to a shape."},
+		{Name: "service-worker", Methods: get, Pattern: "/assets/worker.js", Anonymous: true, Summary: "The service worker, which keeps the files of pages, and neither pages nor data."},
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
@@ -120,6 +130,7 @@ func areaPages() []route.Route {
 		{Name: "people-views-rename", Methods: post, Pattern: "/people/views/rename", Summary: "Renames a saved view."},
 		{Name: "people-views-delete", Methods: post, Pattern: "/people/views/delete", Summary: "Deletes a saved view."},
 		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
+		{Name: "people-share", Methods: post, Pattern: pathShare, Summary: "Fills in the form that adds a person with what another app shared; stores nothing."},
 		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Pairs of people who may be one, and their merge."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
@@ -129,7 +140,15 @@ func areaPages() []route.Route {
 		{Name: "activity", Methods: get, Pattern: "/activity", Summary: "Every change in the member's data, and what agents read."},
 		{Name: "activity-undo", Methods: both, Pattern: "/activity/undo", Summary: "Shows what undoing changes would do, and undoes them."},
 		{Name: "activity-reads", Methods: get, Pattern: "/activity/reads", Summary: "How often agents called tools that read, by day."},
+		{Name: "decide", Methods: get, Pattern: "/decide", Summary: "What agents ask the member before they do it, and the last decisions."},
+		{Name: "decide-approve", Methods: post, Pattern: "/decide/approve", Summary: "Approves what an agent asked about: it is done."},
+		{Name: "decide-refuse", Methods: post, Pattern: "/decide/refuse", Summary: "Refuses what an agent asked about."},
 		{Name: "network", Methods: get, Pattern: "/network", Summary: "Whom the member knows, by organisation, place, tag and time, and who can introduce them to an organisation."},
+		{Name: "import", Methods: both, Pattern: pathImport, Summary: "Takes a file of contacts, of up to 10 MiB."},
+		{Name: "import-columns", Methods: both, Pattern: pathImport + "/{id}", Summary: "What an uploaded file is, and what its columns mean."},
+		{Name: "import-preview", Methods: both, Pattern: pathImport + "/{id}/preview", Summary: "What the import of a file would do, row by row, and its start."},
+		{Name: "import-progress", Methods: get, Pattern: pathImport + "/{id}/progress", Summary: "How far an import is, and what came of it."},
+		{Name: "import-people", Methods: get, Pattern: pathImport + "/{id}/people", Summary: "The people whom an import added."},
 		{Name: "groups", Methods: get, Pattern: "/groups", Summary: "The member's groups and tags."},
 		{Name: "group", Methods: get, Pattern: "/groups/{id}", Summary: "The forms that change one group."},
 		{Name: "group-save", Methods: post, Pattern: "/groups/save", Summary: "Makes a group, or changes one."},
@@ -166,6 +185,7 @@ func settingsPages() []route.Route {
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
 		{Name: "settings-agents", Methods: get, Pattern: "/settings/agents", Summary: "Connected agents, personal tokens and credits; the same as /settings/mcp."},
 		{Name: "settings-agents-narrow", Methods: post, Pattern: "/settings/agents/narrow", Summary: "Takes scopes or tools from an agent."},
+		{Name: "settings-agents-ask", Methods: post, Pattern: "/settings/agents/ask", Summary: "Chooses before which acts an agent or a token asks the member first."},
 		{Name: "settings-agents-pause", Methods: post, Pattern: "/settings/agents/pause", Summary: "Pauses an agent: its calls are refused."},
 		{Name: "settings-agents-resume", Methods: post, Pattern: "/settings/agents/resume", Summary: "Ends the pause of an agent."},
 		{Name: "settings-tokens", Methods: post, Pattern: "/settings/mcp/tokens", Summary: "Creates a personal token."},
@@ -177,16 +197,21 @@ func settingsPages() []route.Route {
 		{Name: "settings-bin-delete", Methods: get, Pattern: "/settings/bin/delete", Summary: "Redirects to /people/bin/delete."},
 		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
 		{Name: "settings-time", Methods: both, Pattern: "/settings/time", Summary: "The member's time zone and locale."},
-		{Name: "settings-imports", Methods: both, Pattern: pathImports, Summary: "Imports of files, with what came of them."},
-		{Name: "settings-imports-start", Methods: post, Pattern: pathImports + "/start", Summary: "Imports a file that was uploaded."},
-		{Name: "settings-imports-cancel", Methods: post, Pattern: pathImports + "/cancel", Summary: "Cancels an import."},
-		{Name: "settings-imports-undo", Methods: post, Pattern: pathImports + "/undo", Summary: "Takes an import back."},
+		{Name: "settings-imports", Methods: get, Pattern: "/settings/imports", Summary: "Imports of files, with what came of them."},
+		{Name: "settings-imports-cancel", Methods: post, Pattern: "/settings/imports/cancel", Summary: "Cancels an import."},
+		{Name: "settings-imports-undo", Methods: post, Pattern: "/settings/imports/undo", Summary: "Undoes an import."},
 		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
+		{Name: "settings-two-step", Methods: both, Pattern: "/settings/security/two-step", Summary: "Two-step sign-in: the app for one-time codes, and recovery codes."},
+		{Name: "settings-two-step-codes", Methods: post, Pattern: "/settings/security/two-step/codes", Summary: "Makes new recovery codes."},
+		{Name: "settings-two-step-off", Methods: post, Pattern: "/settings/security/two-step/off", Summary: "Turns the app for one-time codes off."},
 		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
 		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
 		{Name: "settings-email", Methods: post, Pattern: "/settings/security/email", Summary: "Sends a link that changes the e-mail address."},
 		{Name: "settings-email-confirm", Methods: both, Pattern: "/settings/security/email/confirm", Summary: "Changes the e-mail address by a link that was sent."},
 		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs every browser out."},
+		{Name: "settings-session-end", Methods: post, Pattern: "/settings/security/sessions/end", Summary: "Signs one browser out."},
+		{Name: "settings-sessions-end-others", Methods: post, Pattern: "/settings/security/sessions/end-others", Summary: "Signs all other browsers out."},
+		{Name: "settings-seen", Methods: post, Pattern: "/settings/security/seen", Summary: "Hides the notice of security events."},
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
 		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a ZIP."},
@@ -200,7 +225,7 @@ func settingsPages() []route.Route {
 func demo(pages []route.Route) []route.Route {
 	var routes []route.Route
 	for _, r := range pages {
-		if !route.NeedsMember(r.Pattern+"/") || strings.HasPrefix(r.Pattern, "/settings") || !slices.Contains(r.Methods, http.MethodGet) {
+		if !route.NeedsMember(r.Pattern+"/") || strings.HasPrefix(r.Pattern, "/settings") || strings.HasPrefix(r.Pattern, pathImport) || !slices.Contains(r.Methods, http.MethodGet) {
 			continue
 		}
 		r.Name, r.Pattern, r.Methods = "demo-"+r.Name, route.DemoPrefix+strings.TrimPrefix(r.Pattern, "/today"), []string{http.MethodGet}

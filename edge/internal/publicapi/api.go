@@ -1,5 +1,6 @@
 // Package publicapi serves the reads that need no credential: a member's public
-// profile, as JSON and as Markdown, and pages of the public directory.
+// profile, as JSON, as Markdown and as a page for people, and the public directory, as JSON and as
+// a page. All forms of a profile are made from one answer of the backend.
 //
 // Answers carry a strong ETag of their bytes and may be kept for a minute. Rendered profiles are
 // cached for about a second: a popular profile costs the backend one call a second.
@@ -7,18 +8,23 @@
 // It does not decide what is public: the backend leaves out what the member did
 // not publish, and members without a public profile altogether. Here an unknown,
 // a private and a suspended member are the same 404.
+//
+// The pages are the same for everybody, signed in or not: caches may keep them as they keep the
+// JSON. They count under the rate policies of the JSON.
 package publicapi
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
@@ -47,7 +53,9 @@ type Backend interface {
 type Options struct {
 	Backend  Backend
 	Problems *httpapi.Problems
-	Logger   *slog.Logger
+	// Pages renders what people see, and their errors.
+	Pages  *page.Pages
+	Logger *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
 	// CacheTTL is how long a rendered profile is cached; 0 caches none.
@@ -58,15 +66,16 @@ type Options struct {
 
 // API holds the handlers. It is safe for concurrent use.
 type API struct {
-	options  Options
-	failures httpapi.BackendErrors
-	profiles *profileReader
+	options Options
+	// failures are for programs, pageFailures for people.
+	failures, pageFailures httpapi.BackendErrors
+	profiles               *profileReader
 }
 
 // New returns the handlers. It fails if a required option is missing.
 func New(o Options) (*API, error) {
-	if o.Backend == nil || o.Problems == nil || o.Logger == nil || o.BaseURL == "" {
-		return nil, errors.New("build public reads: backend, problems, logger and base URL are required")
+	if o.Backend == nil || o.Problems == nil || o.Pages == nil || o.Logger == nil || o.BaseURL == "" {
+		return nil, errors.New("build public reads: backend, problems, pages, logger and base URL are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,9 +84,13 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &API{options: o, profiles: profiles, failures: httpapi.BackendErrors{
-		Problems: o.Problems, Logger: o.Logger, InvalidDetail: "A query parameter is not valid.", InvalidField: "cursor",
-	}}, nil
+	return &API{
+		options: o, profiles: profiles,
+		failures: httpapi.BackendErrors{
+			Errors: o.Problems, Logger: o.Logger, InvalidDetail: "A query parameter is not valid.", InvalidField: "cursor",
+		},
+		pageFailures: httpapi.BackendErrors{Errors: o.Pages, Logger: o.Logger},
+	}, nil
 }
 
 // Routes returns the routes of the public reads.
@@ -91,18 +104,34 @@ func (a *API) Routes() []route.Route {
 	members := read(RouteMembers, "/api/network/members", ratelimit.PolicyDirectory,
 		"A page of the public member directory; parameters q, per_page and cursor.", a.ServeMembers)
 	members.Query = []string{"q", "per_page", "cursor"}
+	people := func(name, pattern, policy, summary string, handle route.Handler) route.Route {
+		r := read(name, pattern, policy, summary, handle)
+		r.Protocol, r.Batchable = route.Page, false
+		return r
+	}
 	return []route.Route{
 		read(RouteProfile, "/api/human/{username}", ratelimit.PolicyProfile, "A member's public profile as JSON.", a.ServeJSON),
 		read("profile-json", "/api/human/{username}.json", ratelimit.PolicyProfile, "The same profile, with an explicit extension.", a.ServeJSON),
 		read("profile-markdown", "/api/human/{username}.md", ratelimit.PolicyProfile, "The same profile as Markdown.", a.ServeMarkdown),
 		members,
+		people("profile-page", "/@{username}", ratelimit.PolicyProfile, "A member's public profile.", a.ServeProfilePage),
+		people("members-page", pathMembers, ratelimit.PolicyDirectory, "The members who chose to be listed, by words.", a.ServeMembersPage),
 	}
 }
 
 // ProfileURL is the public address of a member's profile.
 func ProfileURL(baseURL, username string) string { return baseURL + "/api/human/" + username }
 
-// newDocument returns an answer that caches may keep for a minute.
-func newDocument(body []byte, contentType string) *httpapi.Document {
-	return httpapi.NewDocument(contentType, body, http.Header{"Cache-Control": {"public, max-age=60"}})
+// pathMembers is the path of the directory's page.
+const pathMembers = "/members"
+
+// PageURL is the address of a member's profile for people.
+func PageURL(baseURL, username string) string { return baseURL + "/@" + username }
+
+// newDocument returns an answer that caches may keep for a minute. It leads to the same content in
+// other media types. header has further headers, and may be nil.
+func newDocument(body []byte, contentType string, header http.Header, alternates ...page.Alternate) *httpapi.Document {
+	own := http.Header{"Cache-Control": {"public, max-age=60"}, "Link": {page.LinkHeader(alternates...)}}
+	maps.Copy(own, header)
+	return httpapi.NewDocument(contentType, body, own)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -24,6 +26,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 const base = "https://kith.example"
+
+var newPages = sync.OnceValues(func() (*page.Pages, error) { return page.New(base, "/assets/docs.css") })
 
 func newAPI(t testing.TB, backend *backendtest.Backend, ttl time.Duration, now func() time.Time) *publicapi.API {
 	t.Helper()
@@ -33,8 +37,12 @@ func newAPI(t testing.TB, backend *backendtest.Backend, ttl time.Duration, now f
 	if err != nil {
 		t.Fatal(err)
 	}
+	pages, err := newPages()
+	if err != nil {
+		t.Fatal(err)
+	}
 	api, err := publicapi.New(publicapi.Options{
-		Backend: client, Problems: httpapi.NewProblems(base), Logger: slog.New(slog.DiscardHandler), BaseURL: base,
+		Backend: client, Problems: httpapi.NewProblems(base), Pages: pages, Logger: slog.New(slog.DiscardHandler), BaseURL: base,
 		CacheTTL: ttl, Now: now,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 )
 
 // counting is a backend with one member that counts its calls.
@@ -37,8 +38,12 @@ func (c *counting) BatchGetProfiles(_ context.Context, usernames ...string) ([]*
 
 func countingAPI(t testing.TB, backend Backend, ttl time.Duration, now func() time.Time) *API {
 	t.Helper()
+	pages, err := page.New("https://kith.example", "/assets/docs.css")
+	if err != nil {
+		t.Fatal(err)
+	}
 	api, err := New(Options{
-		Backend: backend, Problems: httpapi.NewProblems("https://kith.example"), Logger: slog.New(slog.DiscardHandler),
+		Backend: backend, Problems: httpapi.NewProblems("https://kith.example"), Pages: pages, Logger: slog.New(slog.DiscardHandler),
 		BaseURL: "https://kith.example", CacheTTL: ttl, Now: now,
 	})
 	if err != nil {
@@ -64,12 +69,14 @@ func TestProfilesAreCached(t *testing.T) {
 	read("Amara", asJSON, 1)
 	read("amara", asMarkdown, 2)
 	read("other", asJSON, 3)
+	read("amara", asPage, 4)
+	read("amara", asPage, 4)
 	now = now.Add(999 * time.Millisecond)
-	read("amara", asJSON, 3)
-	now = now.Add(time.Millisecond)
 	read("amara", asJSON, 4)
-	read("nobody", asJSON, 5)
+	now = now.Add(time.Millisecond)
+	read("amara", asJSON, 5)
 	read("nobody", asJSON, 6)
+	read("nobody", asJSON, 7)
 }
 
 func TestNoCacheWithoutTTL(t *testing.T) {

@@ -3,6 +3,7 @@ package publicapi
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -49,22 +51,23 @@ func (a *API) ServeMembers(w http.ResponseWriter, r *http.Request, _ string) {
 		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This path serves "+typeJSON+" only.")
 		return
 	}
-	page, err := a.options.Backend.ListMembers(r.Context(), request)
+	members, err := a.options.Backend.ListMembers(r.Context(), request)
 	if err != nil {
 		a.failures.Write(w, r, err, httpapi.Internal)
 		return
 	}
-	body, err := marshalPage(page, a.options.BaseURL)
+	body, err := json.Marshal(newList(members, a.options.BaseURL))
 	if err != nil {
-		a.failures.Write(w, r, err, httpapi.Internal)
+		a.failures.Write(w, r, fmt.Errorf("marshal directory page: %w", err), httpapi.Internal)
 		return
 	}
-	newDocument(body, typeJSON).Serve(w, r, "")
+	forPeople := page.Alternate{Type: "text/html", Address: a.options.BaseURL + pathMembers + listQuery(request)}
+	newDocument(body, typeJSON, nil, forPeople).Serve(w, r, "")
 }
 
-func marshalPage(page *directoryv1.ListMembersResponse, base string) ([]byte, error) {
-	list := listJSON{Object: "list", Data: []memberJSON{}, HasMore: page.GetHasMore(), NextCursor: page.NextCursor}
-	for _, m := range page.GetMembers() {
+func newList(members *directoryv1.ListMembersResponse, base string) listJSON {
+	list := listJSON{Object: "list", Data: []memberJSON{}, HasMore: members.GetHasMore(), NextCursor: members.NextCursor}
+	for _, m := range members.GetMembers() {
 		list.Data = append(list.Data, memberJSON{
 			Object:       "member",
 			Username:     m.GetUsername(),
@@ -77,11 +80,26 @@ func marshalPage(page *directoryv1.ListMembersResponse, base string) ([]byte, er
 			UpdatedAt:    formatTime(m.GetUpdatedAt()),
 		})
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("marshal directory page: %w", err)
+	return list
+}
+
+// listQuery returns the query string that asks for a page of the directory, with its question mark;
+// "" for the first page of all.
+func listQuery(request *directoryv1.ListMembersRequest) string {
+	query := url.Values{}
+	if request.Q != nil {
+		query.Set("q", request.GetQ())
 	}
-	return body, nil
+	if request.PerPage != nil {
+		query.Set("per_page", strconv.Itoa(int(request.GetPerPage())))
+	}
+	if request.Cursor != nil {
+		query.Set("cursor", request.GetCursor())
+	}
+	if len(query) == 0 {
+		return ""
+	}
+	return "?" + query.Encode()
 }
 
 // Bounds of the directory's query.

@@ -10,12 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/page"
 )
 
 // maxCached is how many rendered profiles are cached.
@@ -31,32 +33,38 @@ func (a *API) ServeMarkdown(w http.ResponseWriter, r *http.Request, username str
 	a.serveProfile(w, r, username, asMarkdown)
 }
 
+// ServeProfilePage serves a profile as a page.
+func (a *API) ServeProfilePage(w http.ResponseWriter, r *http.Request, username string) {
+	a.serveProfile(w, r, username, asPage)
+}
+
 func (a *API) serveProfile(w http.ResponseWriter, r *http.Request, username string, f format) {
+	failures := &a.failures
+	if f == asPage {
+		failures = &a.pageFailures
+	}
 	username, ok := normalUsername(username)
 	if !ok {
-		a.refuseMember(w, r)
+		failures.Errors.WriteError(w, r, noProfile)
 		return
 	}
 	if httpapi.Refuses(r.Header["Accept"], f.contentType()) {
-		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This path serves "+f.contentType()+" only.")
+		failures.Errors.WriteError(w, r, httpapi.Error{Code: httpapi.NotAcceptable, Detail: "This path serves " + f.contentType() + " only."})
 		return
 	}
 	document, err := a.profiles.read(r.Context(), profileKey{username: username, format: f})
 	switch {
 	case err != nil:
-		a.failures.Write(w, r, err, httpapi.Internal)
+		failures.Write(w, r, err, httpapi.Internal)
 	case document == nil:
-		a.refuseMember(w, r)
+		failures.Errors.WriteError(w, r, noProfile)
 	default:
 		document.Serve(w, r, "")
 	}
 }
 
-// refuseMember is the one answer for a member who does not exist, is private or
-// is suspended.
-func (a *API) refuseMember(w http.ResponseWriter, r *http.Request) {
-	a.options.Problems.Write(w, r, httpapi.NotFound, "No public profile has this username.")
-}
+// noProfile is the one answer for a member who does not exist, is private or is suspended.
+var noProfile = httpapi.Error{Code: httpapi.NotFound, Detail: "No public profile has this username."}
 
 // Bounds of a username: ^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$.
 const (
@@ -86,13 +94,18 @@ type format uint8
 const (
 	asJSON format = iota
 	asMarkdown
+	asPage
 )
 
 func (f format) contentType() string {
-	if f == asMarkdown {
+	switch f {
+	case asMarkdown:
 		return typeMarkdown
+	case asPage:
+		return page.Type
+	default:
+		return typeJSON
 	}
-	return typeJSON
 }
 
 // profileKey names a profile in one form. The username is normal.
@@ -104,6 +117,7 @@ type profileKey struct {
 // profileReader returns rendered profiles, from its cache if they have not expired.
 type profileReader struct {
 	backend Backend
+	pages   *page.Pages
 	base    string
 	ttl     time.Duration // 0 caches nothing, and shares no reads
 	now     func() time.Time
@@ -122,7 +136,7 @@ func newProfileReader(o Options) (*profileReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create profile cache: %w", err)
 	}
-	return &profileReader{backend: o.Backend, base: o.BaseURL, ttl: o.CacheTTL, now: o.Now, cache: cache}, nil
+	return &profileReader{backend: o.Backend, pages: o.Pages, base: o.BaseURL, ttl: o.CacheTTL, now: o.Now, cache: cache}, nil
 }
 
 // read returns the profile, or nil if there is none. A missing profile is not cached, so that a
@@ -168,14 +182,18 @@ func (p *profileReader) profiles(ctx context.Context, username string) ([]*direc
 }
 
 func (p *profileReader) render(profile *directoryv1.Profile, f format) (*httpapi.Document, error) {
-	if f == asMarkdown {
-		return newDocument(appendMarkdown(nil, profile, p.base), typeMarkdown), nil
+	forPeople := page.Alternate{Type: "text/html", Address: PageURL(p.base, profile.GetUsername())}
+	switch f {
+	case asMarkdown:
+		return newDocument(appendMarkdown(nil, profile, p.base), typeMarkdown, nil, forPeople), nil
+	case asPage:
+		return p.renderPage(newHuman(profile, p.base))
 	}
-	body, err := marshalProfile(profile, p.base)
+	body, err := json.Marshal(newHuman(profile, p.base))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("marshal profile: %w", err)
 	}
-	return newDocument(body, typeJSON), nil
+	return newDocument(body, typeJSON, nil, forPeople), nil
 }
 
 // sharedTimeout bounds a read that several callers wait for.

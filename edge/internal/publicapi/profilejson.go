@@ -1,19 +1,17 @@
 package publicapi
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// humanJSON is the public shape of a profile. A field that the member did not make public is left
-// out.
+// humanJSON is the public shape of a profile, which its page shows too. A field that the member did
+// not make public is left out.
 type humanJSON struct {
 	Object       string        `json:"object"`
 	Username     string        `json:"username"`
@@ -42,8 +40,8 @@ type linkJSON struct {
 	URL   string `json:"url"`
 }
 
-func marshalProfile(p *directoryv1.Profile, base string) ([]byte, error) {
-	body, err := json.Marshal(humanJSON{
+func newHuman(p *directoryv1.Profile, base string) humanJSON {
+	return humanJSON{
 		Object:       "human",
 		Username:     p.GetUsername(),
 		Name:         p.Name,
@@ -59,11 +57,7 @@ func marshalProfile(p *directoryv1.Profile, base string) ([]byte, error) {
 		AvatarURL:    secureAddress(p.AvatarUrl),
 		URL:          ProfileURL(base, p.GetUsername()),
 		UpdatedAt:    formatTime(p.GetUpdatedAt()),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("marshal profile: %w", err)
 	}
-	return body, nil
 }
 
 func newLocationJSON(l *directoryv1.Location) *locationJSON {

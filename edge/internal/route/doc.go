@@ -12,7 +12,8 @@
 //	target  only bytes that may stand in one, else 400
 //	host    an absolute-form target of another host: 421
 //	method  one that no path here has: 501
-//	path    [A-Za-z0-9-._~/], no "//", "/." or "/" at the end,
-//	        nothing decoded: else 404, never a redirect
+//	path    [A-Za-z0-9-._~/], and "@" as the first byte after the "/" that it
+//	        begins with; no "//", "/." or "/" at the end, nothing decoded:
+//	        else 404, never a redirect
 //	match   a route's pattern: else 404
 package route

@@ -26,7 +26,14 @@ func TestJudgePath(t *testing.T) {
 		"/api/human/%252e%252e%252f":        unknown,
 		"/api/human/%EF%BC%8E%EF%BC%8E":     unknown, // fullwidth dots
 		"/api/human/bob;x=1":                unknown,
+		"/@bob":                             plain,
 		"/api/human/b@b":                    unknown,
+		"/api/@bob":                         unknown,
+		"/@@bob":                            unknown,
+		"/@bob@b":                           unknown,
+		"/@bob/":                            unknown,
+		"/@.bob":                            plain, // and no username
+		"/%40bob":                           unknown,
 		"":                                  malformed,
 		"mcp":                               malformed,
 		"/api/human/%00":                    malformed,

@@ -14,6 +14,7 @@ func testMatcher(t testing.TB) *Matcher {
 	for _, pattern := range []string{
 		"/", "/mcp", "/mcp/v1", "/api/human/{username}", "/api/human/{username}.json", "/api/human/{username}.md", "/api/network/members",
 		"/.well-known/oauth-protected-resource/mcp/v1", "/sandbox", "/sandbox/api/human/{username}.md",
+		"/@{username}",
 	} {
 		routes = append(routes, Route{Name: pattern, Pattern: pattern})
 	}
@@ -49,7 +50,7 @@ func TestMatcherRefusesPatterns(t *testing.T) {
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []string{
 		"/mcp/v1", "/api/human/bob", "/api/human/bob.md", "/api/human/../x", "/%2e%2e", "//x", "/a%2fb", "/b\xc3\xb6b",
-		"/sandbox/api/human/a", "/.well-known/oauth-protected-resource/mcp/v1", "/api/human/a;b", "/mcp/",
+		"/sandbox/api/human/a", "/.well-known/oauth-protected-resource/mcp/v1", "/api/human/a;b", "/mcp/", "/@bob", "/@b.ob",
 	} {
 		f.Add(seed)
 	}

@@ -85,7 +85,7 @@ func judgePath(path string) verdict {
 	for i := 0; i < len(path); i++ {
 		c := path[i]
 		switch {
-		case plainByte(c):
+		case plainByte(c), c == '@' && i == 1: // /@username
 			continue
 		case c == '/':
 			if i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.') && !wellKnown(path, i) {

@@ -48,6 +48,8 @@ const (
 	// PathServerCard is where MCP reserves a place for the card of the current server
 	// (SEP-2127): its address and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
+	// PathSecurity is the contact for reports of vulnerabilities (RFC 9116).
+	PathSecurity = "/.well-known/security.txt"
 )
 
 // Handler serves the requests of a route. argument is the value of the path's
@@ -127,11 +129,11 @@ func Mounted(routes []Route, sandbox bool) []Route {
 
 // inSandbox reports whether a route has a copy under /sandbox. The authorization
 // server and the people's pages have none, nor has metadata that would make a client
-// sign in, such as the card of a server that needs it, nor what is under /sandbox already. In place of the landing page, /sandbox
+// sign in, such as the card of a server that needs it, nor the contact of the server, nor what is under /sandbox already. In place of the landing page, /sandbox
 // describes itself.
 func (r Route) inSandbox() bool {
 	return r.Anonymous && (r.Protocol == HTTP || r.Protocol == MCP) && !r.Proxied && r.Pattern != "/" &&
-		r.Pattern != PathServerCard && !strings.HasPrefix(r.Pattern, ResourcePrefix) && !strings.HasPrefix(r.Pattern, SandboxPrefix)
+		r.Pattern != PathServerCard && r.Pattern != PathSecurity && !strings.HasPrefix(r.Pattern, ResourcePrefix) && !strings.HasPrefix(r.Pattern, SandboxPrefix)
 }
 
 // WithSunsets returns the routes with the removal dates, by the names of deprecated

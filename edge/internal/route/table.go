@@ -52,14 +52,13 @@ type Match struct {
 	// Name is the route's name, "" where no route matched. Then Error says why.
 	Name  string
 	Error *httpapi.Error
-	// Errors writes the errors of the request, and Page says that they are pages.
+	// Errors writes the errors of the request. Page says that the route is a page, and so are its
+	// errors.
 	Errors httpapi.ErrorWriter
 	Page   bool
 	// RatePolicy is the policy that counts the request; "" for none. A request that
 	// matches no route counts under the policy of the nearest route above it.
 	RatePolicy string
-	// VaryAccept says that Accept decides whether the error is a page.
-	VaryAccept bool
 	// WholeServer says that the target is *, which no route has.
 	WholeServer bool
 	// Compressible says that answers may be compressed, whoever made the browser ask for them.
@@ -97,7 +96,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	}
 	found, argument, ok := t.matcher.Find(target.path)
 	if !ok {
-		return t.notFound(r, target.path)
+		return t.unmatched(target.path, httpapi.NotFound, httpapi.NoPathDetail)
 	}
 	e := t.entries[found.Name]
 	if members := t.entries[e.SignedIn]; members != nil && hasCookie(r, t.session) {
@@ -126,25 +125,10 @@ func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields 
 	return m
 }
 
-// notFound returns the Match of a path without a route. Below the settings, people and the demo there
-// are only pages, so a browser gets a page as the error.
-func (t *Table) notFound(r *http.Request, path string) *Match {
-	m := t.unmatched(path, httpapi.NotFound, "No resource has this path.")
-	if t.options.ErrorWriters[Page] == nil || !NeedsMember(path) && !strings.HasPrefix(path, DemoPrefix+"/") {
-		return m
-	}
-	m.VaryAccept = true
-	if httpapi.Names(r.Header["Accept"], "text/html") {
-		m.Errors, m.Page = t.options.ErrorWriters[Page], true
-		m.Error.Detail = "There is no such page. It may have moved, or the link to it is broken."
-	}
-	return m
-}
-
 // NeedsMember reports whether a path is below the pages that need a member: those of the
 // areas of the site.
 func NeedsMember(path string) bool {
-	return slices.ContainsFunc([]string{"/settings/", "/people/", "/today/", "/activity/", "/groups/", "/network/", "/connect/"}, func(area string) bool { return strings.HasPrefix(path, area) })
+	return slices.ContainsFunc([]string{"/settings/", "/people/", "/today/", "/activity/", "/decide/", "/groups/", "/network/", "/connect/", "/import/"}, func(area string) bool { return strings.HasPrefix(path, area) })
 }
 
 func malformedPart(part string) httpapi.Field {

@@ -70,7 +70,7 @@ func New(o Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal sandbox description: %w", err)
 	}
-	return &Index{backend: o.Backend, failures: httpapi.BackendErrors{Problems: o.Problems, Logger: o.Logger}, rest: rest[1:]}, nil
+	return &Index{backend: o.Backend, failures: httpapi.BackendErrors{Errors: o.Problems, Logger: o.Logger}, rest: rest[1:]}, nil
 }
 
 // Serve answers with the description and the state of the demo account now.

@@ -108,8 +108,9 @@ func TestIndexListsTheMount(t *testing.T) {
 	want := []string{
 		"POST /mcp/sandbox", "GET /sandbox", "GET /sandbox/.well-known/ai-catalog.json", "GET /sandbox/.well-known/api-catalog", "POST /sandbox/agent/identity", "POST /sandbox/api/batch",
 		"GET /sandbox/api/human/{username}", "GET /sandbox/api/human/{username}.json", "GET /sandbox/api/human/{username}.md",
-		"GET /sandbox/api/network/members", "GET /sandbox/assets/demo-dark.png", "GET /sandbox/assets/demo-light.png", "GET /sandbox/assets/docs.css", "GET /sandbox/assets/try.js", "GET /sandbox/docs/errors",
-		"GET /sandbox/docs/errors/{code}", "GET /sandbox/docs/mcp", "GET /sandbox/llms.txt", "GET /sandbox/mcp/docs",
+		"GET /sandbox/api/network/members", "GET /sandbox/assets/demo-dark.png", "GET /sandbox/assets/demo-light.png", "GET /sandbox/assets/docs.css", "GET /sandbox/assets/docs.js", "GET /sandbox/assets/try.js",
+		"GET /sandbox/docs", "GET /sandbox/docs/errors",
+		"GET /sandbox/docs/errors/{code}", "GET /sandbox/docs/mcp", "GET /sandbox/docs/tools", "GET /sandbox/docs/tools/{name}", "GET /sandbox/docs/{guide}", "GET /sandbox/llms.txt", "GET /sandbox/mcp/docs",
 		"POST /sandbox/mcp/sandbox", "POST /sandbox/mcp/v1",
 		"GET /sandbox/openapi.json", "GET /sandbox/v1",
 	}

@@ -65,6 +65,8 @@ type Error struct {
 	RequiredScopes []string
 	// AllowedTools are the tools that the credential is limited to, if that is the reason.
 	AllowedTools []string
+	// Approval is set if the call waits for the member's decision.
+	Approval *accessv1.Approval
 	// Fields are the rules that a request breaks; there may be none.
 	Fields []Field
 	// Receipt has the headers of the failed call.
@@ -165,6 +167,9 @@ func (e *Error) readDetails(failure *connect.Error) {
 		}
 		if refusal, ok := message.(*accessv1.Refusal); ok {
 			e.Reason, e.RequiredScopes, e.AllowedTools = refusal.GetReason(), refusal.GetRequiredScopes(), refusal.GetAllowedTools()
+		}
+		if approval, ok := message.(*accessv1.Approval); ok {
+			e.Approval = approval
 		}
 		e.Fields = appendViolations(e.Fields, message)
 	}

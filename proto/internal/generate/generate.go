@@ -153,6 +153,7 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 		Credits:     int(tool.GetCredits()),
 		JobKind:     tool.GetJobKind(),
 		Waits:       tool.GetWaits(),
+		Acts:        actsOf(tool),
 		Annotations: catalog.Annotations{
 			ReadOnly:    !rpc.Writes,
 			Destructive: tool.GetDestructive(),
@@ -198,10 +199,23 @@ func (b *builder) checkTool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, t
 	if tool.GetJobKind() != "" && !rpc.Writes {
 		b.fault(m, "starts a job but declares NO_SIDE_EFFECTS")
 	}
+	output := m.Output().Fields()
+	if len(tool.GetActs()) > 0 && output.ByName("change_id") == nil && output.ByName("task_id") == nil {
+		b.fault(m, "has acts, but its answer has neither change_id nor task_id")
+	}
 	if other, taken := b.tools[rpc.Tool.Name]; taken {
 		b.fault(m, "its tool name %s is taken by %s", rpc.Tool.Name, other)
 	}
 	b.tools[rpc.Tool.Name] = m.FullName()
+}
+
+// actsOf returns the kinds of acts of a tool.
+func actsOf(tool *toolv1.Tool) []string {
+	var acts []string
+	for _, act := range tool.GetActs() {
+		acts = append(acts, strings.ToLower(strings.TrimPrefix(act.String(), "ACT_")))
+	}
+	return acts
 }
 
 // description is the RPC's comment as one paragraph, and the price.

@@ -108,6 +108,21 @@ func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, e
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
+// Above reports whether a hash was made at a lower cost, in memory or in passes. It is false for an
+// invalid hash.
+func (c Cost) Above(hash string) bool {
+	parts := strings.Split(hash, "$")
+	var memory, passes uint32
+	var threads uint8
+	if len(parts) != 6 {
+		return false
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads); err != nil {
+		return false
+	}
+	return memory < cmp.Or(c.MemoryKiB, defaultMemoryKiB) || passes < cmp.Or(c.Passes, defaultPasses)
+}
+
 // Verify reports whether the password matches the hash. No password matches an invalid
 // hash.
 func Verify(hash, password string) bool {

@@ -18,7 +18,9 @@ import (
 type draft struct {
 	export.PersonRecord
 
-	notes    []string
+	notes []string
+	// rest are the values of columns that are kept in a note, with the columns' names.
+	rest     []string
 	region   string
 	name     nameParts
 	handles  []ranked
@@ -225,6 +227,9 @@ func (d *draft) record(row int) Record {
 	}
 	d.settleHandles()
 	d.settlePlace()
+	if len(d.rest) > 0 {
+		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.rest, "\n")), maxNote)...)
+	}
 	d.ID = keyOf(d.ID)
 	d.Name = d.line("name", d.name.String(), maxName)
 	guessed := !text.Visible(d.Name)

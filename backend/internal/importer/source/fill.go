@@ -15,6 +15,10 @@ func (l *layout) fill(d *draft, cells []cell, order dayOrder) {
 		if i >= len(cells) || c.field == fieldUnknown || c.field == fieldIgnored || cells[i].blank() {
 			continue
 		}
+		if c.field == fieldNote {
+			d.note(c, i+1, cells[i].String())
+			continue
+		}
 		label, pref := c.label, 0
 		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
 			label, pref = googleLabel(cells[c.labelAt].String())

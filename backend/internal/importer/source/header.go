@@ -49,6 +49,8 @@ const (
 	fieldKey
 	// fieldRelation is what another person is to this one; the label is the relation.
 	fieldRelation
+	// fieldNote is kept in a note of the person; no header has this meaning.
+	fieldNote
 )
 
 // identifies reports whether a column can identify a person.
@@ -92,6 +94,8 @@ type column struct {
 	number string
 	// labelAt is the column that holds the label; -1 for none.
 	labelAt int
+	// chosen is set if a person decided what it means.
+	chosen bool
 }
 
 // column returns the meaning of a header.

@@ -142,6 +142,9 @@ func (l *layout) check(format string) error {
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.identifies() }) {
 		return nil
 	}
+	if slices.ContainsFunc(l.columns, func(c column) bool { return c.chosen }) {
+		return fault.InvalidField("columns", "no column says who the people are; choose one for the name, the e-mail address or the organisation")
+	}
 	return fault.New(fault.Invalid, "the table has no column of the format %s that identifies a person; leave the format out to detect it", format)
 }
 

@@ -48,6 +48,12 @@ type Options struct {
 	// DefaultRegion is the ISO 3166 code of the country that phone numbers without a
 	// country code belong to. Without it, and in our own export, they stay as they are.
 	DefaultRegion string
+	// Columns are what a person decided about the columns of a table. With them, the header
+	// may have no word that is known here: then it is the first row.
+	Columns []Choice
+	// Draft is for a person who is about to decide: File.Columns works even if no column
+	// identifies people.
+	Draft bool
 }
 
 // File is a file whose people can be read.

@@ -25,6 +25,12 @@ type table struct {
 func (f *File) openTable(text []byte, o Options) (reader, error) {
 	words := newWords()
 	h, err := findHeader(text, words)
+	if err != nil && (o.Draft || len(o.Columns) > 0) {
+		if first, ok := firstRow(text); ok {
+			err = first.read(text)
+			h = first
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +39,10 @@ func (f *File) openTable(text []byte, o Options) (reader, error) {
 	}
 	f.Format = o.Format
 	t := &table{header: h, text: text, layout: layoutOf(o.Format, h, words), region: o.DefaultRegion}
-	if err := t.layout.check(o.Format); err != nil {
+	if err := t.layout.choose(o.Columns); err != nil {
+		return nil, err
+	}
+	if err := t.layout.check(o.Format); err != nil && !o.Draft {
 		return nil, err
 	}
 	return t, f.survey(t)

@@ -37,13 +37,17 @@ const maxLine = 2000
 // captureContent is the content of the page that adds a person.
 type captureContent struct {
 	Self, Line string
-	Form       Form
+	// LineWrong is the error of the line, or of a file that was shared in its place.
+	LineWrong string
+	Form      Form
 	// Found are the people who it may be, Chosen the one to add to or addAnyway, and Wrong
 	// the error of the choice.
 	Found         []foundPerson
 	Chosen, Wrong string
 	// Added is the person who was added just now.
 	Added *foundPerson
+	// Shared is set if another app shared what is in the form.
+	Shared *sharedContent
 }
 
 // foundPerson is a person who may be the one in the form.
@@ -66,8 +70,27 @@ func (v *request) showCapture() error {
 	if line == "" {
 		line = given.Get(textParameter)
 	}
+	content, err := v.filledIn(line, given)
+	if err != nil {
+		return err
+	}
+	if added := given.Get(addedParameter); id.Valid(id.Connection, added) {
+		names, err := people.ListNames(v.Ctx, v.Data(), []string{added})
+		if err != nil {
+			return err
+		}
+		if name := names[added]; name != "" {
+			content.Added = &foundPerson{Path: v.To(page.PathPeople + "/" + added), Name: name}
+		}
+	}
+	return v.renderCapture(http.StatusOK, content, nil)
+}
+
+// filledIn returns the form with what the line says, and the people who it may be. Fields that are
+// given come before the line.
+func (v *request) filledIn(line string, given url.Values) (content captureContent, err error) {
 	line = text.Truncate(line, maxLine)
-	content := captureContent{Line: text.Line(line), Form: Form{Fields: captureFields()}}
+	content = captureContent{Line: text.Line(line), Form: Form{Fields: captureFields()}}
 	said := parseLine(line)
 	values := map[string]string{
 		"name": said.Name, "title": said.Title, "organization": said.Organization, "location": said.Location, "met_how": said.MetHow, "bio": said.Note,
@@ -79,25 +102,17 @@ func (v *request) showCapture() error {
 		}
 		content.Form.Fields[i] = field.with(values[field.Name])
 	}
-	if added := given.Get(addedParameter); id.Valid(id.Connection, added) {
-		names, err := people.ListNames(v.Ctx, v.Data(), []string{added})
-		if err != nil {
-			return err
-		}
-		if name := names[added]; name != "" {
-			content.Added = &foundPerson{Path: v.To(page.PathPeople + "/" + added), Name: name}
-		}
-	}
-	var err error
-	if content.Found, err = v.lookAlikes(content.Form); err != nil {
-		return err
-	}
-	return v.renderCapture(http.StatusOK, content, nil)
+	content.Found, err = v.lookAlikes(content.Form)
+	return content, err
 }
 
 func (v *request) renderCapture(status int, content captureContent, wrong []page.FieldError) error {
 	content.Self = v.To(page.PathAdd)
-	v.Render(status, "people-new", page.Page{Title: "Add a person", Area: page.PathPeople, Errors: wrong, Script: page.ScriptCapture, Content: content})
+	script := page.ScriptCapture
+	if content.Shared != nil && content.Shared.Card {
+		script = "" // there is no line to follow
+	}
+	v.Render(status, "people-new", page.Page{Title: "Add a person", Area: page.PathPeople, Errors: wrong, Script: script, Content: content})
 	return nil
 }
 

@@ -34,6 +34,7 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
 		{Pattern: "GET " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).showCapture)},
 		{Pattern: "POST " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).capture)},
+		{Pattern: "POST " + page.PathShare, Enter: memberOrShareAgain, Handle: p.with((*request).share), Upload: readShare, Tokenless: true},
 		{Pattern: "GET " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).showDuplicates)},
 		{Pattern: "POST " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).actOnPair)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,9 +12,11 @@ import (
 
 // listContent is the content of the page that lists people.
 type listContent struct {
-	Query         string
-	Chips         []chip
-	Groups        []filterGroup
+	Query  string
+	Chips  []chip
+	Groups []filterGroup
+	// NoFilters is the form's part with all filters while none is set; it takes long to execute.
+	NoFilters     template.HTML
 	Sorts, Orders []option
 	People        []personRow
 	Count         int32
@@ -71,6 +74,11 @@ func (v *request) showList() error {
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
 		markWrong(content.Groups, wrong)
+	} else if len(content.Chips) == 0 {
+		var err error
+		if content.NoFilters, err = v.FixedPart("people", "filters", content.Groups); err != nil {
+			return err
+		}
 	}
 	v.Render(status, "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
 	return nil

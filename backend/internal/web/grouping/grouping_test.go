@@ -85,14 +85,6 @@ func holds(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
 	return strings.Join(slices.Sorted(slices.Values(append(slices.Clone(c.Groups), c.Tags...))), ", ")
 }
 
-func values(pairs ...string) url.Values {
-	v := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		v.Add(pairs[i], pairs[i+1])
-	}
-	return v
-}
-
 // Groups are listed with their people, made, changed, merged and deleted; each of it is one
 // change that its notice undoes.
 func TestGroups(t *testing.T) {
@@ -109,19 +101,19 @@ func TestGroups(t *testing.T) {
 		if webtest.LinkTo(p, "Rowers") != "/people?group=Rowers" {
 			t.Errorf("the people are at %q", webtest.LinkTo(p, "Rowers"))
 		}
-		p = done(t, s, b, b.Submit(p, save, values("name", "  Chess  players ", "cadence_days", "30", "description", "On Fridays")), "group-made")
+		p = done(t, s, b, b.Submit(p, save, webtest.Values("name", "  Chess  players ", "cadence_days", "30", "description", "On Fridays")), "group-made")
 		want(t, p, http.StatusOK, "The group is made.", "Chess players 0 people · Keep in touch every 30 days On Fridays")
 		undo(t, b, p)
 		if strings.Contains(b.Get("/groups").Text(), "Chess") {
 			t.Error("the group is still there")
 		}
 
-		p = done(t, s, b, b.Submit(b.Get("/groups/"+club), save, values("name", "Readers", "cadence_days", "14")), "group-saved")
+		p = done(t, s, b, b.Submit(b.Get("/groups/"+club), save, webtest.Values("name", "Readers", "cadence_days", "14")), "group-saved")
 		want(t, p, http.StatusOK, "Readers 1 person · Keep in touch every 14 days")
 		undo(t, b, p)
 		want(t, b.Get("/groups"), http.StatusOK, "Book club 1 person")
 
-		p = done(t, s, b, b.Submit(b.Get("/groups/"+rowers), merge, values("into", " book CLUB")), "group-merged")
+		p = done(t, s, b, b.Submit(b.Get("/groups/"+rowers), merge, webtest.Values("into", " book CLUB")), "group-merged")
 		want(t, p, http.StatusOK, "Book club 2 people")
 		if got := holds(t, s, b.Owner, ben); got != "Book club" || strings.Contains(p.Text(), "Rowers") {
 			t.Errorf("after merging: %q", got)
@@ -158,10 +150,10 @@ func TestTags(t *testing.T) {
 		if webtest.LinkTo(p, "R&D+?") != "/people?tag=R%26D%2B%3F" {
 			t.Errorf("the people are at %q", webtest.LinkTo(p, "R&D+?"))
 		}
-		p = done(t, s, b, b.Submit(b.Get("/groups/tag?name=R%26D%2B%3F"), tagRename, values("to", "research")), "tag-renamed")
+		p = done(t, s, b, b.Submit(b.Get("/groups/tag?name=R%26D%2B%3F"), tagRename, webtest.Values("to", "research")), "tag-renamed")
 		want(t, p, http.StatusOK, "research 1 person")
 		undo(t, b, p)
-		p = done(t, s, b, b.Submit(b.Get("/groups/tag?name=Angel"), tagRename, values("to", "investor")), "tag-renamed")
+		p = done(t, s, b, b.Submit(b.Get("/groups/tag?name=Angel"), tagRename, webtest.Values("to", "investor")), "tag-renamed")
 		if a, o := holds(t, s, b.Owner, ada), holds(t, s, b.Owner, ben); a != "investor" || o != "R&D+?, investor" {
 			t.Errorf("after merging: %q and %q", a, o)
 		}
@@ -207,7 +199,7 @@ func TestMistakes(t *testing.T) {
 		{"/groups/tag?name=angel", tagRename, "to", strings.Repeat("z", 61), "60"},
 	} {
 		form := b.Get(c.page)
-		change := values(c.field, c.typed)
+		change := webtest.Values(c.field, c.typed)
 		if c.page == "/groups" && c.field != "name" {
 			change.Set("name", "Chess players")
 		}
@@ -235,8 +227,8 @@ func TestTwoTabs(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		club := group(t, s, b.Owner, "Book club")
 		first, second := b.Get("/groups/"+club), b.Get("/groups/"+club)
-		done(t, s, b, b.Submit(first, save, values("name", "Readers", "cadence_days", "7")), "group-saved")
-		p := b.Submit(second, save, values("name", "Bookworms"))
+		done(t, s, b, b.Submit(first, save, webtest.Values("name", "Readers", "cadence_days", "7")), "group-saved")
+		p := b.Submit(second, save, webtest.Values("name", "Bookworms"))
 		want(t, p, http.StatusConflict, "The group was changed in the meantime", "It is called Readers now, with an interval of 7 days")
 		if p.Form(save).Get("name") != "Bookworms" {
 			t.Error("what was typed is gone")
@@ -259,20 +251,20 @@ func TestAnotherMembersGroups(t *testing.T) {
 		before := len(webtest.Changes(t, s, victim.Owner))
 		token := attacker.Get("/groups").Form(save).Get("form_token")
 		for name, p := range map[string]*webtest.Page{
-			"page": attacker.Get("/groups/" + club), "save": attacker.Post(save, values("form_token", token, "id", club, "expected_version", "1", "name", "x")),
-			"merge": attacker.Post(merge, values("form_token", token, "id", club, "into", "Rowers")), "delete": attacker.Post(remove, values("form_token", token, "id", club)),
-			"tag": attacker.Get("/groups/tag?name=angel"), "rename": attacker.Post(tagRename, values("form_token", token, "from", "angel", "to", "x")),
-			"remove": attacker.Post(tagRemove, values("form_token", token, "from", "angel")), "no id": attacker.Post(remove, values("form_token", token)),
+			"page": attacker.Get("/groups/" + club), "save": attacker.Post(save, webtest.Values("form_token", token, "id", club, "expected_version", "1", "name", "x")),
+			"merge": attacker.Post(merge, webtest.Values("form_token", token, "id", club, "into", "Rowers")), "delete": attacker.Post(remove, webtest.Values("form_token", token, "id", club)),
+			"tag": attacker.Get("/groups/tag?name=angel"), "rename": attacker.Post(tagRename, webtest.Values("form_token", token, "from", "angel", "to", "x")),
+			"remove": attacker.Post(tagRemove, webtest.Values("form_token", token, "from", "angel")), "no id": attacker.Post(remove, webtest.Values("form_token", token)),
 			"a word": attacker.Get("/groups/x"), "lower case": attacker.Get("/groups/" + strings.ToLower(own)), "no tag": attacker.Get("/groups/tag"), "broken": attacker.Get("/groups/tag?name=%ff%00"),
 		} {
 			if p.Status != http.StatusNotFound || strings.Contains(p.Text(), "Book club") || strings.Contains(p.Text(), "angel") {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}
 		}
-		want(t, attacker.Post(merge, values("form_token", token, "id", own, "into", "Book club")), http.StatusUnprocessableEntity, "There is no group with this name.")
-		want(t, attacker.Post(save, values("form_token", token, "id", own, "expected_version", "x", "name", "x")), http.StatusBadRequest)
+		want(t, attacker.Post(merge, webtest.Values("form_token", token, "id", own, "into", "Book club")), http.StatusUnprocessableEntity, "There is no group with this name.")
+		want(t, attacker.Post(save, webtest.Values("form_token", token, "id", own, "expected_version", "x", "name", "x")), http.StatusBadRequest)
 		for _, path := range []string{save, merge, remove, tagRename, tagRemove} {
-			form := values("id", club, "name", "x", "from", "angel", "to", "y", "into", "x", "expected_version", "1")
+			form := webtest.Values("id", club, "name", "x", "from", "angel", "to", "y", "into", "x", "expected_version", "1")
 			want(t, victim.Post(path, form), http.StatusForbidden, "This form is out of date")
 			form.Set("form_token", token)
 			want(t, victim.Post(path, form), http.StatusForbidden)
@@ -296,8 +288,8 @@ func TestPagesShowTextAsText(t *testing.T) {
 	club := group(t, s, b.Owner, evil, ada)
 	group(t, s, b.Owner, "Rowers")
 	tag(t, s, b.Owner, ada, evil)
-	b.Submit(b.Get("/groups/"+club), save, values("description", evil))
-	for _, path := range []string{"/groups", "/groups/" + club, "/groups/tag?" + values("name", evil).Encode(), "/activity"} {
+	b.Submit(b.Get("/groups/"+club), save, webtest.Values("description", evil))
+	for _, path := range []string{"/groups", "/groups/" + club, "/groups/tag?" + webtest.Values("name", evil).Encode(), "/activity"} {
 		p := b.Get(path)
 		want(t, p, http.StatusOK, evil)
 		if strings.Contains(p.Body, "<script>alert") || strings.Contains(p.Body, "<img src=x") {

@@ -82,7 +82,7 @@ func (v *request) show() error {
 	}
 	c := content{
 		GetNetworkStatsResponse: stats, Empty: stats.GetPeople()+stats.GetArchived() == 0,
-		People: v.To(page.PathPeople), Groups: v.To(page.PathGroups), Add: page.PathAdd, Imports: page.PathImports, Agents: page.PathConnect,
+		People: v.To(page.PathPeople), Groups: v.To(page.PathGroups), Add: page.PathAdd, Imports: page.PathImport, Agents: page.PathConnect,
 	}
 	if c.Empty {
 		v.Render(http.StatusOK, "network", page.Page{Title: "Network", Area: page.PathNetwork, Content: c})

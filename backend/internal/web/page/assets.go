@@ -2,12 +2,15 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -19,7 +22,15 @@ var assetFiles embed.FS
 type asset struct {
 	path, media, version string
 	data                 []byte
+	// policy replaces assetPolicy, and scope is what a service worker may serve; both are
+	// empty for other files.
+	policy, scope string
 }
+
+// assetPolicy is for a file that a browser shows by itself.
+const assetPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+const javaScript = "text/javascript; charset=utf-8"
 
 // The names of the scripts.
 const (
@@ -37,6 +48,8 @@ const (
 type assets struct {
 	stylesheet, icon asset
 	scripts          map[string]asset
+	manifest, worker asset
+	icons            []asset // of the manifest
 }
 
 func loadAssets() (assets, error) {
@@ -50,11 +63,12 @@ func loadAssets() (assets, error) {
 	}
 	scripts := map[string]asset{}
 	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptConsent, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
-		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
+		if scripts[name], err = loadAsset("/assets/"+name+".js", javaScript); err != nil {
 			return assets{}, err
 		}
 	}
-	return assets{stylesheet: stylesheet, icon: icon, scripts: scripts}, nil
+	all := assets{stylesheet: stylesheet, icon: icon, scripts: scripts}
+	return all, all.addInstallable()
 }
 
 func loadAsset(path, media string) (asset, error) {
@@ -90,11 +104,18 @@ func newAsset(path, media string, data []byte) asset {
 
 func (a asset) address() string { return a.path + "?v=" + a.version }
 
+// files returns what pages load, in a fixed order.
+func (s assets) files() []asset {
+	all := []asset{s.stylesheet, s.icon}
+	for _, name := range slices.Sorted(maps.Keys(s.scripts)) {
+		all = append(all, s.scripts[name])
+	}
+	return all
+}
+
 func (s assets) mount(mux *http.ServeMux) {
-	mux.Handle("GET "+s.stylesheet.path, s.stylesheet)
-	mux.Handle("GET "+s.icon.path, s.icon)
-	for _, script := range s.scripts {
-		mux.Handle("GET "+script.path, script)
+	for _, file := range slices.Concat(s.files(), s.icons, []asset{s.manifest, s.worker}) {
+		mux.Handle("GET "+file.path, file)
 	}
 }
 
@@ -109,7 +130,10 @@ func (a asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", keep)
 	h.Set("ETag", `"`+a.version+`"`)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", cmp.Or(a.policy, assetPolicy))
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if a.scope != "" {
+		h.Set("Service-Worker-Allowed", a.scope)
+	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.data))
 }

@@ -20,8 +20,8 @@ const (
 	hostPrefix    = "__Host-"
 )
 
-// tokenField is the form field that holds the form's token.
-const tokenField = "form_token"
+// TokenField is the form field that holds the form's token.
+const TokenField = "form_token"
 
 // CookieName returns the name that a cookie has on this site.
 func (s *Site) CookieName(name string) string {

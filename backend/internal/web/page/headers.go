@@ -29,9 +29,16 @@ func SetHeaders(h http.Header) {
 }
 
 // allowScripts lets a page run our scripts, besides what its policy allows. They may request
-// pages of this site.
-func allowScripts(h http.Header) {
-	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'")
+// pages of this site. A page from which browsers install the app also has our service worker
+// and the manifest.
+func allowScripts(h http.Header, installable bool) {
+	policy := h.Get("Content-Security-Policy") + "; script-src 'self'; connect-src 'self'"
+	if installable {
+		policy += "; worker-src 'self'; manifest-src 'self'"
+	} else {
+		policy += "; worker-src 'none'"
+	}
+	h.Set("Content-Security-Policy", policy)
 }
 
 // SetAlone separates a page from the window that opened it. It is not used on the pages

@@ -36,7 +36,7 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range slices.Concat(Sections(), []Section{{PathMCP, "Agents"}, {PathConnect, "Connect an agent"}}, areas()) {
+	for _, s := range slices.Concat(Sections(), []Section{{PathMCP, "Agents"}, {PathImport, "Import contacts"}, {PathConnect, "Connect an agent"}, {PathDecide, "Decide"}}, areas()) {
 		if below(path, s.Path) {
 			return s, true
 		}
@@ -45,10 +45,15 @@ func PlaceOf(path string) (Section, bool) {
 }
 
 // areaOf returns the path of the area of the site that a path belongs to; empty if there is
-// none. The forms of PathStart are below PathToday.
+// none. The forms of PathStart are below PathToday; PathDecide belongs to the activity.
 func areaOf(path string) string {
-	if below(path, PathToday) {
+	switch {
+	case below(path, PathToday):
 		return PathStart
+	case below(path, PathDecide):
+		return PathActivity
+	case below(path, PathImport):
+		return PathPeople
 	}
 	for _, a := range areas() {
 		if below(path, a.Path) {

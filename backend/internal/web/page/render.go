@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -48,6 +49,9 @@ type frame struct {
 	// Base comes before the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
+	// Manifest is the address of the manifest on pages from which browsers install the app;
+	// empty on others.
+	Manifest string
 	// Scripts are the addresses of the page's scripts.
 	Scripts []string
 	// Member is the name of the signed-in member, Zone their time zone; empty if not signed
@@ -61,6 +65,8 @@ type frame struct {
 	Settings []Section
 	// Width is the class of the page's width.
 	Width string
+	// Told are the security events that the member has not seen in this browser, if no mail is sent.
+	Told told
 	// Undo is the change that the notice offers to undo; it may be empty.
 	Undo undoForm
 	// MailOn is set if emails can be sent; SignUpOpen if people can create an account
@@ -102,7 +108,16 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
-	return template.FuncMap{"day": f.Day, "clock": f.Clock, "number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) }}
+	return template.FuncMap{
+		"day": f.Day, "dayElement": func(t time.Time) template.HTML { return element(t, f.Day(t)) },
+		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
+		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
+	}
+}
+
+// element returns the HTML element of a time, for people and for machines.
+func element(t time.Time, text string) template.HTML {
+	return template.HTML(`<time datetime="` + machine(t) + `">` + html.EscapeString(text) + "</time>") //nolint:gosec // it is escaped
 }
 
 // pageSets are the templates of the pages, in each format that was used. It is safe for
@@ -112,11 +127,18 @@ type pageSets struct {
 	parsed map[string]*template.Template
 	mu     sync.Mutex
 	ready  map[pageKey]*template.Template
+	fixed  map[fixedKey]template.HTML
 }
 
 type pageKey struct {
 	name   string
 	format Format
+}
+
+type fixedKey struct {
+	pageKey
+
+	part string
 }
 
 // get returns the templates of a page in a format.
@@ -153,15 +175,14 @@ func (v *Request) Render(status int, name string, p Page) {
 	if len(p.Errors) > 0 {
 		f.Title = "Error: " + f.Title
 	}
-	if v.Secret != "" {
-		f.FormToken = formToken(v.Secret)
-	}
+	f.FormToken = v.FormToken()
 	if v.Login != nil {
 		f.Member, f.Zone, f.SessionToken = cmp.Or(v.Login.Name, v.Login.Username), v.Login.Timezone, formToken(v.SessionSecret(v.R))
 	}
 	if f.Notice == "" && !f.Demo {
 		f.Notice, f.Undo = v.notice()
 	}
+	f.Told = v.told()
 	v.addNavigation(&f)
 	v.addScripts(&f)
 	var buf bytes.Buffer
@@ -182,6 +203,14 @@ func (v *Request) Render(status int, name string, p Page) {
 	_, _ = v.W.Write(document) // the browser may have gone
 }
 
+// FormToken returns the token of the page's forms; empty if it has none.
+func (v *Request) FormToken() string {
+	if v.Secret == "" {
+		return ""
+	}
+	return formToken(v.Secret)
+}
+
 // RenderPart writes one part of a page, which a script puts in place of the old one.
 func (v *Request) RenderPart(name, part string, content any) {
 	var buf bytes.Buffer
@@ -196,11 +225,38 @@ func (v *Request) RenderPart(name, part string, content any) {
 	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
 }
 
-// addScripts adds the scripts of a page: its own, and that of the shell.
+// FixedPart returns a part of a page that is the same for every request in one format. It is
+// executed once: content must always be equal.
+func (v *Request) FixedPart(name, part string, content any) (template.HTML, error) {
+	format := v.Format()
+	set, err := v.pages.get(name, format)
+	if err != nil {
+		return "", err
+	}
+	key := fixedKey{pageKey{name, format}, part}
+	v.pages.mu.Lock()
+	defer v.pages.mu.Unlock()
+	if made, ok := v.pages.fixed[key]; ok {
+		return made, nil
+	}
+	var buf strings.Builder
+	if err := set.ExecuteTemplate(&buf, part, content); err != nil {
+		return "", fmt.Errorf("web: execute a part of a page: %w", err)
+	}
+	made := template.HTML(buf.String()) //nolint:gosec // html/template has escaped it
+	v.pages.fixed[key] = made
+	return made, nil
+}
+
+// addScripts adds the scripts of a page: its own, and that of the shell, which installs the
+// service worker on pages of members.
 func (v *Request) addScripts(f *frame) {
 	var names []string
 	if len(f.Areas) > 0 {
 		names = append(names, scriptShell)
+		if !f.Demo {
+			f.Manifest = v.assets.manifest.address()
+		}
 	}
 	if f.Script != "" {
 		names = append(names, f.Script)
@@ -209,7 +265,7 @@ func (v *Request) addScripts(f *frame) {
 		f.Scripts = append(f.Scripts, v.assets.scripts[name].address())
 	}
 	if len(names) > 0 {
-		allowScripts(v.W.Header())
+		allowScripts(v.W.Header(), f.Manifest != "")
 	}
 }
 

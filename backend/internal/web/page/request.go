@@ -34,6 +34,14 @@ type Request struct {
 	// Secret is the secret, from a cookie, that this page's form tokens are derived
 	// from.
 	Secret string
+	// Agent is set if a bearer token stands for the member, in place of a browser's session.
+	Agent bool
+	// PasswordConfirmed is set if this request proved that the member knows the password.
+	PasswordConfirmed bool
+	// route is the one that is served.
+	route Route
+	// began is the id of the session that the request began.
+	began string
 }
 
 // Handler answers a request, or returns an error, which is shown on a page.
@@ -50,13 +58,24 @@ type Route struct {
 	Handle  Handler
 	// Upload reads a form with a file; nil means that the path takes none.
 	Upload Handler
+	// Tokenless is set for a POST that writes nothing, such as one that a system's share sheet
+	// sends: it has no form token.
+	Tokenless bool
+	// Fresh is set if the member must have proved in the last account.FreshFor who they are.
+	// Otherwise the request does nothing, and its answer is a page that asks for it.
+	Fresh bool
+	// Password is the field with the member's password in the form of a Fresh route, which
+	// counts as such a proof; empty if it has none.
+	Password string
+	// Enrolling is set if members may use the route who must set up a second factor first.
+	Enrolling bool
 }
 
 // Mount registers routes on a mux.
 func (s *Site) Mount(mux *http.ServeMux, routes ...Route) {
 	for _, route := range routes {
 		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
-			v := &Request{Site: s, W: w, R: r}
+			v := &Request{Site: s, W: w, R: r, route: route}
 			SetHeaders(w.Header())
 			goOn, err := v.admit(route)
 			if err == nil && goOn {
@@ -85,14 +104,17 @@ func (v *Request) admit(route Route) (bool, error) {
 	}
 	v.locale = localeOf(v.Login)
 	goOn, err := route.Enter(v)
-	if err != nil || !goOn || v.R.Method != http.MethodPost {
+	if err != nil || !goOn {
 		return goOn, err
 	}
-	if !validToken(v.Secret, v.R.PostForm.Get(tokenField)) {
+	if v.R.Method == http.MethodPost && !route.Tokenless && !validToken(v.Secret, v.R.PostForm.Get(TokenField)) {
 		return false, Refuse(http.StatusForbidden, "This form is out of date",
 			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site.")
 	}
-	return true, nil
+	if !route.Fresh || v.Agent || v.Login != nil && v.Login.Fresh(v.Now()) {
+		return true, nil
+	}
+	return v.Confirm(v, route.Password)
 }
 
 func (v *Request) readForm(upload Handler) error {
@@ -127,6 +149,12 @@ func MembersOnly(v *Request) (bool, error) {
 	if v.Login == nil {
 		v.Redirect(v.SignIn(v.pageToReturnTo()))
 		return false, nil
+	}
+	if !v.route.Enrolling {
+		if to := v.MustEnroll(v.Login); to != "" {
+			v.Redirect(to)
+			return false, nil
+		}
 	}
 	SetAlone(v.W.Header())
 	v.Owner = v.Login.MemberID

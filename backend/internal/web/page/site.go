@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 )
@@ -35,13 +36,16 @@ const (
 	PathForgot   = "/forgot"
 	PathReset    = "/reset"
 	PathVerify   = "/verify"
+	PathNotMe    = "/not-me"
 	PathPeople   = "/people"
 	PathAdd      = "/people/new"
 	PathBin      = "/people/bin"
 	PathGroups   = "/groups"
 	PathNetwork  = "/network"
+	PathImport   = "/import"
 	PathConnect  = "/connect"
 	PathActivity = "/activity"
+	PathDecide   = "/decide"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
 	PathAgents   = "/settings/agents"
@@ -50,6 +54,7 @@ const (
 	PathSearch   = "/settings/search"
 	PathTime     = "/settings/time"
 	PathSecurity = "/settings/security"
+	PathSeen     = "/settings/security/seen"
 	PathAccount  = "/settings/account"
 )
 
@@ -63,8 +68,21 @@ type Config struct {
 	MailOn, SignUpOpen bool
 	// SessionLifetime is how long a browser stays signed in.
 	SessionLifetime time.Duration
-	Now             func() time.Time
-	Logger          *slog.Logger
+	// SessionIdle is how long a browser stays signed in without being used.
+	SessionIdle time.Duration
+	// Used records that a session was used; nil does not.
+	Used func(sessionID string, at time.Time)
+	// ClientAddress returns the IP address of the client.
+	ClientAddress func(r *http.Request) string
+	// Confirm handles a request to a Fresh route from a session that is not: it returns true
+	// if the form proves who the member is, by the fields of the page that asks for it or by
+	// the route's own password field. Otherwise it answers with that page.
+	Confirm func(v *Request, password string) (goOn bool, err error)
+	// MustEnroll returns the address of the page on which the member of a session has to set
+	// up a second factor first; empty if they need not.
+	MustEnroll func(login *account.LoginSession) string
+	Now        func() time.Time
+	Logger     *slog.Logger
 }
 
 // Site renders pages and keeps the browsers' sessions. It is safe for concurrent use.
@@ -86,7 +104,7 @@ func New(c Config, folders ...fs.FS) (*Site, error) {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
 	var err error
-	s.pages.ready = map[pageKey]*template.Template{}
+	s.pages.ready, s.pages.fixed = map[pageKey]*template.Template{}, map[fixedKey]template.HTML{}
 	if s.pages.parsed, err = parsePages(folders); err != nil {
 		return nil, err
 	}

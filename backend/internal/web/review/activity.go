@@ -25,8 +25,9 @@ type activityContent struct {
 	Filtered bool
 	Plain    string
 	Sessions []session
-	// Undo is the address of the page that undoes changes, Bin that of the bin.
-	Undo, Bin string
+	// Undo is the address of the page that undoes changes, Bin that of the bin, Decide that of
+	// what agents ask first.
+	Undo, Bin, Decide string
 	// MaxUndo is how many changes can be undone at once.
 	MaxUndo int
 	// Reads are what agents read lately; AllReads is the address of the whole list.
@@ -100,7 +101,7 @@ func (v *request) showActivity() error {
 		return err
 	}
 	content := activityContent{
-		Plain: v.To(page.PathActivity), Undo: v.To(pathUndo), Bin: v.To(page.PathBin), MaxUndo: history.MaxUndo, AllReads: v.To(PathReads), Filtered: len(filterOf(address)) > 0,
+		Plain: v.To(page.PathActivity), Undo: v.To(pathUndo), Bin: v.To(page.PathBin), Decide: v.To(page.PathDecide), MaxUndo: history.MaxUndo, AllReads: v.To(PathReads), Filtered: len(filterOf(address)) > 0,
 	}
 	status := http.StatusBadRequest
 	if len(wrong) == 0 {

@@ -24,7 +24,7 @@ func TestUndoOfAnotherMembersChange(t *testing.T) {
 			"another member's": theirs, "an unknown id": "chg_01J00000000000000000000000", "an id in lower case": strings.ToLower(own),
 			"another kind's": grace, "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%", "two": own + "," + own,
 		} {
-			looked, sent := attacker.Get(webtest.UndoPath(changeID)), attacker.Post(webtest.UndoForm, values("form_token", token, "change", changeID))
+			looked, sent := attacker.Get(webtest.UndoPath(changeID)), attacker.Post(webtest.UndoForm, webtest.Values("form_token", token, "change", changeID))
 			want(t, looked, http.StatusNotFound, "There is nothing here")
 			want(t, sent, http.StatusNotFound, "There is nothing here")
 			if webtest.LinkTo(looked, "Back to Activity") != "/activity" {
@@ -57,9 +57,9 @@ func TestUndoNeedsTheFormOfThePage(t *testing.T) {
 	crossSite.Header.Set("Sec-Fetch-Site", "cross-site")
 	crossSite.Header.Set("Origin", "https://evil.example")
 	for name, p := range map[string]*webtest.Page{
-		"without its token":      b.Post(webtest.UndoForm, values("change", addition)),
-		"with another's token":   b.Post(webtest.UndoForm, values("change", addition, "form_token", tokenOf(other.Get("/settings/profile")))),
-		"in the address":         b.Post(webtest.UndoPath(addition)+"&form_token="+form.Get("form_token"), values("x", "y")),
+		"without its token":      b.Post(webtest.UndoForm, webtest.Values("change", addition)),
+		"with another's token":   b.Post(webtest.UndoForm, webtest.Values("change", addition, "form_token", tokenOf(other.Get("/settings/profile")))),
+		"in the address":         b.Post(webtest.UndoPath(addition)+"&form_token="+form.Get("form_token"), webtest.Values("x", "y")),
 		"from another site":      b.Do(crossSite),
 		"signed out":             s.Browser(t).Post(webtest.UndoForm, form),
 		"by another member":      other.Post(webtest.UndoForm, form),

@@ -153,8 +153,8 @@ func TestAnotherMembersBin(t *testing.T) {
 		} {
 			for _, p := range []*webtest.Page{
 				attacker.Get(binDeletePath(changeID)),
-				attacker.Post(binDelete, values("form_token", token, "change", changeID)),
-				attacker.Post(binRestore, values("form_token", token, "change", changeID)),
+				attacker.Post(binDelete, webtest.Values("form_token", token, "change", changeID)),
+				attacker.Post(binRestore, webtest.Values("form_token", token, "change", changeID)),
 			} {
 				want(t, p, http.StatusNotFound, "There is nothing here")
 				seen = append(seen, p.Text())
@@ -166,9 +166,9 @@ func TestAnotherMembersBin(t *testing.T) {
 			}
 		}
 		for _, last := range []string{"x", broken, "chg_%", strings.ToLower(theirs)} {
-			want(t, attacker.Post(binDelete, values("form_token", token, "last", last)), http.StatusNotFound, "There is nothing here")
+			want(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", last)), http.StatusNotFound, "There is nothing here")
 		}
-		wantRedirect(t, attacker.Post(binDelete, values("form_token", token, "last", "chg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")), "/people/bin?done=bin-emptied")
+		wantRedirect(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", "chg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")), "/people/bin?done=bin-emptied")
 		if got := inBin(victim); len(got) != 1 || got[0] != theirs || len(inBin(attacker)) != 0 {
 			t.Errorf("the victim's bin: %v", got)
 		}
@@ -187,14 +187,14 @@ func TestBinNeedsItsForms(t *testing.T) {
 	strange := tokenOf(other.Get("/settings/profile"))
 	for _, path := range []string{binRestore, binDelete} {
 		for _, fields := range [][]string{{"change", deletion}, {"last", deletion}} {
-			form := values(append(fields, "form_token", token)...)
+			form := webtest.Values(append(fields, "form_token", token)...)
 			crossSite := b.Request(http.MethodPost, path, form)
 			crossSite.Header.Set("Sec-Fetch-Site", "cross-site")
 			crossSite.Header.Set("Origin", "https://evil.example")
 			for name, p := range map[string]*webtest.Page{
-				"without its token":         b.Post(path, values(fields...)),
-				"with another's token":      b.Post(path, values(append(fields, "form_token", strange)...)),
-				"in the address":            b.Post(path+"?"+form.Encode(), values("x", "y")),
+				"without its token":         b.Post(path, webtest.Values(fields...)),
+				"with another's token":      b.Post(path, webtest.Values(append(fields, "form_token", strange)...)),
+				"in the address":            b.Post(path+"?"+form.Encode(), webtest.Values("x", "y")),
 				"from another site":         b.Do(crossSite),
 				"from a signed-out browser": s.Browser(t).Post(path, form),
 				"by another member":         other.Post(path, form),
@@ -220,7 +220,7 @@ func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
 		deletion := webtest.Deleted(t, s, b.Owner, grace)
-		form := values("change", deletion, "form_token", b.Get("/people/bin").Form(binRestore).Get("form_token"))
+		form := webtest.Values("change", deletion, "form_token", b.Get("/people/bin").Form(binRestore).Get("form_token"))
 		told := map[string]int{}
 		var mu sync.Mutex
 		var all sync.WaitGroup

@@ -2,7 +2,6 @@ package review_test
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -11,15 +10,6 @@ import (
 
 // broken is text that is no UTF-8.
 const broken = "\xff\xfe"
-
-// values returns a form from alternating names and values.
-func values(pairs ...string) url.Values {
-	v := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		v.Add(pairs[i], pairs[i+1])
-	}
-	return v
-}
 
 func want(t *testing.T, p *webtest.Page, status int, words ...string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 // Package review serves the pages on which members look over what was done to their data:
-// the activity of agents and of themselves, what agents read, undo, and the bin. Package
-// history records changes and undoes them.
+// the activity of agents and of themselves, what agents read, undo, and the bin; and the page on
+// which they decide what agents ask them first. Package history records changes and undoes them,
+// package decision has the questions.
 package review
 
 import (
@@ -29,6 +30,8 @@ const (
 	pathUndo       = page.PathActivity + "/undo"
 	pathBinRestore = page.PathBin + "/restore"
 	pathBinDelete  = page.PathBin + "/delete"
+	pathApprove    = page.PathDecide + "/approve"
+	pathRefuse     = page.PathDecide + "/refuse"
 )
 
 // Config is what the pages need. All is required.
@@ -39,6 +42,8 @@ type Config struct {
 	// Record records that people were deleted for good: the deletion, or empty for all in
 	// the bin.
 	Record func(v *page.Request, kind account.EventKind, deletion string)
+	// Wake is called when a job is due.
+	Wake func()
 }
 
 // Pages are the pages of what was done. They are safe for concurrent use.
@@ -57,7 +62,10 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "GET " + page.PathBin, Enter: page.MembersOnly, Handle: p.with((*request).showBin)},
 		{Pattern: "POST " + pathBinRestore, Enter: page.MembersOnly, Handle: p.with((*request).restoreFromBin)},
 		{Pattern: "GET " + pathBinDelete, Enter: page.MembersOnly, Handle: p.with((*request).confirmBinDelete)},
-		{Pattern: "POST " + pathBinDelete, Enter: page.MembersOnly, Handle: p.with((*request).binDelete)},
+		{Pattern: "GET " + page.PathDecide, Enter: page.MembersOnly, Handle: p.with((*request).showDecide)},
+		{Pattern: "POST " + pathApprove, Enter: page.MembersOnly, Handle: p.with((*request).approve)},
+		{Pattern: "POST " + pathRefuse, Enter: page.MembersOnly, Handle: p.with((*request).refuse)},
+		{Pattern: "POST " + pathBinDelete, Enter: page.MembersOnly, Handle: p.with((*request).binDelete), Fresh: true},
 	}
 	for old, path := range moved() {
 		routes = append(routes, page.Route{Pattern: "GET " + old, Enter: redirectTo(path)})

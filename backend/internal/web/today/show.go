@@ -3,11 +3,13 @@ package today
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/insights"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -31,14 +33,14 @@ type content struct {
 	Changes     []changeRow
 	// Steps are the first steps of a new member; nil if they are done or hidden.
 	Steps *steps
+	// Questions says how many calls of agents wait for a decision; empty for none.
+	Questions string
 	// Empty is set if the member has no people.
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
-	// Kinds are the kinds of contact that can be logged.
-	Kinds []option
 	// Paths of the forms and of other pages.
-	Done, Snooze, LogPath, People, Add, Imports, Agents, Activity string
+	Done, Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
 }
 
 // part is a list of due entries.
@@ -47,41 +49,39 @@ type part struct {
 	Rows      []dueRow
 }
 
-// dueRow is a due entry with its evidence.
+// dueRow is a due entry with its evidence. It has fields where the message has methods, which
+// templates call slowly.
 type dueRow struct {
-	*remindersv1.DueItem
 	page.Avatar
+	Log quick
 
+	Kind, Text, Name, DueOn  string
+	ConnectionID, ReminderID string
+	// What is the text of a reminder, or the name of a person.
+	What string
+	// Reminder and Cadence are set if the entry is a reminder, or a person to be in touch with.
+	Reminder, Cadence bool
 	// When says in words when it is or was due.
 	When        string
 	Path        string
 	LastContact time.Time
 }
 
-// quick is the person of a form that logs a contact.
-type quick struct{ ID, Name string }
-
-// Quick returns the person of the entry.
-func (r dueRow) Quick() quick { return quick{r.GetConnectionId(), r.GetConnectionName()} }
-
-// Reminder reports whether the entry is a reminder.
-func (r dueRow) Reminder() bool { return r.GetKind() == reminders.KindReminder }
-
-// Cadence reports whether the entry is a person to be in touch with.
-func (r dueRow) Cadence() bool { return r.GetKind() == reminders.KindCadence }
+// quick is a form that logs a contact with a person.
+type quick struct {
+	ID, Name, Path, FormToken string
+	Kinds                     template.HTML
+}
 
 // fadingRow is a person with whom the member was often in touch, and no more.
 type fadingRow struct {
-	quick
 	page.Avatar
+	Log quick
 
-	Path        string
-	LastContact time.Time
-	Days        int
+	ID, Name, Path string
+	LastContact    time.Time
+	Days           int
 }
-
-// Quick returns the person.
-func (r fadingRow) Quick() quick { return r.quick }
 
 // changeRow is a change by an agent.
 type changeRow struct {
@@ -92,7 +92,7 @@ type changeRow struct {
 const (
 	// dueSize is how many due entries one page lists, fadingSize and changesSize how long the
 	// other lists are.
-	dueSize     = 30
+	dueSize     = 25
 	fadingSize  = 5
 	changesSize = 5
 	// agentDays is how many days back the work of agents is shown.
@@ -104,17 +104,22 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
-		Day: v.Today(), Log: form, Kinds: kinds(""), Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
-		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImports, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity),
+		Day: v.Today(), Log: form, Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
+		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImport, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity), Decide: v.To(page.PathDecide),
 	}
-	if err := v.addDue(&c); err != nil {
+	options, err := v.FixedPart("today", "options", kinds(""))
+	if err != nil {
+		return err
+	}
+	log := quick{Path: c.LogPath, FormToken: v.FormToken(), Kinds: options}
+	if err := v.addDue(&c, log); err != nil {
 		return err
 	}
 	ix, err := v.Reminders.Index(v.Ctx)
 	if err != nil {
 		return err
 	}
-	v.addPeople(&c, ix.Summary())
+	v.addPeople(&c, ix.Summary(), log)
 	if err := v.addSteps(&c); err != nil {
 		return err
 	}
@@ -124,13 +129,18 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	if err := v.addChanges(&c); err != nil {
 		return err
 	}
+	waiting, err := decision.Count(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
+	c.Questions = decision.Questions(waiting)
 	v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
 	return nil
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
 // member's week, which ends where their locale says.
-func (v *request) addDue(c *content) error {
+func (v *request) addDue(c *content, log quick) error {
 	req := &remindersv1.ListDueRequest{Limit: new(int32(dueSize))}
 	if v.R.Method == http.MethodGet {
 		page.Fill(req, url.Values{"cursor": v.R.URL.Query()["cursor"]})
@@ -142,7 +152,7 @@ func (v *request) addDue(c *content) error {
 	parts := []part{{ID: "overdue", Title: "Overdue"}, {ID: "now", Title: "Due today"}, {ID: "week", Title: "This week"}, {ID: "next", Title: "Next week"}}
 	weekEnd := v.Format().WeekEnd(v.Today()).Format(time.DateOnly)
 	for _, item := range found.GetItems() {
-		row := v.dueRow(item)
+		row := v.dueRow(item, log)
 		at := &parts[3]
 		switch {
 		case item.GetOverdue():
@@ -171,16 +181,30 @@ func (v *request) addDue(c *content) error {
 	return nil
 }
 
-func (v *request) dueRow(item *remindersv1.DueItem) dueRow {
-	row := dueRow{DueItem: item, Avatar: page.AvatarOf(item.GetConnectionId(), item.GetConnectionName())}
-	if item.GetConnectionId() != "" {
-		row.Path = v.To(page.PathPeople + "/" + item.GetConnectionId())
+func (v *request) dueRow(item *remindersv1.DueItem, log quick) dueRow {
+	row := dueRow{
+		Avatar: page.AvatarOf(item.GetConnectionId(), item.GetConnectionName()), Log: log.with(item.GetConnectionId(), item.GetConnectionName()),
+		Kind: item.GetKind(), Text: item.GetText(), Name: item.GetConnectionName(), DueOn: item.GetDueOn(),
+		ConnectionID: item.GetConnectionId(), ReminderID: item.GetReminderId(),
+		Reminder: item.GetKind() == reminders.KindReminder, Cadence: item.GetKind() == reminders.KindCadence,
+	}
+	if row.What = row.Name; row.Reminder {
+		row.What = row.Text
+	}
+	if row.ConnectionID != "" {
+		row.Path = v.To(page.PathPeople + "/" + row.ConnectionID)
 	}
 	row.LastContact, _ = time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
 	if due, err := time.Parse(time.DateOnly, item.GetDueOn()); err == nil {
 		row.When = when(v.Format(), due, v.Today())
 	}
 	return row
+}
+
+// with returns the form for a person.
+func (q quick) with(id, name string) quick {
+	q.ID, q.Name = id, name
+	return q
 }
 
 // when says in words when something is due or was due.
@@ -200,12 +224,12 @@ func when(f page.Format, due, today time.Time) string {
 }
 
 // addPeople adds the people with whom the member is losing touch.
-func (v *request) addPeople(c *content, s *index.Summary) {
+func (v *request) addPeople(c *content, s *index.Summary, log quick) {
 	c.Empty = s.People+s.Archived == 0
 	for _, d := range s.Fading(people.Sum(insights.FadingScore), v.At.Add(-insights.FadingAfter), fadingSize) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{
-			quick: quick{d.ID, d.Name}, Avatar: page.AvatarOf(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
+			ID: d.ID, Name: d.Name, Avatar: page.AvatarOf(d.ID, d.Name), Log: log.with(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
 		})
 	}
 }
@@ -215,8 +239,8 @@ func (v *request) addPhotos(c *content) error {
 	avatars := map[string][]*page.Avatar{}
 	for _, p := range c.Parts {
 		for i := range p.Rows {
-			if r := &p.Rows[i]; r.GetConnectionId() != "" {
-				avatars[r.GetConnectionId()] = append(avatars[r.GetConnectionId()], &r.Avatar)
+			if r := &p.Rows[i]; r.ConnectionID != "" {
+				avatars[r.ConnectionID] = append(avatars[r.ConnectionID], &r.Avatar)
 			}
 		}
 	}

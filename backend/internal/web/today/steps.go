@@ -28,7 +28,7 @@ func (v *request) addSteps(c *content) error {
 		return err
 	}
 	c.Steps = &steps{Hide: pathSteps, List: []step{
-		{"Import your contacts", "From LinkedIn, Google, Outlook, a table or an address book. You see first what an import would do.", page.PathImports, !c.Empty},
+		{"Import your contacts", "From LinkedIn, Google, Outlook, a table or an address book. You see first what an import would do.", page.PathImport, !c.Empty},
 		{"Connect an agent", "Claude, ChatGPT, Cursor or any other: you choose what it may do.", page.PathConnect, done.Connected},
 		{"Ask your agent a question", "Questions to try, about the people you know.", page.PathConnect + "#prompts", done.Called},
 	}}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,11 +119,16 @@ func (p *Page) Form(action string) url.Values {
 func (p *Page) Forms(action string) []url.Values {
 	var out []url.Values
 	for _, form := range p.All("form") {
-		if Attr(form, "action") == action && Attr(form, "method") == "post" {
+		if Attr(form, "method") == "post" && leadsTo(form, action) {
 			out = append(out, valuesOf(form))
 		}
 	}
 	return out
+}
+
+// leadsTo reports whether a form or one of its buttons is sent to action.
+func leadsTo(form *html.Node, action string) bool {
+	return Attr(form, "action") == action || slices.ContainsFunc(all(form, "button"), func(b *html.Node) bool { return Attr(b, "formaction") == action })
 }
 
 func valuesOf(form *html.Node) url.Values {
@@ -171,3 +177,12 @@ func (p *Page) Fill(action string, change url.Values) url.Values {
 
 // OwnScript is the tag of a script of ours.
 var OwnScript = regexp.MustCompile(`<script type="module" src="/assets/[a-z]+\.js\?v=[0-9a-f]{12}"></script>`)
+
+// Values returns a form from alternating names and values.
+func Values(pairs ...string) url.Values {
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v.Add(pairs[i], pairs[i+1])
+	}
+	return v
+}

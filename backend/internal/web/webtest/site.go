@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/secretkey"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -124,9 +126,13 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	pages := web.Config{
 		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, Kinds: kinds.All(), SignUpOpen: true, Now: s.Clock.Now, Login: &account.RatePolicy{}, PasswordCost: cost,
 		Data:     func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
-		Imports:  func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
 		Handlers: handlersOf(s.Store, s.Clock.Now),
 	}
+	secrets, err := secretkey.Create(filepath.Join(t.TempDir(), "secret.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages.Secrets = secrets
 	if o.Web != nil {
 		o.Web(&pages)
 	}
@@ -135,7 +141,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	}
 	server := oauth.Config{
 		Issuer: s.URL, Store: s.Store, Keys: s.Keys, Sessions: s.Web, Pages: s.Web, Catalog: rpcs, AccessLifetime: time.Hour,
-		RefreshIdle: 60 * 24 * time.Hour, Now: s.Clock.Now, Logger: pages.Logger,
+		RefreshIdle: 60 * 24 * time.Hour, Events: s.Web.Events(), Now: s.Clock.Now, Logger: pages.Logger,
 	}
 	if server.Logger == nil {
 		server.Logger = testLogger()
@@ -203,7 +209,7 @@ func (s *Site) BrowserOf(t testing.TB, owner tenant.ID) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &account.LoginSession{Hash: account.HashSecret(secret), MemberID: owner, ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
+	row := &account.LoginSession{Hash: account.HashSecret(secret), MemberID: owner, Device: account.DeviceOf(""), ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
 	if err := account.CreateLoginSession(t.Context(), s.Store, row); err != nil {
 		t.Fatal(err)
 	}

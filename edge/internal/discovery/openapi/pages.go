@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// page describes a page, or a script of pages, that the source says nothing about. Agents do not
+// page describes a page, or a file that pages load, that the source says nothing about. Agents do not
 // use it: it says what a page or a form may answer, not when.
 func page(r route.Route) *yaml.Node {
 	item := newMapping()
@@ -28,8 +29,8 @@ func page(r route.Route) *yaml.Node {
 		answers := map[string]string{"200": "Page", "303": "SeeOther", "403": "PageRefused", "404": "PageRefused"}
 		parameters := pathParameters(r.Pattern)
 		switch {
-		case strings.HasSuffix(r.Pattern, ".js"):
-			answers = map[string]string{"200": "Script", "304": "SameAsset"}
+		case assetAnswer(r.Pattern) != "":
+			answers = map[string]string{"200": assetAnswer(r.Pattern), "304": "SameAsset"}
 			parameters = []*yaml.Node{newRef(parameterRef + "AssetVersion"), newRef(parameterRef + "IfNoneMatch")}
 		case method == http.MethodPost:
 			answers["409"], answers["422"] = "PageRefused", "PageRefused"
@@ -48,6 +49,11 @@ func page(r route.Route) *yaml.Node {
 		put(item, strings.ToLower(method), operation)
 	}
 	return item
+}
+
+// assetAnswer returns the component for a file that pages load; empty for a page.
+func assetAnswer(pattern string) string {
+	return map[string]string{".js": "Script", ".png": "AppIcon", ".webmanifest": "AppManifest"}[path.Ext(pattern)]
 }
 
 const parameterRef = "#/components/parameters/"

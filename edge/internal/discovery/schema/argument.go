@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Argument describes one argument of a tool.
+// Argument describes one argument of a tool, or one field of its answer.
 type Argument struct {
 	// Name of the argument, with its path if it is part of another: "fields[].label".
 	Name string
 	// Type is a type of JSON Schema: "string", "array of string".
 	Type string
-	// Required says that a call must have the argument.
+	// Required says that a call must have the argument, or that every answer has the field.
 	Required bool
 	// Bounds are the allowed values: "at most 5 items", "1 to 200 characters".
 	Bounds []string

@@ -2,12 +2,13 @@ package schema
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Schema is the input schema of a tool. It is immutable.
+// Schema is the schema of a tool's arguments or of its answer. It is immutable.
 type Schema struct {
 	root *node
 }
@@ -32,6 +33,8 @@ type node struct {
 	Items            *node            `json:"items"`
 	Properties       map[string]*node `json:"properties"`
 	Required         []string         `json:"required"`
+	Ref              string           `json:"$ref"`
+	Definitions      map[string]*node `json:"$defs"`
 }
 
 type types string
@@ -46,7 +49,8 @@ const (
 	typeObject  types = "object"
 )
 
-// Parse reads a schema. It fails unless the root is an object.
+// Parse reads a schema. It fails unless the root is an object and every reference leads to
+// a definition. Definitions must not refer to themselves.
 func Parse(text []byte) (*Schema, error) {
 	root := &node{}
 	if err := json.Unmarshal(text, root); err != nil {
@@ -55,5 +59,47 @@ func Parse(text []byte) (*Schema, error) {
 	if root.Type != typeObject {
 		return nil, fmt.Errorf("parse schema: the root is of the type %q, not an object", root.Type)
 	}
+	for _, n := range root.Definitions {
+		if err := n.resolve(root.Definitions); err != nil {
+			return nil, err
+		}
+	}
+	if err := root.resolve(root.Definitions); err != nil {
+		return nil, err
+	}
 	return &Schema{root: root}, nil
+}
+
+const refPrefix = "#/$defs/"
+
+// resolve puts the definitions in place of the references to them.
+func (n *node) resolve(definitions map[string]*node) error {
+	for name, property := range n.Properties {
+		if target, err := property.target(definitions); err != nil {
+			return err
+		} else if target != nil {
+			n.Properties[name] = target
+		}
+	}
+	if n.Items == nil {
+		return nil
+	}
+	target, err := n.Items.target(definitions)
+	if target != nil {
+		n.Items = target
+	}
+	return err
+}
+
+// target returns the definition that a node refers to. It resolves a node that is no reference,
+// and returns nil for it.
+func (n *node) target(definitions map[string]*node) (*node, error) {
+	if n.Ref == "" {
+		return nil, n.resolve(definitions)
+	}
+	target := definitions[strings.TrimPrefix(n.Ref, refPrefix)]
+	if target == nil {
+		return nil, fmt.Errorf("parse schema: there is no definition %q", n.Ref)
+	}
+	return target, nil
 }

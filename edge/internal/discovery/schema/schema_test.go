@@ -235,3 +235,26 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The schemas of answers refer to definitions.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	s := parse(t, `{"type":"object","properties":{"one":{"$ref":"#/$defs/A"},"many":{"type":"array","items":{"$ref":"#/$defs/A"}}},`+
+		`"$defs":{"A":{"type":"object","properties":{"b":{"$ref":"#/$defs/B"}}},"B":{"type":"string"}}}`)
+	var got []string
+	for _, a := range s.Arguments() {
+		got = append(got, a.Name+" "+a.Type)
+	}
+	if diff := cmp.Diff([]string{"many array of object", "many[].b string", "one object", "one.b string"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/A"}}}}`,
+		`{"type":"object","$defs":{"B":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}}}`,
+	} {
+		if _, err := schema.Parse([]byte(text)); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}

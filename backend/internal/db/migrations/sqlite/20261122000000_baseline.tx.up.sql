@@ -104,6 +104,7 @@ CREATE TABLE personal_tokens (
     hash         TEXT NOT NULL UNIQUE,
     scopes       TEXT NOT NULL,             -- separated by single spaces
     tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
+    asks         TEXT NOT NULL DEFAULT '',  -- before which acts it asks the member first: delete, merge, import and bulk=10, separated by single spaces
     created_at   TIMESTAMP NOT NULL,
     expires_at   TIMESTAMP,
     last_used_at TIMESTAMP,
@@ -114,12 +115,18 @@ CREATE INDEX personal_tokens_member ON personal_tokens (member_id);
 
 -- A browser in which a member is signed in.
 CREATE TABLE login_sessions (
-    hash       TEXT PRIMARY KEY,  -- of the cookie
-    member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
-    created_at TIMESTAMP NOT NULL,
-    expires_at TIMESTAMP NOT NULL
+    hash             TEXT PRIMARY KEY,           -- of the cookie; another when the secret is rotated
+    id               TEXT NOT NULL UNIQUE,       -- what the pages name it by
+    member_id        TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    device           TEXT NOT NULL,              -- browser and system in words, such as Firefox on Linux
+    address          TEXT NOT NULL,              -- where it began: the /24 of an IPv4 address, the /48 of an IPv6 one; empty if unknown
+    created_at       TIMESTAMP NOT NULL,
+    authenticated_at TIMESTAMP NOT NULL,         -- when the member last proved who they are, with everything that the account asks for
+    last_used_at     TIMESTAMP NOT NULL,         -- a few minutes late
+    expires_at       TIMESTAMP NOT NULL,
+    seen_event       INTEGER NOT NULL DEFAULT 0  -- the last security event whose notice was dismissed in this browser
 );
--- Ends the other sessions of a member.
+-- The sessions of a member.
 CREATE INDEX login_sessions_member ON login_sessions (member_id);
 
 -- A single-use link that was sent by mail: e-mail verification, password reset or change of the address.
@@ -134,6 +141,18 @@ CREATE TABLE mail_links (
 );
 -- Deletes the links of a member.
 CREATE INDEX mail_links_member ON mail_links (member_id);
+
+-- A single-use link in an email about the account, for a member who says "this was not me". It
+-- outlives a change of the password and of the address.
+CREATE TABLE not_me_links (
+    hash       TEXT PRIMARY KEY,  -- of the secret in the link
+    member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    email      TEXT NOT NULL,     -- where it was sent
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+-- The links of a member.
+CREATE INDEX not_me_links_member ON not_me_links (member_id);
 
 -- A person who wants to become a member and has not proved their address yet.
 CREATE TABLE sign_ups (
@@ -161,21 +180,60 @@ CREATE TABLE login_attempts (
     expires_at TIMESTAMP NOT NULL  -- end of the window
 );
 
+-- The secret that a member shares with their app for one-time codes.
+CREATE TABLE totp_secrets (
+    member_id    TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    secret       TEXT NOT NULL,    -- encrypted with a key that is not in the database
+    last_step    BIGINT NOT NULL,  -- of the last code that was used: each works once
+    created_at   TIMESTAMP NOT NULL,
+    last_used_at TIMESTAMP NOT NULL
+);
+
+-- A code that replaces the second factor, once.
+CREATE TABLE recovery_codes (
+    hash       TEXT PRIMARY KEY,  -- of the member and the code
+    member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at TIMESTAMP NOT NULL
+);
+-- The codes of a member.
+CREATE INDEX recovery_codes_member ON recovery_codes (member_id);
+
+-- A sign-in that waits for the second factor, in one browser. It gives no access.
+CREATE TABLE sign_in_steps (
+    hash         TEXT PRIMARY KEY,  -- of the cookie
+    member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    attempt_hash TEXT NOT NULL,     -- of the provider_attempts row to link afterwards; empty for none
+    return_to    TEXT NOT NULL,     -- the path of this service to go to; empty for none
+    created_at   TIMESTAMP NOT NULL,
+    expires_at   TIMESTAMP NOT NULL
+);
+-- Deletes the waiting sign-ins of a member.
+CREATE INDEX sign_in_steps_member ON sign_in_steps (member_id);
+
 -- What operators and members may need to look up: sign-ins, and access that was
--- given or ended. Deleted after 90 days.
+-- given or ended. Deleted after a year.
 CREATE TABLE security_events (
-    id        INTEGER PRIMARY KEY,
-    tenant_id TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL if unknown, and for the deletion of an account
-    at        TIMESTAMP NOT NULL,
-    kind      TEXT NOT NULL,
-    subject   TEXT NOT NULL,                                   -- a hash of the member, or of the name that was typed if there is no such member
-    address   TEXT NOT NULL,                                   -- an IPv4 address or the /64 of an IPv6 one; empty for an operator's command
-    object_id TEXT NOT NULL                                    -- the credential, client or deletion; empty for none or several
+    id         INTEGER PRIMARY KEY,
+    tenant_id  TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL if unknown, and for the deletion of an account
+    at         TIMESTAMP NOT NULL,
+    kind       TEXT NOT NULL,
+    subject    TEXT NOT NULL,                                   -- a hash of the member, or of the name that was typed if there is no such member
+    address    TEXT NOT NULL,                                   -- the /24 of an IPv4 address or the /48 of an IPv6 one; empty for an operator's command
+    device     TEXT NOT NULL,                                   -- browser and system in words; empty if there was none
+    session_id TEXT NOT NULL,                                   -- the login session in which it happened; empty for none
+    object_id  TEXT NOT NULL,                                   -- the credential, client or deletion; empty for none or several
+    times      INTEGER NOT NULL,                                -- how often it happened from at to last_at: failures of an hour from one network are one row
+    last_at    TIMESTAMP NOT NULL
 );
 -- The last events of a member.
 CREATE INDEX security_events_tenant ON security_events (tenant_id, id);
+-- Counts a failure on the row of the ones before.
+CREATE INDEX security_events_subject ON security_events (subject, at);
 -- Deletes old events.
 CREATE INDEX security_events_at ON security_events (at);
+-- Events are never changed, only counted.
+CREATE TRIGGER security_events_kept BEFORE UPDATE OF id, tenant_id, at, kind, subject, address, device, session_id, object_id ON security_events
+BEGIN SELECT RAISE(ABORT, 'kith: a security event is never changed'); END;
 
 
 -- Sign-in with an external identity provider -------------------------------------
@@ -258,6 +316,7 @@ CREATE TABLE grants (
     client_id    TEXT NOT NULL REFERENCES clients (id),
     scopes       TEXT NOT NULL,  -- separated by single spaces
     tools        TEXT NOT NULL,  -- that it is limited to, separated by single spaces; '' for no limit
+    asks         TEXT NOT NULL DEFAULT '',  -- before which acts it asks the member first, as in personal_tokens; '' for none
     resource     TEXT NOT NULL,
     created_at   TIMESTAMP NOT NULL,
     expires_at   TIMESTAMP,  -- when the member's permission ends; NULL for never
@@ -279,6 +338,7 @@ CREATE TABLE authorization_codes (
     redirect_uri   TEXT NOT NULL,
     scopes         TEXT NOT NULL,
     tools          TEXT NOT NULL,     -- of the grant
+    asks           TEXT NOT NULL DEFAULT '',  -- of the grant
     days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
@@ -347,6 +407,8 @@ CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
 CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE cadence_days > 0;
 -- Deletes people who were archived 30 days ago.
 CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
+-- The few archived people of a member, whose reminders are not counted.
+CREATE INDEX connections_archived_of ON connections (tenant_id, id) WHERE archived_at IS NOT NULL;
 -- Who was merged into a person, before that person is deleted.
 CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
 
@@ -698,6 +760,7 @@ CREATE TABLE files (
     size       INTEGER NOT NULL,          -- bytes
     content    BLOB NOT NULL,
     import_id  TEXT NOT NULL DEFAULT '',  -- the import that reads it; empty while it waits for one
+    choices    TEXT NOT NULL DEFAULT '',  -- JSON: what the member chose for it so far
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id)
 );
@@ -748,14 +811,45 @@ CREATE TABLE jobs (
 );
 -- A member's job by its number.
 CREATE UNIQUE INDEX jobs_number ON jobs (tenant_id, number) WHERE tenant_id IS NOT NULL;
--- At most one live job of a kind for each member, and one for the system.
-CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running');
+-- At most one live job of a kind for each member, and one for the system. Of decisions, several
+-- can wait.
+CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running') AND kind <> 'decision';
 -- Jobs to claim.
 CREATE INDEX jobs_due ON jobs (run_at) WHERE state = 'queued';
 -- Jobs whose lease ran out, to claim again.
 CREATE INDEX jobs_leased ON jobs (lease_until) WHERE state = 'running';
 -- Deletes old jobs.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+
+-- A call of an agent that the member is asked about first. Deleted 90 days after it could be
+-- approved.
+CREATE TABLE decisions (
+    tenant_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id              TEXT NOT NULL,
+    job_id          TEXT NOT NULL,       -- the job that tells the agent how it ended, and does what is approved
+    task_id         INTEGER NOT NULL,    -- its number
+    credential_id   TEXT NOT NULL,       -- who asks
+    credential_name TEXT NOT NULL,
+    tool            TEXT NOT NULL,
+    kinds           TEXT NOT NULL,       -- why it is asked: delete, merge, import and bulk, separated by single spaces
+    fingerprint     TEXT NOT NULL,       -- a hash of the arguments
+    arguments       TEXT NOT NULL,       -- of the call, and in preview what it would change: '' and {} once it has ended
+    preview         TEXT NOT NULL,
+    state           TEXT NOT NULL,       -- waiting, approved, done, failed, refused, expired or cancelled
+    change_id       TEXT,                -- the change that was made once it was approved; NULL for none
+    created_at      TIMESTAMP NOT NULL,
+    expires_at      TIMESTAMP NOT NULL,  -- until when it can be approved
+    decided_at      TIMESTAMP,           -- NULL while it waits
+    PRIMARY KEY (tenant_id, id)
+);
+-- The decision of a job.
+CREATE INDEX decisions_job ON decisions (tenant_id, job_id);
+-- What waits, to list it, and to find a call that was made before.
+CREATE INDEX decisions_waiting ON decisions (tenant_id, id) WHERE state = 'waiting';
+-- What is cancelled when an agent loses its access.
+CREATE INDEX decisions_credential ON decisions (credential_id) WHERE state IN ('waiting', 'approved');
+-- Deletes old decisions.
+CREATE INDEX decisions_expires ON decisions (expires_at);
 
 
 -- Billing -----------------------------------------------------------------------------
@@ -853,6 +947,22 @@ CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions BEGIN
 END;
 CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions BEGIN
     UPDATE tenant_states SET interactions = interactions - 1 WHERE tenant_id = OLD.tenant_id;
+END;
+
+
+-- Access that ends ------------------------------------------------------------------
+
+-- When an agent loses its access, what it asked about is cancelled: in the same transaction,
+-- whichever statement ends the access. The job of the decision tells it.
+CREATE TRIGGER grants_revoked AFTER UPDATE OF revoked_at ON grants WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
+    UPDATE decisions SET state = 'cancelled', decided_at = NEW.revoked_at, arguments = '', preview = '{}'
+        WHERE credential_id = NEW.id AND state IN ('waiting', 'approved');
+    UPDATE jobs SET run_at = NEW.revoked_at WHERE tenant_id = NEW.member_id AND kind = 'decision' AND credential_id = NEW.id AND state = 'queued';
+END;
+CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_tokens WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
+    UPDATE decisions SET state = 'cancelled', decided_at = NEW.revoked_at, arguments = '', preview = '{}'
+        WHERE credential_id = NEW.id AND state IN ('waiting', 'approved');
+    UPDATE jobs SET run_at = NEW.revoked_at WHERE tenant_id = NEW.member_id AND kind = 'decision' AND credential_id = NEW.id AND state = 'queued';
 END;
 
 

@@ -194,3 +194,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key.length !== 1 || !keys.checked) return;
   if (press(event.key) !== false) event.preventDefault(); // or the field that has the focus now gets the letter
 });
+
+// The service worker keeps the files of the installed app. The pages work the same without it.
+if (document.querySelector("link[rel=manifest]")) navigator.serviceWorker?.register("/assets/worker.js", { scope: "/" }).catch(() => {});

@@ -283,6 +283,61 @@ func (x *Refusal) GetAllowedTools() []string {
 	return nil
 }
 
+// A call that waits for the member's decision; a detail of failed_precondition errors.
+type Approval struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that tells how it ended.
+	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
+	// How many seconds get_job can wait for it; 0 if the caller may not call that.
+	WaitSeconds   int32 `protobuf:"varint,2,opt,name=wait_seconds,proto3" json:"wait_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approval) Reset() {
+	*x = Approval{}
+	mi := &file_kith_access_v1_access_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approval) ProtoMessage() {}
+
+func (x *Approval) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_access_v1_access_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approval.ProtoReflect.Descriptor instead.
+func (*Approval) Descriptor() ([]byte, []int) {
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Approval) GetTaskId() int32 {
+	if x != nil {
+		return x.TaskId
+	}
+	return 0
+}
+
+func (x *Approval) GetWaitSeconds() int32 {
+	if x != nil {
+		return x.WaitSeconds
+	}
+	return 0
+}
+
 var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_kith_access_v1_access_proto_rawDesc = "" +
@@ -312,7 +367,10 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
 	"\x0frequired_scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\x124\n" +
-	"\rallowed_tools\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\rallowed_tools2s\n" +
+	"\rallowed_tools\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\rallowed_tools\"\\\n" +
+	"\bApproval\x12!\n" +
+	"\atask_id\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\atask_id\x12-\n" +
+	"\fwait_seconds\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\fwait_seconds2s\n" +
 	"\rAccessService\x12b\n" +
 	"\fGetPrincipal\x12#.kith.access.v1.GetPrincipalRequest\x1a$.kith.access.v1.GetPrincipalResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01B<Z:github.com/kith-crm/kith/proto/gen/kith/access/v1;accessv1b\x06proto3"
 
@@ -328,16 +386,17 @@ func file_kith_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_kith_access_v1_access_proto_rawDescData
 }
 
-var file_kith_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_kith_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_kith_access_v1_access_proto_goTypes = []any{
 	(*GetPrincipalRequest)(nil),   // 0: kith.access.v1.GetPrincipalRequest
 	(*GetPrincipalResponse)(nil),  // 1: kith.access.v1.GetPrincipalResponse
 	(*Refusal)(nil),               // 2: kith.access.v1.Refusal
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
+	(*Approval)(nil),              // 3: kith.access.v1.Approval
+	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
 }
 var file_kith_access_v1_access_proto_depIdxs = []int32{
-	3, // 0: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
-	3, // 1: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
+	4, // 0: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
+	4, // 1: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
 	0, // 2: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
 	1, // 3: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
 	3, // [3:4] is the sub-list for method output_type
@@ -359,7 +418,7 @@ func file_kith_access_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_access_v1_access_proto_rawDesc), len(file_kith_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1516,14 +1516,14 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\bConflict\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
 	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12$\n" +
-	"\x06reason\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\x06reason2\xf4\x03\n" +
+	"\x06reason\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\x06reason2\xf9\x03\n" +
 	"\x0eAccountService\x12s\n" +
 	"\n" +
 	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01\x12\x88\x01\n" +
 	"\x10UpdateMySettings\x12(.kith.account.v1.UpdateMySettingsRequest\x1a).kith.account.v1.UpdateMySettingsResponse\"\x1f\xca\xf3\x18\x18\b\b\x12\x12Change my settings \x01\x90\x02\x02\x12q\n" +
-	"\vListChanges\x12#.kith.account.v1.ListChangesRequest\x1a$.kith.account.v1.ListChangesResponse\"\x17\xca\xf3\x18\x10\b\b\x12\fList changes\x90\x02\x01\x12o\n" +
+	"\vListChanges\x12#.kith.account.v1.ListChangesRequest\x1a$.kith.account.v1.ListChangesResponse\"\x17\xca\xf3\x18\x10\b\b\x12\fList changes\x90\x02\x01\x12t\n" +
 	"\n" +
-	"UndoChange\x12\".kith.account.v1.UndoChangeRequest\x1a#.kith.account.v1.UndoChangeResponse\"\x18\xca\xf3\x18\x11\b\b\x12\rUndo a change\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/account/v1;accountv1b\x06proto3"
+	"UndoChange\x12\".kith.account.v1.UndoChangeRequest\x1a#.kith.account.v1.UndoChangeResponse\"\x1d\xca\xf3\x18\x16\b\b\x12\rUndo a changeJ\x03\x01\x03\x04\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/account/v1;accountv1b\x06proto3"
 
 var (
 	file_kith_account_v1_account_proto_rawDescOnce sync.Once

@@ -3965,18 +3965,18 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
-	"\b_task_id2\xc2\f\n" +
+	"\b_task_id2\xd0\f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
 	"\x10CreateConnection\x12,.kith.connections.v1.CreateConnectionRequest\x1a-.kith.connections.v1.CreateConnectionResponse\"\x1a\xca\xf3\x18\x16\b\x01\x12\x10Add a connection\x18\x02\x12\x93\x01\n" +
 	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x13Change a connection\x18\x02 \x01\x90\x02\x02\x12\x83\x01\n" +
-	"\rResolvePeople\x12).kith.connections.v1.ResolvePeopleRequest\x1a*.kith.connections.v1.ResolvePeopleResponse\"\x1b\xca\xf3\x18\x14\b\x01\x12\x0eResolve people\x18\x01\x90\x02\x01\x12\x94\x01\n" +
-	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"\x1d\xca\xf3\x18\x16\b\x01\x12\x0eArchive people\x18\x01 \x01\x90\x02\x02\x12\x8f\x01\n" +
-	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x0fDelete a person\x18\x01 \x01\x90\x02\x02\x12\x87\x01\n" +
-	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x8d\x01\n" +
-	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\"\x1c\xca\xf3\x18\x18\b\x01\x12\x10Merge duplicates\x18\x03 \x01\x12\x8c\x01\n" +
-	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Relate two people\x18\x01\x90\x02\x02\x12\x8e\x01\n" +
+	"\rResolvePeople\x12).kith.connections.v1.ResolvePeopleRequest\x1a*.kith.connections.v1.ResolvePeopleResponse\"\x1b\xca\xf3\x18\x14\b\x01\x12\x0eResolve people\x18\x01\x90\x02\x01\x12\x98\x01\n" +
+	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0eArchive people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x92\x01\n" +
+	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0fDelete a person\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x87\x01\n" +
+	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x91\x01\n" +
+	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\x8f\x01\n" +
+	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x11Relate two people\x18\x01J\x01\x01\x90\x02\x02\x12\x8e\x01\n" +
 	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
 
 var (

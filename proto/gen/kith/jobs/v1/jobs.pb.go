@@ -34,7 +34,8 @@ type Job struct {
 	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// Number of the job, counted for each member; the task_id of a tool.
 	JobId int32 `protobuf:"varint,2,opt,name=job_id,proto3" json:"job_id,omitempty"`
-	// Kind of the job: file_import, undo_import, embed_objects or export.
+	// Kind of the job: file_import, undo_import, embed_objects, export, or decision for a call
+	// that the member is asked about first.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
@@ -239,7 +240,7 @@ func (x *JobProgress) GetTotal() int32 {
 // Why a job failed.
 type JobError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A stable code, such as file_unreadable, out_of_credits or internal.
+	// A stable code, such as file_unreadable, out_of_credits, refused or internal.
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// What happened and what to do about it, in one sentence.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`

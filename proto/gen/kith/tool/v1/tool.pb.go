@@ -24,6 +24,66 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The kinds of acts before which a member can be asked.
+type Act int32
+
+const (
+	Act_ACT_UNSPECIFIED Act = 0
+	// Deletes people or parts of their data, or archives people, who are deleted 30 days later.
+	Act_ACT_DELETE Act = 1
+	// Merges people.
+	Act_ACT_MERGE Act = 2
+	// Imports people from a file, or undoes that.
+	Act_ACT_IMPORT Act = 3
+	// Changes more people at once than the member chose.
+	Act_ACT_BULK Act = 4
+)
+
+// Enum value maps for Act.
+var (
+	Act_name = map[int32]string{
+		0: "ACT_UNSPECIFIED",
+		1: "ACT_DELETE",
+		2: "ACT_MERGE",
+		3: "ACT_IMPORT",
+		4: "ACT_BULK",
+	}
+	Act_value = map[string]int32{
+		"ACT_UNSPECIFIED": 0,
+		"ACT_DELETE":      1,
+		"ACT_MERGE":       2,
+		"ACT_IMPORT":      3,
+		"ACT_BULK":        4,
+	}
+)
+
+func (x Act) Enum() *Act {
+	p := new(Act)
+	*p = x
+	return p
+}
+
+func (x Act) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Act) Descriptor() protoreflect.EnumDescriptor {
+	return file_kith_tool_v1_tool_proto_enumTypes[0].Descriptor()
+}
+
+func (Act) Type() protoreflect.EnumType {
+	return &file_kith_tool_v1_tool_proto_enumTypes[0]
+}
+
+func (x Act) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Act.Descriptor instead.
+func (Act) EnumDescriptor() ([]byte, []int) {
+	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{0}
+}
+
 // The tool groups; each is one OAuth scope, named in lower case.
 type ToolGroup int32
 
@@ -76,11 +136,11 @@ func (x ToolGroup) String() string {
 }
 
 func (ToolGroup) Descriptor() protoreflect.EnumDescriptor {
-	return file_kith_tool_v1_tool_proto_enumTypes[0].Descriptor()
+	return file_kith_tool_v1_tool_proto_enumTypes[1].Descriptor()
 }
 
 func (ToolGroup) Type() protoreflect.EnumType {
-	return &file_kith_tool_v1_tool_proto_enumTypes[0]
+	return &file_kith_tool_v1_tool_proto_enumTypes[1]
 }
 
 func (x ToolGroup) Number() protoreflect.EnumNumber {
@@ -89,7 +149,7 @@ func (x ToolGroup) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolGroup.Descriptor instead.
 func (ToolGroup) EnumDescriptor() ([]byte, []int) {
-	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{0}
+	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{1}
 }
 
 // Who may call an RPC that is not a tool.
@@ -128,11 +188,11 @@ func (x Access) String() string {
 }
 
 func (Access) Descriptor() protoreflect.EnumDescriptor {
-	return file_kith_tool_v1_tool_proto_enumTypes[1].Descriptor()
+	return file_kith_tool_v1_tool_proto_enumTypes[2].Descriptor()
 }
 
 func (Access) Type() protoreflect.EnumType {
-	return &file_kith_tool_v1_tool_proto_enumTypes[1]
+	return &file_kith_tool_v1_tool_proto_enumTypes[2]
 }
 
 func (x Access) Number() protoreflect.EnumNumber {
@@ -141,7 +201,7 @@ func (x Access) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Access.Descriptor instead.
 func (Access) EnumDescriptor() ([]byte, []int) {
-	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{1}
+	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{2}
 }
 
 // The properties of a tool, besides its name, description and schemas.
@@ -167,7 +227,11 @@ type Tool struct {
 	// POST /api/jobs with this kind calls the tool without arguments.
 	JobKind string `protobuf:"bytes,7,opt,name=job_kind,json=jobKind,proto3" json:"job_kind,omitempty"`
 	// The answer may wait for as long as the caller asked.
-	Waits         bool `protobuf:"varint,8,opt,name=waits,proto3" json:"waits,omitempty"`
+	Waits bool `protobuf:"varint,8,opt,name=waits,proto3" json:"waits,omitempty"`
+	// The kinds of acts that a call can be. A member can have an agent ask first before acts
+	// of a kind: then the call waits for their decision. What a call is shows the change that
+	// it records or the job that it starts, so its answer has a change_id or a task_id.
+	Acts          []Act `protobuf:"varint,9,rep,packed,name=acts,proto3,enum=kith.tool.v1.Act" json:"acts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +322,13 @@ func (x *Tool) GetWaits() bool {
 	return false
 }
 
+func (x *Tool) GetActs() []Act {
+	if x != nil {
+		return x.Acts
+	}
+	return nil
+}
+
 var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -340,7 +411,7 @@ var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
 
 const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xfe\x01\n" +
+	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xa5\x02\n" +
 	"\x04Tool\x12-\n" +
 	"\x05group\x18\x01 \x01(\x0e2\x17.kith.tool.v1.ToolGroupR\x05group\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -350,7 +421,16 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"open_world\x18\x05 \x01(\bR\topenWorld\x12%\n" +
 	"\x0eany_credential\x18\x06 \x01(\bR\ranyCredential\x12\x19\n" +
 	"\bjob_kind\x18\a \x01(\tR\ajobKind\x12\x14\n" +
-	"\x05waits\x18\b \x01(\bR\x05waits*\xf2\x01\n" +
+	"\x05waits\x18\b \x01(\bR\x05waits\x12%\n" +
+	"\x04acts\x18\t \x03(\x0e2\x11.kith.tool.v1.ActR\x04acts*W\n" +
+	"\x03Act\x12\x13\n" +
+	"\x0fACT_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"ACT_DELETE\x10\x01\x12\r\n" +
+	"\tACT_MERGE\x10\x02\x12\x0e\n" +
+	"\n" +
+	"ACT_IMPORT\x10\x03\x12\f\n" +
+	"\bACT_BULK\x10\x04*\xf2\x01\n" +
 	"\tToolGroup\x12\x1a\n" +
 	"\x16TOOL_GROUP_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16TOOL_GROUP_CONNECTIONS\x10\x01\x12\x17\n" +
@@ -383,29 +463,31 @@ func file_kith_tool_v1_tool_proto_rawDescGZIP() []byte {
 	return file_kith_tool_v1_tool_proto_rawDescData
 }
 
-var file_kith_tool_v1_tool_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_kith_tool_v1_tool_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_kith_tool_v1_tool_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_kith_tool_v1_tool_proto_goTypes = []any{
-	(ToolGroup)(0),                     // 0: kith.tool.v1.ToolGroup
-	(Access)(0),                        // 1: kith.tool.v1.Access
-	(*Tool)(nil),                       // 2: kith.tool.v1.Tool
-	(*descriptorpb.MethodOptions)(nil), // 3: google.protobuf.MethodOptions
-	(*descriptorpb.FieldOptions)(nil),  // 4: google.protobuf.FieldOptions
+	(Act)(0),                           // 0: kith.tool.v1.Act
+	(ToolGroup)(0),                     // 1: kith.tool.v1.ToolGroup
+	(Access)(0),                        // 2: kith.tool.v1.Access
+	(*Tool)(nil),                       // 3: kith.tool.v1.Tool
+	(*descriptorpb.MethodOptions)(nil), // 4: google.protobuf.MethodOptions
+	(*descriptorpb.FieldOptions)(nil),  // 5: google.protobuf.FieldOptions
 }
 var file_kith_tool_v1_tool_proto_depIdxs = []int32{
-	0, // 0: kith.tool.v1.Tool.group:type_name -> kith.tool.v1.ToolGroup
-	3, // 1: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
-	3, // 2: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
-	4, // 3: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
-	4, // 4: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
-	4, // 5: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	2, // 6: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	1, // 7: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	6, // [6:8] is the sub-list for extension type_name
-	1, // [1:6] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	1, // 0: kith.tool.v1.Tool.group:type_name -> kith.tool.v1.ToolGroup
+	0, // 1: kith.tool.v1.Tool.acts:type_name -> kith.tool.v1.Act
+	4, // 2: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
+	4, // 3: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
+	5, // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
+	5, // 5: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	5, // 6: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	3, // 7: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2, // 8: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	7, // [7:9] is the sub-list for extension type_name
+	2, // [2:7] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_kith_tool_v1_tool_proto_init() }
@@ -418,7 +500,7 @@ func file_kith_tool_v1_tool_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   1,
 			NumExtensions: 5,
 			NumServices:   0,

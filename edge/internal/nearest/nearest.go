@@ -1,40 +1,31 @@
-package mcp
+// Package nearest suggests names in place of one that does not exist.
+package nearest
 
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-const (
-	// maxNearest is how many names an error suggests for an unknown one.
-	maxNearest = 2
-	// maxQuoted bounds how much of a caller's name an error repeats, in bytes.
-	maxQuoted = 40
-)
+// maxLength bounds how much of a wanted name is compared, in bytes.
+const maxLength = 40
 
-// quoted returns the beginning of a caller's text in quotes.
-func quoted(text string) string {
-	if len(text) > maxQuoted {
-		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-	}
-	return strconv.Quote(text)
-}
-
-// nearest returns the names that are nearest to the wanted one, the nearest first: those
+// Names returns at most n of the names, the nearest to the wanted one first: itself, those
 // that contain it or are in it, then those with the fewest letters to insert, delete or
-// replace.
-func nearest(names []string, wanted string) []string {
-	wanted = strings.ToLower(wanted[:min(len(wanted), maxQuoted)])
+// replace. Names are in lower case; the wanted one may have any case.
+func Names(names []string, wanted string, n int) []string {
+	wanted = strings.ToLower(wanted[:min(len(wanted), maxLength)])
 	edits := map[string]int{}
 	for _, name := range names {
-		if !strings.Contains(name, wanted) && !strings.Contains(wanted, name) {
+		switch {
+		case name == wanted:
+			edits[name] = -1
+		case !strings.Contains(name, wanted) && !strings.Contains(wanted, name):
 			edits[name] = distance(name, wanted)
 		}
 	}
 	names = slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(edits[a], edits[b]) })
-	return names[:min(len(names), maxNearest)]
+	return names[:min(len(names), n)]
 }
 
 // distance returns the Levenshtein distance of two texts, in bytes.

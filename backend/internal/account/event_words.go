@@ -1,0 +1,84 @@
+package account
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Sentence says what happened. object is the name of the agent, token or factor that the event
+// concerns; it may be empty.
+func (e *SecurityEvent) Sentence(object string) string {
+	if words, ok := objectWords()[e.Kind]; ok {
+		if object == "" {
+			return words[1]
+		}
+		return fmt.Sprintf(words[0], "“"+object+"”")
+	}
+	if words, ok := countedWords()[e.Kind]; ok {
+		if e.Times > 1 {
+			return strconv.Itoa(e.Times) + words[1]
+		}
+		return words[0]
+	}
+	if words := plainWords()[e.Kind]; words != "" {
+		return words
+	}
+	return string(e.Kind)
+}
+
+// objectWords are the words with the name of an object, and those without.
+func objectWords() map[EventKind][2]string {
+	return map[EventKind][2]string{
+		AgentAllowed:  {"Connected the agent %s", "Connected an agent"},
+		AgentNarrowed: {"Allowed the agent %s less", "Allowed an agent less"},
+		AgentPaused:   {"Paused the agent %s", "Paused an agent"},
+		AgentResumed:  {"Resumed the agent %s", "Resumed an agent"},
+		AgentAsks:     {"Chose what %s asks first", "Chose what an agent asks first"},
+		TokenCreated:  {"Made the personal token %s", "Made a personal token"},
+		AccessRevoked: {"Revoked the access of %s", "Revoked access"},
+		FactorAdded:   {"Added the second factor %s", "Added a second factor"},
+		FactorRemoved: {"Removed the second factor %s", "Removed a second factor"},
+		FactorUsed:    {"Confirmed with %s", "Confirmed with a second factor"},
+	}
+}
+
+// countedWords are the words for one and, after the number, for several.
+func countedWords() map[EventKind][2]string {
+	return map[EventKind][2]string{
+		SignInFailed:        {"Failed sign-in", " failed sign-ins"},
+		SignInBlocked:       {"Sign-in blocked after many failures", " sign-ins blocked after many failures"},
+		PasswordCheckFailed: {"Wrong password in the settings", " wrong passwords in the settings"},
+		FactorFailed:        {"Wrong second factor", " wrong second factors"},
+	}
+}
+
+func plainWords() map[EventKind]string {
+	return map[EventKind]string{
+		SignedIn:           "Signed in",
+		SignedInNew:        "Signed in on a new device",
+		SignedOut:          "Signed out",
+		SessionEnded:       "Ended the session of another browser",
+		OtherSessionsEnded: "Ended the sessions of all other browsers",
+		SessionsEnded:      "Signed out everywhere",
+		RecoveryCodeUsed:   "Used a recovery code",
+		RecoveryCodesMade:  "Made new recovery codes",
+		FactorsReset:       "Removed every second factor",
+		PasswordChanged:    "Changed the password",
+		PasswordReset:      "Set a new password without the old one",
+		EmailChangeAsked:   "Asked for another e-mail address",
+		EmailChanged:       "Changed the e-mail address",
+		EmailVerified:      "Confirmed the e-mail address",
+		IdentityLinked:     "Connected an identity provider",
+		IdentityUnlinked:   "Disconnected the identity provider",
+		AccountExported:    "Exported the account",
+		PeopleExported:     "Downloaded a file with people",
+		DeletedForGood:     "Deleted people for good",
+		AccountDeleted:     "Deleted the account",
+		OwnerLinkUsed:      "Created the account with the owner link",
+		NotMe:              "Said “this was not me”: all access ended",
+		MemberSuspended:    "Suspended the account",
+		MemberResumed:      "Resumed the account",
+		PlanSet:            "Set the plan",
+		SettingsSet:        "Set the time zone or the language",
+	}
+}

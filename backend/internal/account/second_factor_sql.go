@@ -1,0 +1,221 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Proof is a second factor that was checked. It is used up in the transaction of what it permits,
+// so that none works twice.
+type Proof interface {
+	// use fails with fault.Unauthenticated if the proof was used in the meantime.
+	use(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) error
+}
+
+// CodeProof is the code of a step, of the member's app.
+type CodeProof struct{ Step int64 }
+
+func (p CodeProof) use(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) error {
+	return useUp(ctx, tx, "UPDATE totp_secrets SET last_step = ?, last_used_at = ? WHERE member_id = ? AND last_step < ?", p.Step, s.Now(), owner, p.Step)
+}
+
+// RecoveryProof is the hash of one of the member's recovery codes.
+type RecoveryProof struct{ Hash string }
+
+func (p RecoveryProof) use(ctx context.Context, _ *db.DB, tx db.Querier, owner tenant.ID) error {
+	return useUp(ctx, tx, "DELETE FROM recovery_codes WHERE hash = ? AND member_id = ?", p.Hash, owner)
+}
+
+func useUp(ctx context.Context, tx db.Querier, statement string, args ...any) error {
+	result, err := tx.NewRaw(statement, args...).Exec(ctx)
+	if err := db.MustMeet(result, err, "it was used already"); fault.Is(err, fault.NotFound) {
+		return fault.New(fault.Unauthenticated, "it was used already")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// UseProof uses up a proof of a member who is signed in. It fails with fault.Unauthenticated if it
+// was used already.
+func UseProof(ctx context.Context, s *db.DB, owner tenant.ID, p Proof) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error { return p.use(ctx, s, tx, owner) })
+}
+
+// GetSecondFactors returns the second factors of a member; the zero value if there is no such
+// member.
+func GetSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) (f SecondFactors, err error) {
+	err = s.NewRaw(`SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE member_id = ?), (SELECT count(*) FROM recovery_codes WHERE member_id = ?)`,
+		owner, owner).Scan(ctx, &f.TOTP, &f.RecoveryCodes)
+	return f, err
+}
+
+// GetTOTPSecret returns the secret of a member's app, or fault.NotFound.
+func GetTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) (*TOTPSecret, error) {
+	row := &TOTPSecret{}
+	err := s.NewSelect().Model(row).Where("member_id = ?", owner).Scan(ctx)
+	return db.Found(row, err, "there is no app for one-time codes")
+}
+
+// CreateTOTPSecret turns one-time codes on, with the secret and the step of the code that
+// confirmed it. If it is the first second factor, the member also gets the recovery codes, and their
+// other login sessions end, which began without it; keep is the hash of the one to keep. It
+// returns whether it was the first. It fails with fault.Conflict if the member has an app already.
+func CreateTOTPSecret(ctx context.Context, s *db.DB, row *TOTPSecret, codes []string, keep string) (first bool, err error) {
+	row.CreatedAt = s.Now()
+	row.LastUsedAt = row.CreatedAt
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		on, err := lockFactors(ctx, tx, row.MemberID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil || on {
+			return err
+		}
+		first = true
+		return beginFactors(ctx, s, tx, row.MemberID, codes, keep)
+	})
+	if db.IsTaken(err) {
+		err = fault.New(fault.Conflict, "there is an app for one-time codes already")
+	}
+	return first && err == nil, err
+}
+
+// beginFactors is what comes with a member's first second factor.
+func beginFactors(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, codes []string, keep string) error {
+	if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx); err != nil {
+		return err
+	}
+	return insertCodes(ctx, s, tx, owner, codes)
+}
+
+// insertCodes stores recovery codes of a member.
+func insertCodes(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, codes []string) error {
+	for _, code := range codes {
+		_, err := tx.NewRaw("INSERT INTO recovery_codes (hash, member_id, created_at) VALUES (?, ?, ?)", HashRecoveryCode(owner, code), owner, s.Now()).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReplaceRecoveryCodes gives a member other recovery codes; the old ones don't work any more. It
+// fails with fault.NotFound if the member has no second factor.
+func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, owner tenant.ID, codes []string) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		on, err := lockFactors(ctx, tx, owner)
+		if err != nil {
+			return err
+		}
+		if !on {
+			return fault.New(fault.NotFound, "there is no second factor")
+		}
+		if _, err := tx.NewRaw("DELETE FROM recovery_codes WHERE member_id = ?", owner).Exec(ctx); err != nil {
+			return err
+		}
+		return insertCodes(ctx, s, tx, owner, codes)
+	})
+}
+
+// lockFactors makes other changes of a member's factors wait, and reports whether there is a second factor.
+func lockFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, err error) {
+	if _, err := tx.NewRaw("UPDATE members SET updated_at = updated_at WHERE id = ?", owner).Exec(ctx); err != nil {
+		return false, err
+	}
+	return on, tx.NewRaw("SELECT "+hasFactor("?"), owner).Scan(ctx, &on)
+}
+
+// hasFactor is the condition that a member, given by an expression, has a second factor.
+func hasFactor(member string) string {
+	return "EXISTS (SELECT 1 FROM totp_secrets f WHERE f.member_id = " + member + ")"
+}
+
+// DeleteTOTPSecret turns one-time codes off. With the last second factor the recovery codes go, too. It
+// fails with fault.NotFound if there is no app.
+func DeleteTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		return deleteFactor(ctx, tx, owner, "there is no app for one-time codes", "DELETE FROM totp_secrets WHERE member_id = ?", owner)
+	})
+}
+
+// deleteFactor runs a statement that deletes a second factor, and deletes the recovery codes if it was
+// the last one.
+func deleteFactor(ctx context.Context, tx db.Querier, owner tenant.ID, missing, statement string, args ...any) error {
+	if _, err := lockFactors(ctx, tx, owner); err != nil {
+		return err
+	}
+	result, err := tx.NewRaw(statement, args...).Exec(ctx)
+	if err := db.MustMeet(result, err, missing); err != nil {
+		return err
+	}
+	return dropUselessCodes(ctx, tx, owner)
+}
+
+// DeleteSecondFactors removes all second factors of a member and their recovery codes, for an
+// operator, and ends their login sessions: the password alone signs in again. It fails with fault.NotFound if there are none.
+func DeleteSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		on, err := lockFactors(ctx, tx, owner)
+		if err != nil {
+			return err
+		}
+		if !on {
+			return fault.New(fault.NotFound, "there is no second factor")
+		}
+		for _, statement := range []string{
+			"DELETE FROM totp_secrets WHERE member_id = ?", "DELETE FROM recovery_codes WHERE member_id = ?", deleteSteps,
+			"DELETE FROM login_sessions WHERE member_id = ?",
+		} {
+			if _, err := tx.NewRaw(statement, owner).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// deleteFactorsSince removes the second factors of a member that were added at a time or later, and the
+// recovery codes if none is left.
+func deleteFactorsSince(ctx context.Context, tx db.Querier, owner tenant.ID, since time.Time) error {
+	if _, err := tx.NewRaw("DELETE FROM totp_secrets WHERE member_id = ? AND created_at >= ?", owner, since).Exec(ctx); err != nil {
+		return err
+	}
+	return dropUselessCodes(ctx, tx, owner)
+}
+
+// dropUselessCodes deletes the recovery codes of a member without a second factor.
+func dropUselessCodes(ctx context.Context, tx db.Querier, owner tenant.ID) error {
+	_, err := tx.NewRaw("DELETE FROM recovery_codes WHERE member_id = ? AND NOT "+hasFactor("recovery_codes.member_id"), owner).Exec(ctx)
+	return err
+}
+
+// FindRecoveryCode returns the proof for a recovery code of the member, as typed, or
+// fault.NotFound.
+func FindRecoveryCode(ctx context.Context, s *db.DB, owner tenant.ID, typed string) (Proof, error) {
+	proof := RecoveryProof{Hash: HashRecoveryCode(owner, typed)}
+	var found int
+	err := s.NewRaw("SELECT 1 FROM recovery_codes WHERE hash = ? AND member_id = ?", proof.Hash, owner).Scan(ctx, &found)
+	if _, err := db.Found(&found, err, "there is no such recovery code"); err != nil {
+		return nil, err
+	}
+	return proof, nil
+}
+
+// ListTOTPSecrets returns the secrets of all members.
+func ListTOTPSecrets(ctx context.Context, s *db.DB) ([]TOTPSecret, error) {
+	var rows []TOTPSecret
+	err := s.NewSelect().Model(&rows).Order("member_id").Scan(ctx)
+	return rows, err
+}
+
+// ResealTOTPSecret replaces the encrypted form of a secret, unless it has changed since it was
+// read.
+func ResealTOTPSecret(ctx context.Context, s *db.DB, row *TOTPSecret, sealed string) error {
+	_, err := s.NewWrite("UPDATE totp_secrets SET secret = ? WHERE member_id = ? AND secret = ?", sealed, row.MemberID, row.Secret).Exec(ctx)
+	return err
+}

@@ -1,0 +1,44 @@
+package account
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+const stepOver = "the sign-in has expired or was completed"
+
+// deleteSteps ends the sign-ins of a member that wait for the second factor.
+const deleteSteps = "DELETE FROM sign_in_steps WHERE member_id = ?"
+
+// CreateSignInStep stores a sign-in that waits for the second factor, for SignInStepLifetime.
+func CreateSignInStep(ctx context.Context, s *db.DB, row *SignInStep) error {
+	row.CreatedAt = s.Now()
+	row.ExpiresAt = row.CreatedAt.Add(SignInStepLifetime)
+	_, err := s.NewInsert().Model(row).Exec(ctx)
+	return err
+}
+
+// GetSignInStep returns a sign-in that waits, or fault.NotFound.
+func GetSignInStep(ctx context.Context, s *db.DB, hash string) (*SignInStep, error) {
+	row := &SignInStep{}
+	err := s.NewSelect().Model(row).Where("hash = ?", hash).Where("expires_at > ?", s.Now()).Scan(ctx)
+	return db.Found(row, err, stepOver)
+}
+
+// CompleteSignIn uses up the sign-in that waits and the second factor, and inserts the session. All
+// of that happens or nothing. It fails with fault.NotFound if the sign-in doesn't wait any more,
+// and with fault.Unauthenticated if the second factor was used already.
+func CompleteSignIn(ctx context.Context, s *db.DB, stepHash string, owner tenant.ID, p Proof, session *LoginSession) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		result, err := tx.NewRaw("DELETE FROM sign_in_steps WHERE hash = ? AND member_id = ? AND expires_at > ?", stepHash, owner, s.Now()).Exec(ctx)
+		if err := db.MustMeet(result, err, stepOver); err != nil {
+			return err
+		}
+		if err := p.use(ctx, s, tx, owner); err != nil {
+			return err
+		}
+		return insertLoginSession(ctx, s, tx, session)
+	})
+}

@@ -1,0 +1,179 @@
+package decision
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/job"
+)
+
+// Call is a call to ask about.
+type Call struct {
+	// Fingerprint is a hash of the arguments, Arguments are they in JSON.
+	Fingerprint, Arguments string
+	Kinds                  string
+	Preview                Preview
+}
+
+// Find returns the decision that waits for the same call of the same credential, or nil.
+func Find(ctx context.Context, tx *db.Tx, fingerprint string) (*Decision, error) {
+	d := &Decision{}
+	err := tx.From(d).Where("state = ?", Waiting).Where("expires_at > ?", tx.Now()).Where("credential_id = ? AND tool = ? AND fingerprint = ?",
+		tx.Actor().CredentialID, tx.Actor().Tool, fingerprint).Limit(1).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return d, err
+}
+
+// Ask stores a decision and its job, or returns the one that waits for the same call. first is
+// set if no other decision of the member waits. It fails with fault.Conflict when too many wait.
+func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err error) {
+	if d, err = Find(ctx, tx, c.Fingerprint); d != nil || err != nil {
+		return d, false, err
+	}
+	waiting, err := Count(ctx, tx)
+	if err != nil {
+		return nil, false, err
+	}
+	if waiting >= MaxWaiting {
+		return nil, false, fault.New(fault.Conflict, "%d calls wait for the member's decision, and no more can: ask them to decide on /decide", waiting)
+	}
+	expires := tx.Now().Add(Lifetime)
+	j, err := job.AddJob(ctx, tx, job.Draft{Kind: JobKind, Params: struct{}{}, RunAt: expires})
+	if err != nil {
+		return nil, false, err
+	}
+	d = &Decision{
+		TenantID: tx.TenantID(), JobID: j.ID, TaskID: j.Number, CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool,
+		Kinds: c.Kinds, Fingerprint: c.Fingerprint, Arguments: c.Arguments, Preview: c.Preview, State: Waiting,
+		CreatedAt: tx.Now(), ExpiresAt: expires,
+	}
+	if d.ID, err = tx.NewID(id.Decision); err != nil {
+		return nil, false, err
+	}
+	_, err = tx.NewInsert().Model(d).Exec(ctx)
+	return d, waiting == 0, err
+}
+
+// Decide approves or refuses a decision that waits, and makes its job due. It fails with
+// fault.NotFound if there is none, and with fault.Conflict if it has ended or expired.
+func Decide(ctx context.Context, tx *db.Tx, decisionID string, approve bool) (*Decision, error) {
+	d, err := get(ctx, tx, "id = ?", decisionID)
+	if err != nil {
+		return nil, err
+	}
+	to := Refused
+	if approve {
+		to = Approved
+	}
+	if !d.ExpiresAt.After(tx.Now()) {
+		return nil, fault.New(fault.Conflict, "the decision has expired")
+	}
+	moved, err := d.move(ctx, tx, Waiting, to)
+	if err == nil && !moved {
+		err = fault.New(fault.Conflict, "the decision was made already")
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.State = to
+	_, err = tx.NewRaw("UPDATE jobs SET run_at = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND state = ?",
+		tx.Now(), tx.Now(), tx.TenantID(), d.JobID, job.Queued).Exec(ctx)
+	return d, err
+}
+
+// move takes a decision from one state to another, and reports whether it was in the first. What
+// it is about is deleted unless it is to be done.
+func (d *Decision) move(ctx context.Context, tx *db.Tx, from, to string) (bool, error) {
+	result, err := tx.NewRaw(`UPDATE decisions SET state = ?0, decided_at = coalesce(decided_at, ?1),
+arguments = CASE WHEN ?2 THEN arguments ELSE '' END, preview = CASE WHEN ?2 THEN preview ELSE '{}' END
+WHERE tenant_id = ?3 AND id = ?4 AND state = ?5`, to, tx.Now(), to == Approved, tx.TenantID(), d.ID, from).Exec(ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// Get returns a decision of the member, or fails with fault.NotFound.
+func Get(ctx context.Context, q db.Reader, decisionID string) (*Decision, error) {
+	d, err := get(ctx, q, "id = ?", decisionID)
+	return d, err
+}
+
+// OfJob returns the decision of a job, or fails with fault.NotFound.
+func OfJob(ctx context.Context, q db.Reader, jobID string) (*Decision, error) {
+	d, err := get(ctx, q, "job_id = ?", jobID)
+	return d, err
+}
+
+func get(ctx context.Context, q db.Reader, condition, value string) (*Decision, error) {
+	d := &Decision{}
+	err := q.From(d).Where(condition, value).Scan(ctx)
+	return db.Found(d, err, "there is no such decision")
+}
+
+// End ends a decision that is in the state in which it was read, and records the change that was
+// made; empty for none. It reports false if the decision has left that state.
+func End(ctx context.Context, tx *db.Tx, d *Decision, to, changeID string) (bool, error) {
+	moved, err := d.move(ctx, tx, d.State, to)
+	if err != nil || !moved || changeID == "" {
+		return moved, err
+	}
+	_, err = tx.NewRaw("UPDATE decisions SET change_id = ? WHERE tenant_id = ? AND id = ?", changeID, tx.TenantID(), d.ID).Exec(ctx)
+	return true, err
+}
+
+// Cancel implements job.Cancel: it ends the decision of a job. A job of another kind has none.
+func Cancel(ctx context.Context, tx *db.Tx, j *job.Job) (bool, error) {
+	if j.Kind != JobKind {
+		return true, nil
+	}
+	d, err := OfJob(ctx, tx, j.ID)
+	if err != nil || d.State != Waiting && d.State != Approved {
+		return false, err
+	}
+	return d.move(ctx, tx, d.State, Cancelled)
+}
+
+// Count returns how many decisions wait.
+func Count(ctx context.Context, q db.Reader) (int, error) {
+	n, err := q.From((*Decision)(nil)).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Count(ctx)
+	return int(n), err
+}
+
+// List returns all decisions, the oldest first.
+func List(ctx context.Context, q db.Reader) ([]Decision, error) {
+	var all []Decision
+	err := q.From(&all).Order("id").Scan(ctx)
+	return all, err
+}
+
+// ListWaiting returns the decisions that can be made, the oldest first.
+func ListWaiting(ctx context.Context, q db.Reader) ([]Decision, error) {
+	var waiting []Decision
+	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("id").Scan(ctx)
+	return waiting, err
+}
+
+// ListLast returns the decisions that were made or have expired, the latest first.
+func ListLast(ctx context.Context, q db.Reader, limit int) ([]Decision, error) {
+	var last []Decision
+	err := q.From(&last).ColumnExpr("?TableAlias.*").ColumnExpr("j.state AS job_state, j.error_detail AS job_error").
+		Join("LEFT JOIN jobs AS j ON j.tenant_id = ?TableAlias.tenant_id AND j.id = ?TableAlias.job_id").
+		Where("(?TableAlias.state <> ? OR ?TableAlias.expires_at <= ?)", Waiting, q.Now()).
+		OrderExpr("coalesce(?TableAlias.decided_at, ?TableAlias.expires_at) DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
+	return last, err
+}
+
+// Sweep deletes decisions that could be made until a time.
+const Sweep = "DELETE FROM decisions WHERE expires_at <= ?"
+
+// SweepBefore returns that time.
+func SweepBefore(now time.Time) time.Time { return now.Add(-keep) }

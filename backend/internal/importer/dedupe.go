@@ -1,0 +1,153 @@
+package importer
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// deduper finds records of one file that are the same person. It remembers hashes of
+// match keys rather than the keys: a file may have a hundred thousand people.
+type deduper struct {
+	seed    maphash.Seed
+	leaders []string           // keys of the first records of people
+	rows    []int              // their rows
+	names   []names.Names      // theirs
+	first   map[uint64]int32   // the index of the first leader with a match key
+	more    map[uint64][]int32 // further leaders with it, maxSharing at most
+	chosen  map[int]int32      // the leaders of the rows that choices name; -1 if none yet
+}
+
+// maxSharing limits the leaders with one match key whose names are compared.
+const maxSharing = 50
+
+func newDeduper(choices map[int]RowChoice) *deduper {
+	d := &deduper{seed: maphash.MakeSeed(), first: map[uint64]int32{}, more: map[uint64][]int32{}, chosen: map[int]int32{}}
+	for _, c := range choices {
+		if c.Row > 0 {
+			d.chosen[c.Row] = -1
+		}
+	}
+	return d
+}
+
+// add remembers a record. It sets the leader of the entry, the first record that is the same
+// person, or else a person with the same address. For people with ids of ours, only the id decides
+// whether they are the same; for others, what a person chose, except over keys.
+func (d *deduper) add(e *entry) {
+	hashes := []uint64{d.hash("key", e.key)}
+	at, known := d.first[hashes[0]]
+	if known {
+		e.repeats = d.alike(at, byKey)
+	} else if e.id == "" {
+		at, known = d.search(e)
+		at, known = d.choose(e, at, known)
+	}
+	if e.id == "" {
+		for _, key := range e.matchKeys() {
+			hashes = append(hashes, d.hash(key.By, key.Value, key.Organization))
+		}
+	}
+	if known {
+		e.leader = d.leaders[at]
+		if len(d.names[at].Full) < len(e.names.Full) { // the fuller name is incompatible with more names
+			d.names[at].Full = e.names.Full
+		}
+	} else {
+		at = int32(len(d.leaders))
+		d.leaders, d.rows, d.names = append(d.leaders, e.key), append(d.rows, e.row), append(d.names, e.names)
+	}
+	if _, named := d.chosen[e.row]; named {
+		d.chosen[e.row] = at
+	}
+	for _, hash := range hashes {
+		first, taken := d.first[hash]
+		switch {
+		case !taken:
+			d.first[hash] = at
+		case first != at && !slices.Contains(d.more[hash], at) && len(d.more[hash]) < maxSharing:
+			d.more[hash] = append(d.more[hash], at)
+		}
+	}
+}
+
+// search finds the leader of an entry by its addresses, and by its name with the organisation.
+func (d *deduper) search(e *entry) (at int32, known bool) {
+	for _, key := range e.matchKeys() {
+		var unlike int32
+		if at, unlike, known = d.find(d.hash(key.By, key.Value, key.Organization), key, e); known {
+			e.repeats, e.namesake = d.alike(at, key.By), Alike{}
+			return at, true
+		}
+		if unlike >= 0 && e.namesake == (Alike{}) {
+			e.namesake = d.alike(unlike, key.By)
+		}
+	}
+	return 0, false
+}
+
+// choose replaces the leader that was found by what a person chose.
+func (d *deduper) choose(e *entry, found int32, known bool) (int32, bool) {
+	switch {
+	case e.choice.Do == DoSame && e.choice.Row > 0:
+		if at, named := d.chosen[e.choice.Row]; named && at >= 0 {
+			e.picked = d.alike(at, byChoice)
+			return at, true
+		}
+		e.lost()
+	case e.choice.Do == DoNew, e.choice.Do == DoSame:
+		return 0, false
+	}
+	return found, known
+}
+
+// lost ignores the choice for an entry whose person is not there any more.
+func (e *entry) lost() {
+	e.choice = RowChoice{}
+	e.warnings = append(slices.Clip(e.warnings), "the person who was chosen is not there any more")
+}
+
+// alike returns a leader as somebody who is the same as the one of a record.
+func (d *deduper) alike(at int32, by string) Alike {
+	return Alike{Row: d.rows[at], Name: d.names[at].Full, By: by}
+}
+
+// find returns the leader with a match key who is the person of an entry: the one with
+// the same name, or else the only one with a compatible name. If there is none, unlike
+// is a leader with the match key and another name, or -1.
+func (d *deduper) find(hash uint64, key MatchKey, e *entry) (at, unlike int32, ok bool) {
+	first, taken := d.first[hash]
+	if !taken {
+		return 0, -1, false
+	}
+	folded := text.Fold(e.person.Name)
+	like := 0
+	unlike = -1
+	for _, candidate := range append([]int32{first}, d.more[hash]...) {
+		switch named := d.names[candidate]; {
+		case text.Fold(named.Full) == folded:
+			return candidate, -1, true
+		case key.shared():
+		case names.Compatible(named, e.names):
+			at, like = candidate, like+1
+		case unlike < 0:
+			unlike = candidate
+		}
+	}
+	if like == 1 {
+		return at, -1, true
+	}
+	return 0, unlike, false
+}
+
+func (d *deduper) hash(parts ...string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(d.seed)
+	for _, part := range parts {
+		_, _ = h.WriteString(part) // it never fails
+		_ = h.WriteByte(0)
+	}
+	return h.Sum64()
+}

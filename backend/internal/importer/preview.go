@@ -1,0 +1,172 @@
+package importer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+)
+
+// Row is what an import does with one record of a file, and why.
+type Row struct {
+	// Number is the row in a spreadsheet, or the ordinal of a card or object.
+	Number int
+	// Name, About, their job, and Addresses, at most two, are as in the file.
+	Name, About string
+	Addresses   []string
+	// Kind says what happens to it. Changes is set if somebody who is known is changed.
+	Kind    RowKind
+	Changes bool
+	// Alike are people who are the same, or may be, at most six. Matched says that the first is
+	// the same by the rules of matching, Exact that the file has been imported before: then
+	// only DoSkip changes anything.
+	Alike          []Alike
+	Matched, Exact bool
+	// Choice is what the member chose.
+	Choice RowChoice
+	// Problem says why the record cannot be imported.
+	Problem  string
+	Warnings []string
+}
+
+// RowKind is what happens to a record.
+type RowKind string
+
+// The kinds. Of those that add a person, RowDoubtful has people who may be the same, and nobody
+// chose yet.
+const (
+	RowNew      RowKind = "new"
+	RowKnown    RowKind = "known"
+	RowDoubtful RowKind = "doubtful"
+	RowLeftOut  RowKind = "left_out"
+	RowFailed   RowKind = "failed"
+)
+
+// row returns what was decided about an entry.
+func (p *plan) row(e *entry, m match, o outcome) Row {
+	r := Row{Number: e.row, Choice: e.choice, Warnings: e.warnings}
+	if e.err != nil {
+		r.Kind, r.Problem = RowFailed, e.err.Error()
+		return r
+	}
+	r.Name, r.About = e.person.Name, jobOf(e.person)
+	const shown = 2
+	for _, h := range e.person.Handles[:min(len(e.person.Handles), shown)] {
+		r.Addresses = append(r.Addresses, h.Value)
+	}
+	r.addAlike(p, e, m)
+	switch {
+	case o == failed:
+		r.Kind, r.Problem = RowFailed, e.misfit.Error()
+	case e.choice.Do == DoSkip:
+		r.Kind = RowLeftOut
+	case o != created:
+		r.Kind, r.Changes = RowKnown, o == updated
+	case len(r.Alike) > 0 && !r.Matched && e.choice.Do == "":
+		r.Kind = RowDoubtful
+	default:
+		r.Kind = RowNew
+	}
+	return r
+}
+
+// addAlike adds the people who are the same, or may be, whatever the member chose.
+func (r *Row) addAlike(p *plan, e *entry, m match) {
+	if m.id != "" && m.by == byKey {
+		r.Alike, r.Matched, r.Exact = []Alike{p.found.alike(m.id, byKey)}, true, true
+		return
+	}
+	if e.repeats.By == byKey || e.archived {
+		r.Matched, r.Exact = e.repeats.By == byKey, true
+		if r.Matched {
+			r.Alike = []Alike{e.repeats}
+		}
+		return
+	}
+	rules := p.found.search(e, p.fileKeys)
+	r.Matched = rules.id != "" || e.repeats.By != ""
+	for _, a := range slices.Concat([]Alike{e.repeats}, rules.candidates(p.found), []Alike{e.namesake}) {
+		same := func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }
+		if a.By != "" && !slices.ContainsFunc(r.Alike, same) {
+			r.Alike = append(r.Alike, a)
+		}
+	}
+	r.Alike = r.Alike[:min(len(r.Alike), maxOthers+1)]
+	// What was chosen stays to choose, even if another choice has made it unlikely since.
+	picked := e.picked
+	if e.choice.Do == DoSame && e.choice.Person != "" && m.by == byChoice {
+		picked = p.found.alike(e.choice.Person, byChoice)
+	}
+	if picked.By != "" && !slices.ContainsFunc(r.Alike, func(a Alike) bool { return a.ID == picked.ID && a.Row == picked.Row }) {
+		r.Alike = append(r.Alike, picked)
+	}
+}
+
+// Preview is what an import would do.
+type Preview struct {
+	Report
+	// Counts are how many records of each kind there are.
+	Counts map[RowKind]int
+	// Rows are all rows, in the order of the file.
+	Rows []Row
+	// Others is set if the file has more than people, such as notes and groups.
+	Others bool
+	// Partly is set if the file has more than MaxPreviewed people; the others are not in it.
+	Partly bool
+}
+
+// MaxPreviewed is how many records a preview looks at.
+const MaxPreviewed = 10_000
+
+// previewRecords is how many records a preview matches at a time.
+const previewRecords = 500
+
+// Of returns the rows of a kind, empty for all: at most limit of them, after skip.
+func (p *Preview) Of(kind RowKind, skip, limit int) []Row {
+	var rows []Row
+	seen := 0
+	for i := range p.Rows {
+		if kind != "" && p.Rows[i].Kind != kind {
+			continue
+		}
+		if seen++; seen > skip && len(rows) < limit {
+			rows = append(rows, p.Rows[i])
+		}
+	}
+	return rows
+}
+
+// Try returns what an import of a file with the options would do, by the decisions of a dry run.
+// It writes nothing. It fails with fault.Invalid if the file cannot be read.
+func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
+	o = o.Normal()
+	o.DryRun = true
+	p := &Preview{Counts: map[RowKind]int{}}
+	im := &fileImport{
+		read: on, params: Params{Options: o}, records: previewRecords, limit: MaxPreviewed,
+		fileKeys: map[string]bool{}, groupDetails: map[string]export.GroupRecord{}, overwritten: map[string]bool{},
+		see: func(r Row) {
+			p.Counts[r.Kind]++
+			p.Rows = append(p.Rows, r)
+		},
+	}
+	if err := im.use(f); err != nil {
+		return nil, err
+	}
+	if err := im.people(ctx); err != nil {
+		return nil, err
+	}
+	p.Report, p.Others, p.Partly = im.at.Report, im.file.Format == source.JSON, im.file.Total() > MaxPreviewed
+	return p, nil
+}
+
+// Why returns in a few words what somebody has in common with the person of a record.
+func (a Alike) Why() string {
+	words := map[string]string{
+		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name",
+		byKey: "imported before", byChoice: "you chose so",
+	}
+	return words[a.By]
+}

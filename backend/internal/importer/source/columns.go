@@ -1,0 +1,241 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// Choice is what a person decided about one column of a table.
+type Choice struct {
+	// At is the position of the column, from 1; Header is Column.Header. A choice for a
+	// column with another header is ignored.
+	At     int    `json:"at"`
+	Header string `json:"header"`
+	// Field is the name of one of Fields.
+	Field string `json:"field"`
+}
+
+// Column is a column of a table that has something in it.
+type Column struct {
+	// At is its position, from 1.
+	At int
+	// Header is its name, shortened; it may be empty.
+	Header string
+	// Field is the name of one of Fields: what was chosen, otherwise what the header says. A
+	// column that nobody knows is FieldNote.
+	Field string
+	// Examples are its first different values, shortened.
+	Examples []string
+
+	// detected is what the header says.
+	detected column
+}
+
+// Field is a meaning that a person can choose for a column.
+type Field struct {
+	Name, Label string
+
+	meaning meaning
+}
+
+// The fields that are none of a person's.
+const (
+	// FieldNote keeps the values of a column in a note of the person.
+	FieldNote = "note"
+	// FieldIgnore leaves a column out.
+	FieldIgnore = "ignore"
+)
+
+// Fields returns what a column can mean.
+func Fields() []Field {
+	return []Field{
+		{FieldNote, "Keep in a note", meaning{fieldNote, ""}}, {FieldIgnore, "Leave out", meaning{fieldIgnored, ""}},
+		{"name", "Name", meaning{fieldFullName, ""}}, {"given_name", "First name", meaning{fieldGivenName, ""}},
+		{"middle_name", "Middle name", meaning{fieldMiddleName, ""}}, {"family_name", "Last name", meaning{fieldFamilyName, ""}},
+		{"name_prefix", "Title before the name", meaning{fieldNamePrefix, ""}}, {"name_suffix", "Title after the name", meaning{fieldNameSuffix, ""}},
+		{"nickname", "Nickname", meaning{fieldText, "nickname"}},
+		{"email", "E-mail", meaning{fieldEmail, ""}}, {"email_work", "E-mail (work)", meaning{fieldEmail, "work"}}, {"email_home", "E-mail (home)", meaning{fieldEmail, "home"}},
+		{"phone", "Phone", meaning{fieldPhone, ""}}, {"phone_mobile", "Phone (mobile)", meaning{fieldPhone, "mobile"}},
+		{"phone_work", "Phone (work)", meaning{fieldPhone, "work"}}, {"phone_home", "Phone (home)", meaning{fieldPhone, "home"}},
+		{"website", "Website", meaning{fieldWebAddress, ""}}, {"linkedin", "LinkedIn", meaning{fieldProfile, "linkedin"}},
+		{"twitter", "X or Twitter", meaning{fieldProfile, "twitter"}}, {"facebook", "Facebook", meaning{fieldProfile, "facebook"}}, {"github", "GitHub", meaning{fieldProfile, "github"}},
+		{"organization", "Organisation", meaning{fieldOrganization, ""}}, {"job_title", "Job title", meaning{fieldJobTitle, ""}},
+		{"location", "Place", meaning{fieldWholeAddress, ""}}, {"city", "Town", meaning{fieldCity, ""}}, {"region", "Region", meaning{fieldRegion, ""}},
+		{"country", "Country", meaning{fieldCountry, ""}}, {"street", "Street (used if there is no town)", meaning{fieldStreet, ""}},
+		{"bio", "About them", meaning{fieldAboutText, ""}}, {"tags", "Tags", meaning{fieldTags, ""}}, {"groups", "Groups", meaning{fieldGroups, ""}},
+		{"birthday", "Birthday", meaning{fieldBirthday, ""}}, {"anniversary", "Anniversary", meaning{fieldAnniversary, ""}}, {"date", "Another date", meaning{fieldOtherDate, ""}},
+		{"met_on", "When you met", meaning{fieldMetOn, ""}}, {"met_how", "How you met", meaning{fieldText, "met_how"}},
+		{"spouse", "Partner", meaning{fieldRelation, "spouse"}}, {"manager", "Manager", meaning{fieldRelation, "manager"}},
+		{"introduced_by", "Introduced by", meaning{fieldRelation, "introduced_by"}}, {"related", "Related person", meaning{fieldRelation, ""}},
+		{"starred", "Starred", meaning{fieldStarred, ""}}, {"cadence", "Keep in touch every (days)", meaning{fieldCadence, ""}},
+		{"last_contact", "Last contact", meaning{fieldLastContact, ""}}, {"added", "Added on", meaning{fieldAdded, ""}},
+		{"key", "Id in the other program", meaning{fieldKey, ""}},
+	}
+}
+
+// fieldNamed returns the field with a name.
+func fieldNamed(name string) (Field, bool) {
+	all := Fields()
+	at := slices.IndexFunc(all, func(f Field) bool { return f.Name == name })
+	if at < 0 {
+		return Field{}, false
+	}
+	return all[at], true
+}
+
+// nameOf returns the name of the field that shows a meaning. Labels without a field of their
+// own, such as fax, have the field without a label.
+func nameOf(m meaning) string {
+	for _, wanted := range []meaning{m, {m.field, ""}} {
+		for _, f := range Fields() {
+			if f.meaning == wanted {
+				return f.Name
+			}
+		}
+	}
+	return FieldIgnore
+}
+
+// choose gives columns the meanings that a person chose. A column whose meaning is not changed
+// keeps its label.
+func (l *layout) choose(choices []Choice) error {
+	for _, c := range choices {
+		f, ok := fieldNamed(c.Field)
+		if !ok {
+			return fault.InvalidField("columns", "%q is no field", shown(c.Field))
+		}
+		if c.At < 1 || c.At > len(l.columns) || shown(l.columns[c.At-1].header) != c.Header {
+			continue
+		}
+		column := &l.columns[c.At-1]
+		column.chosen = true
+		if nameOf(column.meaning) != c.Field || c.Field == FieldIgnore {
+			column.meaning, column.labelAt = f.meaning, -1
+		}
+	}
+	return nil
+}
+
+// Columns returns the columns of a table that have something in them; nil for other formats.
+func (f *File) Columns() []Column {
+	t, ok := f.reader.(*table)
+	if !ok {
+		return nil
+	}
+	examples := make([][]string, len(t.layout.columns))
+	for r := range t.rows {
+		for i, c := range r.cells {
+			if i < len(examples) && len(examples[i]) < 3 && r.broken == "" && !c.blank() {
+				examples[i] = t.layout.columns[i].example(examples[i], c.String())
+			}
+		}
+	}
+	var out []Column
+	taken := map[string]bool{}
+	for i, c := range t.layout.columns {
+		if len(examples[i]) == 0 {
+			continue
+		}
+		column := Column{At: i + 1, Header: shown(c.header), Field: nameOf(c.meaning), Examples: examples[i], detected: c}
+		slot := column.slot()
+		if !c.chosen && (c.field == fieldUnknown || slot != "" && taken[slot]) {
+			column.Field = FieldNote
+		} else if slot != "" {
+			taken[slot] = true
+		}
+		out = append(out, column)
+	}
+	return out
+}
+
+// example adds a value to the examples of a column. In a column that nobody knows, what Outlook
+// writes into empty columns counts as nothing.
+func (c column) example(examples []string, value string) []string {
+	value = shown(value)
+	if value == "" || c.field == fieldUnknown && isDefault(value) || slices.Contains(examples, value) {
+		return examples
+	}
+	return append(examples, value)
+}
+
+// slot identifies what only one column can fill; it is empty if several can.
+func (c Column) slot() string {
+	m := c.detected.meaning
+	if nameOf(m) != c.Field {
+		f, _ := fieldNamed(c.Field)
+		m = f.meaning
+	}
+	switch m.field {
+	case fieldOrganization, fieldJobTitle, fieldCity, fieldRegion, fieldCountry, fieldStreet, fieldWholeAddress:
+		return fmt.Sprint(m.field, m.label, " ", c.detected.number)
+	case fieldNamePrefix, fieldNameSuffix, fieldAnniversary, fieldLastContact, fieldAdded:
+		return fmt.Sprint(m.field)
+	}
+	if m.field.isSingle() {
+		return fmt.Sprint(m.field, m.label)
+	}
+	return ""
+}
+
+// Clashes returns the positions of columns whose field is that of an earlier column and can have
+// one column only, with the position of the earlier one.
+func Clashes(columns []Column) map[int]int {
+	first, out := map[string]int{}, map[int]int{}
+	for _, c := range columns {
+		slot := c.slot()
+		if slot == "" {
+			continue
+		}
+		if at, taken := first[slot]; taken {
+			out[c.At] = at
+		} else {
+			first[slot] = c.At
+		}
+	}
+	return out
+}
+
+// note keeps the value of a column for the note of the person.
+func (d *draft) note(c column, at int, value string) {
+	name := shown(c.header)
+	if name == "" {
+		name = fmt.Sprintf("Column %d", at)
+	}
+	d.rest = append(d.rest, name+": "+strings.TrimSpace(value))
+}
+
+// firstRow returns the first row as the header, read with the separator that gives it the most
+// cells; false if no separator gives it two.
+func firstRow(text []byte) (header, bool) {
+	var best header
+	most := 1
+	separators, start := ",;\t|", 0
+	if chosen, rest, ok := chosenSeparator(text); ok {
+		separators, start = chosen, rest
+	}
+	for i := range len(separators) {
+		s := newScanner(text[:min(len(text), start+headBytes)], separators[i])
+		s.at = start
+		if start > 0 {
+			s.line = 2
+		}
+		for {
+			before := header{comma: separators[i], at: s.at, line: s.line, number: s.number}
+			r, ok := s.next()
+			if !ok {
+				break
+			}
+			if r.blank() {
+				continue
+			}
+			if n := len(r.cells); n > most {
+				best, most = before, n
+			}
+			break
+		}
+	}
+	return best, most > 1
+}

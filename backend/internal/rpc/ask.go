@@ -1,0 +1,116 @@
+package rpc
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
+	"github.com/kith-crm/kith/backend/internal/job"
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// question is the error that rolls back a call about which the member is asked first.
+type question struct {
+	call decision.Call
+	// waits is the decision that an earlier call like it waits for; nil if there is none.
+	waits *decision.Decision
+}
+
+func (*question) Error() string { return "the member is asked first" }
+
+// asks reports whether the call may be one about which the member is asked first.
+func (c *invocation) asks() bool {
+	return c.rule.Tool != nil && slices.ContainsFunc(c.rule.Tool.Acts, c.principal.Credential.Asks.Before)
+}
+
+// ask wraps the handler of a call: it fails with a question when the member is to be asked first.
+func (c *invocation) ask(ctx context.Context, u *db.Tx) (connect.AnyResponse, error) {
+	req, ok := c.request.Any().(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", c.request.Any())
+	}
+	q := &question{}
+	binary, err := proto.MarshalOptions{Deterministic: true}.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("encode the arguments: %w", err)
+	}
+	sum := sha256.Sum256(binary)
+	q.call.Fingerprint = hex.EncodeToString(sum[:])
+	if q.waits, err = decision.Find(ctx, u, q.call.Fingerprint); err != nil {
+		return nil, err
+	}
+	if q.waits != nil {
+		return nil, q
+	}
+	res, err := c.next(ctx, c.request)
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := res.Any().(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", res.Any())
+	}
+	did, err := decision.Measure(ctx, u, req, answer)
+	if err != nil {
+		return nil, err
+	}
+	acts := did.Acts(c.rule.Tool.Acts, c.principal.Credential.Asks)
+	if len(acts) == 0 {
+		return res, nil
+	}
+	arguments, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("encode the arguments: %w", err)
+	}
+	q.call.Arguments, q.call.Kinds, q.call.Preview = string(arguments), strings.Join(acts, " "), did.Preview
+	q.call.Preview.Price = c.price()
+	return nil, q
+}
+
+// asked stores the question that a call ended with, and returns the error for the caller. Any
+// other error stays as it is.
+func (x *transactions) asked(ctx context.Context, c *invocation, data *db.Tenant, err error) error {
+	var q *question
+	if !errors.As(err, &q) {
+		return err
+	}
+	waits, first := q.waits, false
+	if waits == nil {
+		err := data.Write(ctx, c.actor(), func(ctx context.Context, u *db.Tx) (err error) {
+			waits, first, err = decision.Ask(ctx, u, q.call)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if first && x.onAsked != nil {
+		x.onAsked(c.principal, c.rule.Tool.Title)
+	}
+	return approvalNeeded(call.With(ctx, &c.state), waits)
+}
+
+// approvalNeeded is the error of a call that waits for the member's decision.
+func approvalNeeded(ctx context.Context, d *decision.Decision) error {
+	err := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("approval_needed: the member is asked first about this, so nothing was done or charged yet. "+
+		"They see on the page /decide what it would do: %s. Do not repeat the call. Tell them, and read with get_job, task_id %d, whether it was done; they have 7 days",
+		strings.TrimSuffix(d.Preview.Summary, "."), d.TaskID))
+	needed := &accessv1.Approval{TaskId: d.TaskID}
+	if len(job.Wait(ctx, d.TaskID)) > 0 {
+		needed.WaitSeconds = job.LongestWait
+	}
+	if detail, detailErr := connect.NewErrorDetail(needed); detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}

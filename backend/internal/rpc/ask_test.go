@@ -1,0 +1,637 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/decision"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/retention"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// asking is a backend whose agent asks first, with the workers of its jobs.
+type asking struct {
+	*paid
+
+	token string // the id of the agent's token
+	queue *job.Queue
+	work  func(ctx context.Context, run *job.Run) (any, error)
+}
+
+// eachAsking calls test on each database, with an agent that asks before acts of the kinds.
+func eachAsking(t *testing.T, asks string, test func(t *testing.T, a *asking)) {
+	t.Helper()
+	eachPaid(t, 100, func(t *testing.T, p *paid) { test(t, newAsking(t, p, asks)) })
+}
+
+func newAsking(t *testing.T, p *paid, asks string) *asking {
+	t.Helper()
+	a := &asking{paid: p, queue: job.NewQueue(p.store, p.credits)}
+	var err error
+	options := optionsOf(p.rpcs, p.store, p.credits, p.time, vector.Local{}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if a.work, err = rpc.NewDecisions(options); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := account.ListPersonalTokens(t.Context(), p.store, p.member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.token = tokens[0].ID
+	a.asks(t, asks)
+	return a
+}
+
+func (a *asking) asks(t *testing.T, asks string) {
+	t.Helper()
+	if err := account.SetTokenAsks(t.Context(), a.store, a.member, a.token, tenant.ParseAsks(asks)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// person adds a person while the agent asks nothing, and returns their id.
+func (a *asking) person(t *testing.T, name string) string {
+	t.Helper()
+	made := a.call(t, create, `{"name":"`+name+`"}`)
+	id, _ := made.at("connection", "id").(string)
+	if id == "" {
+		t.Fatalf("%v", made.body)
+	}
+	return id
+}
+
+func deletionOf(id, name string) string { return fmt.Sprintf(`{"id":%q,"confirm_name":%q}`, id, name) }
+
+// wantAsked checks that a call waits for the member, and returns the number of its job.
+func (a *asking) wantAsked(t *testing.T, got answer, says string) int32 {
+	t.Helper()
+	if got.code() != "failed_precondition" || !strings.HasPrefix(got.message(), "approval_needed: ") || !strings.Contains(got.message(), says) {
+		t.Fatalf("%d %v", got.status, got.body)
+	}
+	debug, _ := got.at("details", 0, "debug").(map[string]any)
+	number, _ := debug["task_id"].(float64)
+	if number == 0 || got.header.Get(rpc.HeaderCharged) != "" || debug["wait_seconds"] != 20.0 {
+		t.Fatalf("%v, charged %q", got.body, got.header.Get(rpc.HeaderCharged))
+	}
+	return int32(number)
+}
+
+// waiting returns the decisions that wait.
+func (a *asking) waiting(t *testing.T) []decision.Decision {
+	t.Helper()
+	list, err := decision.ListWaiting(t.Context(), a.data())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (a *asking) data() *db.Tenant { return a.store.Tenant(a.member, false) }
+
+// decide makes a decision, as the page does.
+func (a *asking) decide(ctx context.Context, id string, approve bool) error {
+	return a.data().Write(ctx, db.Actor{Tool: "decide"}, func(ctx context.Context, tx *db.Tx) error {
+		_, err := decision.Decide(ctx, tx, id, approve)
+		return err
+	})
+}
+
+func (a *asking) approve(t *testing.T) {
+	t.Helper()
+	if err := a.decide(t.Context(), a.waiting(t)[0].ID, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs the jobs that are due, with a worker that does not end until there are none.
+func (a *asking) run(t *testing.T) {
+	t.Helper()
+	runner := job.NewRunner(job.Config{
+		Queue: a.queue, Workers: 1, Poll: time.Millisecond, Now: a.time, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Kinds: []job.Kind{{Name: decision.JobKind, Run: a.work}, importer.Kind(a.store, a.credits)},
+	})
+	runner.Start(t.Context())
+	defer runner.Stop(context.Background())
+	for {
+		counts, err := a.queue.CountJobs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := 0
+		for _, c := range counts {
+			if c.State != "scheduled" {
+				due += c.Count
+			}
+		}
+		if due == 0 {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the jobs do not end")
+		}
+	}
+}
+
+// job reads a job as the agent does.
+func (a *asking) job(t *testing.T, number int32) answer {
+	t.Helper()
+	return a.call(t, getJob, fmt.Sprintf(`{"task_id":%d}`, number))
+}
+
+// wantFailed checks that a job failed with a code.
+func (a *asking) wantFailed(t *testing.T, number int32, code string) {
+	t.Helper()
+	got := a.job(t, number)
+	if got.at("job", "state") != "failed" || got.at("job", "error", "code") != code {
+		t.Errorf("want %s: %v", code, got.body)
+	}
+}
+
+func (a *asking) exists(t *testing.T, id string) bool {
+	t.Helper()
+	return a.call(t, get, `{"id":"`+id+`"}`).code() == ""
+}
+
+// state returns the state of the only decision.
+func (a *asking) state(t *testing.T) string {
+	t.Helper()
+	list, err := decision.List(t.Context(), a.data())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d decisions, %v", len(list), err)
+	}
+	d := list[0]
+	if ended := d.State != decision.Waiting && d.State != decision.Approved; ended == (d.Arguments != "" || d.Preview.Summary != "") {
+		t.Errorf("%s: it keeps %q and %q", d.State, d.Arguments, d.Preview.Summary)
+	}
+	return d.State
+}
+
+// A call is checked at once and done when it is approved: as the agent, for its price, once.
+func TestAskFirst(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Grace Hopper")
+		before := a.count(t, "changes", "1 = 1")
+		if wrong := a.call(t, deletePerson, deletionOf(id, "Ada")); wrong.code() != "invalid_argument" {
+			t.Errorf("a wrong name is not refused at once: %v", wrong.body)
+		}
+		if none := a.call(t, deletePerson, deletionOf("con_00000000000000000000000000", "Ada")); none.code() != "" || none.at("deleted") == true {
+			t.Errorf("nothing to delete: %v", none.body)
+		}
+		a.wantBalance(t, 100-2-1)
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), "Deleted Grace Hopper")
+		if again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), "Deleted Grace Hopper"); again != number {
+			t.Errorf("job %d, then %d", number, again)
+		}
+		a.wantBalance(t, 100-2-1)
+		if !a.exists(t, id) || a.count(t, "changes", "1 = 1") != before || a.state(t) != decision.Waiting {
+			t.Error("something was done already")
+		}
+		if got := a.job(t, number); got.at("job", "state") != "queued" || got.at("job", "kind") != "decision" || got.at("next", 0, "tool") != "get_job" {
+			t.Errorf("%v", got.body)
+		}
+		a.run(t) // it is not due
+		a.approve(t)
+		a.run(t)
+		done := a.job(t, number)
+		if done.at("job", "state") != "succeeded" || done.at("job", "result", "deleted") != true {
+			t.Fatalf("%v", done.body)
+		}
+		changes, err := history.ListChanges(t.Context(), a.data(), history.Query{Limit: 1})
+		if err != nil || changes[0].ID != done.at("job", "result", "change_id") || changes[0].CredentialID != a.token || changes[0].Tool != "delete_connection" {
+			t.Errorf("recorded: %+v, %v", changes, err)
+		}
+		if a.exists(t, id) || a.state(t) != decision.Done {
+			t.Error("it was not done")
+		}
+		a.wantBalance(t, 100-2-1-1-1) // the read of get_connection as well
+		a.asks(t, "")
+		if undone := a.call(t, undoImport, fmt.Sprintf(`{"change_id":%q}`, changes[0].ID)); undone.code() != "" || !a.exists(t, id) {
+			t.Errorf("it cannot be undone: %v", undone.body)
+		}
+	})
+}
+
+// Each kind of act is asked about, and what is none is done at once.
+func TestWhatIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "", func(t *testing.T, a *asking) {
+		var ids []string
+		for i := range 4 {
+			ids = append(ids, a.person(t, fmt.Sprintf("Person %d", i)))
+		}
+		list := func(n int) string {
+			data, err := json.Marshal(ids[:n])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		note := a.call(t, addNote, fmt.Sprintf(`{"body":"x","connection_ids":[%q]}`, ids[0]))
+		related := a.call(t, "/kith.connections.v1.ConnectionService/LinkConnections", fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":"friend"}`, ids[0], ids[1]))
+		const link, tags, rename, cadence = "/kith.connections.v1.ConnectionService/LinkConnections", "/kith.organize.v1.OrganizeService/UpdateMembership",
+			"/kith.organize.v1.OrganizeService/RenameTag", "/kith.reminders.v1.ReminderService/SetCadence"
+		a.call(t, tags, `{"connection_ids":`+list(4)+`,"add_tags":["old"]}`)
+		entry := fmt.Sprintf(`{"id":%q}`, note.at("note", "id"))
+		merge := fmt.Sprintf(`{"into_id":%q,"from_ids":[%q]`, ids[2], ids[3])
+		for _, c := range []struct {
+			asks, procedure, body string
+			asked                 bool
+		}{
+			{"merge import bulk=2", deletePerson, deletionOf(ids[3], "Nobody"), false}, // refused for its name
+			{"delete", "/kith.timeline.v1.TimelineService/DeleteTimelineEntry", entry, true},
+			{"delete", link, fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":"friend","remove":true}`, ids[0], ids[1]), true},
+			{"delete", link, fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":"friend"}`, ids[0], ids[2]), false},
+			{"delete", archivePeople, `{"ids":` + list(1) + `}`, true},
+			{"delete", archivePeople, `{"ids":` + list(1) + `,"dry_run":true}`, false},
+			{"delete", undoImport, fmt.Sprintf(`{"change_id":%q}`, note.at("change_id")), true},
+			{"delete", undoImport, fmt.Sprintf(`{"change_id":%q,"dry_run":true}`, note.at("change_id")), false},
+			{"merge", mergePeople, merge + `,"dry_run":false}`, true},
+			{"merge", mergePeople, merge + `}`, false},
+			{"delete bulk=2", mergePeople, merge + `,"dry_run":false,"expected":1}`, false}, // refused for its argument
+			{"bulk=1", mergePeople, merge + `,"dry_run":false}`, true},
+			{"bulk=2", tags, `{"connection_ids":` + list(3) + `,"add_tags":["new"]}`, true},
+			{"bulk=2", tags, `{"connection_ids":` + list(2) + `,"add_tags":["two"]}`, false},
+			{"bulk=2", tags, `{"connection_ids":` + list(3) + `,"add_tags":["two"]}`, false}, // it changes one
+			{"bulk=3", rename, `{"from":"old","to":"older"}`, true},
+			{"bulk=4", rename, `{"from":"old","to":"oldest"}`, false},
+			{"bulk=2", cadence, `{"connection_ids":` + list(3) + `,"days":30}`, true},
+			{"delete merge import", cadence, `{"connection_ids":` + list(3) + `,"days":30}`, false},
+			{"import", importFile, inline(twoPeople, `,"dry_run":true`), false},
+		} {
+			a.asks(t, c.asks)
+			got := a.call(t, c.procedure, c.body)
+			if asked := strings.HasPrefix(got.message(), "approval_needed"); asked != c.asked {
+				t.Errorf("%s, asking before %q, %s: %d %v", c.procedure, c.asks, c.body, got.status, got.body)
+			}
+		}
+		if related.code() != "" || note.code() != "" {
+			t.Errorf("%v, %v", related.body, note.body)
+		}
+		for _, d := range a.waiting(t) {
+			if d.Preview.Summary == "" || len(d.Preview.Effects) == 0 || d.Preview.Price != 1 && d.Tool != "merge_connections" && d.Tool != "undo_change" {
+				t.Errorf("%s: %+v", d.Tool, d.Preview)
+			}
+		}
+	})
+}
+
+// An approved import starts an import, of the file that was asked about.
+func TestAskBeforeAnImport(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "import", func(t *testing.T, a *asking) {
+		number := a.wantAsked(t, a.call(t, importFile, inline(twoPeople, `,"filename":"friends.csv"`)), "Import friends.csv")
+		if got := a.count(t, "files", "1 = 1") + a.count(t, "jobs", "kind = 'file_import'"); got != 0 {
+			t.Errorf("%d files and imports", got)
+		}
+		a.wantBalance(t, 100)
+		a.approve(t)
+		a.run(t)
+		done := a.job(t, number)
+		started, _ := done.at("job", "result", "task_id").(float64)
+		if imported := a.job(t, int32(started)); imported.at("job", "state") != "succeeded" || imported.at("job", "result", "created") != 2.0 {
+			t.Errorf("%v\n%v", done.body, imported.body)
+		}
+		a.wantBalance(t, 95)
+	})
+}
+
+// Exactly one of approving, refusing, cancelling and revoking takes place, however many try, and
+// the job tells which.
+func TestRacesOfDecisions(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		for round := range 8 {
+			a.asks(t, "delete")
+			id := a.person(t, fmt.Sprintf("Person %d", round))
+			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, fmt.Sprintf("Person %d", round))), "Deleted")
+			waits := a.waiting(t)
+			if len(waits) != 1 {
+				t.Fatalf("%d wait", len(waits))
+			}
+			var mu sync.Mutex
+			won := map[string]int{}
+			together(24, func(i int) answer {
+				name, err := "approve", error(nil)
+				switch i % 3 {
+				case 0:
+					err = a.decide(t.Context(), waits[0].ID, true)
+				case 1:
+					name, err = "refuse", a.decide(t.Context(), waits[0].ID, false)
+				default:
+					if got := a.call(t, cancelJob, fmt.Sprintf(`{"task_id":%d}`, number)); got.code() != "" {
+						t.Errorf("cancel: %v", got.body)
+					}
+					return answer{}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					won[name]++
+				} else if !fault.Is(err, fault.Conflict) {
+					t.Errorf("%s: %v", name, err)
+				}
+				return answer{}
+			})
+			a.run(t)
+			list, err := decision.List(t.Context(), a.data())
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, told := list[len(list)-1].State, a.job(t, number)
+			if len(won) > 1 || won["approve"]+won["refuse"] > 1 {
+				t.Errorf("won: %v", won)
+			}
+			want := map[string]string{decision.Done: "succeeded", decision.Refused: "failed", decision.Cancelled: "cancelled"}[state]
+			if told.at("job", "state") != want || a.exists(t, id) == (state == decision.Done) {
+				t.Errorf("%s, won %v, told %v, the person exists: %t", state, won, told.body, a.exists(t, id))
+			}
+		}
+	})
+}
+
+// Revoking while approved calls run does each one whole, before the end of the access, or not at
+// all.
+func TestRevokeWhileApproved(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		reader := dbtest.Token(t, p.store, p.member, "account", "connections")
+		for round := range 6 {
+			p.bearer = dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+			a := newAsking(t, p, "delete")
+			name := fmt.Sprintf("Person %d", round)
+			id := a.person(t, name)
+			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, name)), "Deleted")
+			if round%2 == 0 {
+				a.approve(t)
+			}
+			var all sync.WaitGroup
+			all.Go(func() {
+				if err := account.RevokePersonalToken(t.Context(), a.store, a.member, a.token, a.time()); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() { a.run(t) })
+			all.Wait()
+			a.run(t)
+			p.bearer = reader
+			told := a.job(t, number)
+			gone := a.call(t, get, `{"id":"`+id+`"}`).code() == "not_found"
+			list, err := decision.List(t.Context(), a.data())
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := list[len(list)-1].State
+			done := state == decision.Done && gone && told.at("job", "state") == "succeeded"
+			ended := state == decision.Cancelled && !gone && told.at("job", "error", "code") == decision.CodeRevoked
+			if done == ended || done && round%2 == 1 {
+				t.Errorf("round %d: %s, gone %t, told %v", round, state, gone, told.body)
+			}
+		}
+	})
+}
+
+// Without an answer it expires; afterwards it cannot be approved, and the call can be made again.
+func TestDecisionsExpire(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Ada")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted")
+		waits := a.waiting(t)[0]
+		a.advance(decision.Lifetime)
+		if err := a.decide(t.Context(), waits.ID, true); !fault.Is(err, fault.Conflict) || len(a.waiting(t)) > 0 {
+			t.Errorf("it can be approved too late: %v", err)
+		}
+		again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted")
+		if again == number {
+			t.Error("the old job is given again")
+		}
+		a.run(t)
+		a.wantFailed(t, number, decision.CodeExpired)
+		if a.job(t, again).at("job", "state") != "queued" || !a.exists(t, id) {
+			t.Error("the new one ended")
+		}
+		a.advance(90*24*time.Hour + time.Second)
+		a.run(t)
+		if _, err := retention.Sweep(t.Context(), a.store, a.time()); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := decision.List(t.Context(), a.data()); err != nil || len(list) != 1 {
+			t.Errorf("left: %+v, %v", list, err)
+		}
+	})
+}
+
+// What stands in the way of an approved call ends its job, truthfully, and nothing is done.
+func TestApprovedButNotDone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code   string
+		change func(t *testing.T, a *asking, id string)
+	}{
+		"more is deleted than was asked": {decision.CodeChanged, func(t *testing.T, a *asking, id string) {
+			a.call(t, addNote, fmt.Sprintf(`{"body":"new","connection_ids":[%q]}`, id))
+		}},
+		"the person was renamed": {"invalid_argument", func(t *testing.T, a *asking, id string) {
+			a.call(t, update, fmt.Sprintf(`{"id":%q,"name":"Grace"}`, id))
+		}},
+		"the scope is gone": {"missing_scope", func(t *testing.T, a *asking, _ string) {
+			a.exec(t, "UPDATE personal_tokens SET scopes = 'connections account' WHERE id = '"+a.token+"'")
+		}},
+		"the tool is gone": {"limited_to_tools", func(t *testing.T, a *asking, _ string) {
+			a.exec(t, "UPDATE personal_tokens SET tools = 'get_job get_connection' WHERE id = '"+a.token+"'")
+		}},
+		"the credits are used up": {"out_of_credits", func(t *testing.T, a *asking, _ string) {
+			a.exec(t, "UPDATE credit_balances SET balance = 0 WHERE tenant_id = '"+string(a.member)+"'")
+		}},
+		"the access ended": {decision.CodeRevoked, func(t *testing.T, a *asking, _ string) {
+			a.exec(t, "UPDATE personal_tokens SET expires_at = created_at WHERE id = '"+a.token+"'")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachAsking(t, "delete", func(t *testing.T, a *asking) {
+				id := a.person(t, "Ada")
+				other := dbtest.Token(t, a.store, a.member, "connections", "account")
+				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+				a.approve(t)
+				c.change(t, a, id)
+				a.run(t)
+				a.bearer = other
+				a.wantFailed(t, number, c.code)
+				if n := a.count(t, "connections", "id = '"+id+"'"); n != 1 {
+					t.Error("the person is gone")
+				}
+				if want := map[bool]string{true: decision.Failed}[true]; a.state(t) != want {
+					t.Errorf("it is %s", a.state(t))
+				}
+			})
+		})
+	}
+}
+
+// A person who is gone when it is approved: the tool says that there was nothing to delete, which
+// is not what was approved.
+func TestApprovedAfterItWasDone(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Ada")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+		a.asks(t, "")
+		a.call(t, deletePerson, deletionOf(id, "Ada"))
+		a.approve(t)
+		a.run(t)
+		a.wantFailed(t, number, decision.CodeChanged)
+	})
+}
+
+// A process that dies between approval and effect, within the effect, or after it: the call is
+// done once, charged once, and its answer told.
+func TestKilledWhileApproved(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []string{"before the call", "after the call", "and comes back late"} {
+		t.Run(dies, func(t *testing.T) {
+			t.Parallel()
+			eachAsking(t, "delete", func(t *testing.T, a *asking) {
+				id := a.person(t, "Ada")
+				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+				a.approve(t)
+				claimed, err := a.queue.ClaimJob(t.Context(), []string{decision.JobKind}, a.time().Add(30*time.Second))
+				if err != nil || claimed == nil {
+					t.Fatalf("%v, %v", claimed, err)
+				}
+				if dies == "after the call" {
+					if _, err := a.work(t.Context(), &job.Run{Job: *claimed}); err != nil {
+						t.Fatal(err)
+					}
+					if got := a.call(t, cancelJob, fmt.Sprintf(`{"task_id":%d}`, number)); got.at("job", "state") != "running" {
+						t.Errorf("it is cancelled after it was done: %v", got.body)
+					}
+				}
+				a.advance(time.Minute)
+				a.run(t)
+				if dies == "and comes back late" {
+					if result, err := a.work(t.Context(), &job.Run{Job: *claimed}); result != nil || err == nil {
+						t.Errorf("a worker without a lease got %v, %v", result, err)
+					}
+				}
+				told := a.job(t, number)
+				if told.at("job", "state") != "succeeded" || told.at("job", "result", "deleted") != true || a.state(t) != decision.Done {
+					t.Errorf("%v", told.body)
+				}
+				if n := a.count(t, "changes", "tool = 'delete_connection'"); n != 1 {
+					t.Errorf("it was done %d times", n)
+				}
+				a.wantBalance(t, 100-2-1)
+			})
+		})
+	}
+}
+
+// A call with a key gets the same answer again, also after the decision.
+func TestAskFirstWithAKey(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Ada")
+		first := a.withKey(t, "k", deletePerson, deletionOf(id, "Ada"))
+		number := a.wantAsked(t, first, "Deleted Ada")
+		wantReplay(t, first, a.withKey(t, "k", deletePerson, deletionOf(id, "Ada")))
+		a.approve(t)
+		a.run(t)
+		wantReplay(t, first, a.withKey(t, "k", deletePerson, deletionOf(id, "Ada")))
+		if a.job(t, number).at("job", "state") != "succeeded" || len(a.waiting(t)) > 0 {
+			t.Error("it was asked twice")
+		}
+	})
+}
+
+// Of many equal calls at once one is asked about; and no more than so many can wait.
+func TestEqualCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Ada")
+		numbers := map[string]bool{}
+		for _, got := range together(20, func(int) answer { return a.call(t, deletePerson, deletionOf(id, "Ada")) }) {
+			numbers[fmt.Sprint(a.wantAsked(t, got, "Deleted Ada"))] = true
+		}
+		if len(numbers) != 1 || len(a.waiting(t)) != 1 {
+			t.Errorf("jobs %v, %d wait", numbers, len(a.waiting(t)))
+		}
+		err := a.data().Write(t.Context(), db.Actor{CredentialID: a.token, Tool: "x"}, func(ctx context.Context, tx *db.Tx) error {
+			for i := range decision.MaxWaiting - 1 {
+				if _, _, err := decision.Ask(ctx, tx, decision.Call{Fingerprint: fmt.Sprint(i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := a.person(t, "Bo")
+		if got := a.call(t, deletePerson, deletionOf(other, "Bo")); got.code() != "aborted" || !strings.Contains(got.message(), "/decide") {
+			t.Errorf("one too many: %v", got.body)
+		}
+	})
+}
+
+// A worker that the database fails tries again, and does it then.
+func TestApprovedThroughAnOutage(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "delete", func(t *testing.T, a *asking) {
+		id := a.person(t, "Ada")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+		a.approve(t)
+		claimed, err := a.queue.ClaimJob(t.Context(), []string{decision.JobKind}, a.time().Add(30*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := a.work(ctx, &job.Run{Job: *claimed}); err == nil || errors.As(err, new(*job.Failure)) {
+			t.Errorf("it ended with %v", err)
+		}
+		a.advance(time.Minute)
+		a.run(t)
+		if got := a.job(t, number); got.at("job", "state") != "succeeded" || got.status != http.StatusOK {
+			t.Errorf("%v", got.body)
+		}
+	})
+}
+
+// Every tool that can delete, merge, import or change many people says so in the contract.
+func TestToolsThatAreActs(t *testing.T) {
+	t.Parallel()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acting []string
+	for _, tool := range rpcs.Tools() {
+		if len(tool.Tool.Acts) > 0 {
+			acting = append(acting, tool.Tool.Name+" "+strings.Join(tool.Tool.Acts, " "))
+		}
+	}
+	const want = "archive_connections delete bulk, delete_connection delete, merge_connections merge bulk, link_connections delete, " +
+		"delete_timeline_entry delete, update_membership bulk, rename_tag bulk, set_cadence bulk, import_file import, undo_change delete import bulk"
+	if got := strings.Join(acting, ", "); got != want {
+		t.Errorf("got %s", got)
+	}
+}

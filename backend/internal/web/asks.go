@@ -1,0 +1,120 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// askForm says before which acts an agent or a token asks the member first.
+type askForm struct {
+	// Prefix begins the ids of the inputs.
+	Prefix string
+	Acts   []actChoice
+	// Above is how many people a call may change without a question, as it was typed.
+	Above string
+	// Words say before what it asks, in a sentence; empty for nothing.
+	Words string
+	// Error is about Above.
+	Error string
+}
+
+// actChoice is the checkbox of a kind of act.
+type actChoice struct {
+	Value, Label string
+	Checked      bool
+}
+
+// askFormOf returns the form of a credential; nil if its scopes only read.
+func askFormOf(prefix string, scopes []string, stored string) *askForm {
+	if !slices.Contains(scopes, catalog.ScopeWrite) {
+		return nil
+	}
+	asks := tenant.ParseAsks(stored)
+	form := &askForm{Prefix: prefix, Above: strconv.Itoa(asks.Above)}
+	form.tick(asks.Acts)
+	var words []string
+	for _, act := range asks.Acts {
+		words = append(words, map[string]string{
+			catalog.ActDelete: "deleting", catalog.ActMerge: "merging", catalog.ActImport: "importing",
+			catalog.ActBulk: "changing more than " + form.Above + " people",
+		}[act])
+	}
+	form.Words = listed(words)
+	return form
+}
+
+// tick sets which kinds of acts are ticked.
+func (f *askForm) tick(acts []string) {
+	labels := map[string]string{
+		catalog.ActDelete: "Deleting or archiving people, or deleting parts of their data", catalog.ActMerge: "Merging people",
+		catalog.ActImport: "Importing people, and undoing an import", catalog.ActBulk: "Changing many people at once",
+	}
+	f.Acts = nil
+	for _, act := range catalog.Acts() {
+		f.Acts = append(f.Acts, actChoice{act, labels[act], slices.Contains(acts, act)})
+	}
+}
+
+// setAsks saves before which acts an agent or a token asks first.
+func (v *request) setAsks() error {
+	whose, asks := v.Line("id"), tenant.Asks{Above: tenant.DefaultAbove}
+	for _, act := range catalog.Acts() {
+		if slices.Contains(v.R.PostForm["act"], act) {
+			asks.Acts = append(asks.Acts, act)
+		}
+	}
+	typed := strings.TrimSpace(v.R.PostForm.Get("above"))
+	above, err := strconv.Atoi(typed)
+	switch {
+	case err == nil && above >= 1 && above <= tenant.MaxAbove:
+		asks.Above = above
+	case asks.Before(catalog.ActBulk):
+		return v.askAgain(whose, asks, typed)
+	}
+	if id.Valid(id.Token, whose) {
+		err = account.SetTokenAsks(v.R.Context(), v.Store, v.Login.MemberID, whose, asks)
+	} else {
+		err = oauth.SetAsks(v.R.Context(), v.Store, v.Login.MemberID, whose, asks)
+	}
+	if err != nil {
+		return err
+	}
+	v.record(account.AgentAsks, v.Login.MemberID, whose)
+	v.RedirectDone(page.PathAgents, "agent-asks")
+	return nil
+}
+
+// askAgain shows the form again, with what was chosen and typed.
+func (v *request) askAgain(whose string, asks tenant.Asks, typed string) error {
+	m := &page.Mistakes{}
+	return v.renderMCP(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(c *mcpContent) error {
+		var form *askForm
+		for i := range c.Agents {
+			if c.Agents[i].ClientID == whose {
+				form = c.Agents[i].Ask
+			}
+		}
+		for i := range c.Tokens {
+			if c.Tokens[i].ID == whose {
+				form = c.Tokens[i].Ask
+			}
+		}
+		if form == nil {
+			return fault.New(fault.NotFound, "there is no such agent or token")
+		}
+		form.tick(asks.Acts)
+		form.Above, form.Error = typed, "Enter a number from 1 to "+strconv.Itoa(tenant.MaxAbove)+"."
+		m.Add(form.Prefix+"above", form.Error)
+		return nil
+	})
+}

@@ -1,0 +1,207 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/totp"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// pathConfirm asks a signed-in member again who they are, and leads back to a page.
+const pathConfirm = page.PathSignIn + "/confirm"
+
+// The fields of the page that asks again who the member is. Forms that it resumes have none of these
+// names.
+const (
+	confirmPrefix        = "confirm_"
+	fieldConfirmPassword = confirmPrefix + "password"
+	fieldConfirmCode     = confirmPrefix + "code"
+)
+
+// confirmContent is the content of the page.
+type confirmContent struct {
+	// Action is where the form goes: to the address of the form that it resumes, or to
+	// pathConfirm.
+	Action, Username string
+	Fields           []page.Field
+	// Kept are the values of the form that it resumes.
+	Kept []keptValue
+}
+
+type keptValue struct{ Name, Value string }
+
+// again admits signed-in browsers. It doesn't separate the page from the window that opened it,
+// since it may be part of an authorization, and admits members who must set up a second factor.
+func again(v *page.Request) (bool, error) {
+	if v.Login == nil {
+		v.Redirect(v.SignIn(page.LocalPath(v.R.FormValue(page.ReturnParameter))))
+		return false, nil
+	}
+	v.Owner, v.Secret = v.Login.MemberID, v.SessionSecret(v.R)
+	return true, nil
+}
+
+// confirm handles a request to a route that needs a fresh proof of who the member is, from a session
+// without one. If the form has a proof, the session gets a new secret, so that a copy of its cookie
+// is worth nothing, and the request goes on. Otherwise nothing is done: the answer is a page that
+// asks for the proof and then sends the same form, with all that was typed but passwords. passwordField
+// is the name of the field in which the form itself asks for the member's password; empty if it does
+// not.
+func (v *request) confirm(passwordField string) (goOn bool, err error) {
+	if v.R.Method != http.MethodPost {
+		back := []keptValue{{page.ReturnParameter, v.placeOf()}}
+		return false, v.renderConfirm(http.StatusForbidden, pathConfirm, back, &page.Mistakes{})
+	}
+	wrong := &page.Mistakes{}
+	if goOn, err = v.proves(passwordField, wrong); goOn || err != nil {
+		return goOn, err
+	}
+	return false, v.renderConfirm(http.StatusForbidden, v.R.URL.Path, v.keptValues(), wrong)
+}
+
+// placeOf returns the page that leads to the address of a request.
+func (v *request) placeOf() string {
+	place, ok := page.PlaceOf(v.R.URL.Path)
+	switch {
+	case !ok:
+		return page.PathStart
+	case place.Path == page.PathSettings: // of a file that an agent made
+		return page.PathAccount
+	}
+	return place.Path
+}
+
+// proves reports whether the form proves who the member is, and if it does, renews the session. It adds
+// what is wrong with a proof that is none.
+func (v *request) proves(passwordField string, wrong *page.Mistakes) (bool, error) {
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
+	if err != nil {
+		return false, err
+	}
+	form, right := v.R.PostForm, false
+	switch {
+	case form.Get(fieldConfirmCode) != "":
+		right, err = v.provesByCode(m, form.Get(fieldConfirmCode))
+		if err == nil && !right {
+			v.record(account.FactorFailed, m.ID, "")
+			wrong.Add(fieldConfirmCode, wrongCode)
+		}
+	case form.Get(fieldConfirmPassword) != "":
+		right, err = v.provesByPassword(m, fieldConfirmPassword, wrong)
+	case passwordField != "" && form.Get(passwordField) != "":
+		right, err = v.provesByPassword(m, passwordField, wrong)
+	}
+	if err != nil || !right {
+		return false, err
+	}
+	return true, v.Reauthenticated()
+}
+
+func (v *request) provesByPassword(m *account.Member, field string, wrong *page.Mistakes) (bool, error) {
+	right, err := v.checkOwnPassword(m, field)
+	if err == nil && !right {
+		wrong.Add(fieldConfirmPassword, notYourPassword)
+	}
+	v.PasswordConfirmed = err == nil && right
+	return v.PasswordConfirmed, err
+}
+
+// provesByCode checks a code of the member's app. A recovery code is none: it is for signing in.
+func (v *request) provesByCode(m *account.Member, typed string) (bool, error) {
+	code := totp.Clean(typed)
+	if !totp.IsCode(code) {
+		return false, nil
+	}
+	proof, err := v.checkTOTP(m, code)
+	if err != nil || proof == nil {
+		return false, err
+	}
+	err = account.UseProof(v.R.Context(), v.Store, m.ID, proof)
+	if fault.Is(err, fault.Unauthenticated) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keptValues returns the values of the form to resume: all but passwords, and what the page itself has.
+func (v *request) keptValues() []keptValue {
+	var kept []keptValue
+	for _, name := range slices.Sorted(maps.Keys(v.R.PostForm)) {
+		if name == page.TokenField || strings.HasPrefix(name, confirmPrefix) || strings.Contains(name, fieldPassword) {
+			continue
+		}
+		for _, value := range v.R.PostForm[name] {
+			kept = append(kept, keptValue{name, value})
+		}
+	}
+	return kept
+}
+
+// renderConfirm renders the page that asks for a proof. A code may be entered in place of the password.
+func (v *request) renderConfirm(status int, action string, kept []keptValue, wrong *page.Mistakes) error {
+	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, v.Login.MemberID)
+	if err != nil {
+		return err
+	}
+	content := confirmContent{Action: action, Username: v.Login.Username, Kept: kept, Fields: []page.Field{{
+		Name: fieldConfirmPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: !factors.TOTP,
+		Error: wrong.Of(fieldConfirmPassword),
+	}}}
+	if factors.TOTP {
+		content.Fields = append(content.Fields, page.Field{
+			Name: fieldConfirmCode, Label: "Or a code of your app", Autocomplete: "one-time-code", Plain: true, Error: wrong.Of(fieldConfirmCode),
+		})
+	}
+	v.Render(status, "confirm", page.Page{Title: "Confirm that it is you", Errors: wrong.List, Content: content})
+	return nil
+}
+
+// showConfirm asks for a proof and then leads back.
+func (v *request) showConfirm() error {
+	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
+	return v.renderConfirm(http.StatusOK, pathConfirm, []keptValue{{page.ReturnParameter, back}}, &page.Mistakes{})
+}
+
+func (v *request) confirmAgain() error {
+	back, wrong := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter)), &page.Mistakes{}
+	proved, err := v.proves("", wrong)
+	if err != nil {
+		return err
+	}
+	if !proved {
+		return v.renderConfirm(http.StatusForbidden, pathConfirm, []keptValue{{page.ReturnParameter, back}}, wrong)
+	}
+	if _, isPlace := page.PlaceOf(back); isPlace || back == "" {
+		v.RedirectDone(orStart(back), "confirmed")
+		return nil
+	}
+	v.Redirect(back)
+	return nil
+}
+
+// Confirm implements oauth.Sessions.
+func (*Web) Confirm(returnTo string) string {
+	return page.WithReturn(pathConfirm, page.LocalPath(returnTo))
+}
+
+// MustEnroll implements oauth.Sessions.
+func (web *Web) MustEnroll(login *account.LoginSession) string { return web.mustEnroll(login) }
+
+// mustEnroll returns the page on which a member has to set up a second factor; empty if they need not.
+func (web *Web) mustEnroll(login *account.LoginSession) string {
+	if login.SecondFactor || !web.RequireSecondFactor(login.Plan) {
+		return ""
+	}
+	return pathFactors
+}
+
+// enrolling reports whether a route is for setting up a second factor, or for leaving.
+func enrolling(pattern string) bool {
+	_, path, _ := strings.Cut(pattern, " ")
+	return path == pathSignOut || path == pathFactors || strings.HasPrefix(path, pathFactors+"/")
+}

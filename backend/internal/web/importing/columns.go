@@ -1,0 +1,290 @@
+package importing
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// shownColumns limits how many columns a member can decide about; the others are imported as their
+// headers say.
+const shownColumns = 200
+
+// The limits of the tags that everybody in a file gets, as in the contract.
+const (
+	mostTags   = 20
+	longestTag = 60 // characters
+)
+
+// auto is the format of a file that tells itself what it is.
+const auto = "auto"
+
+// columnsContent is the content of the page that says what a file is and what its columns mean.
+type columnsContent struct {
+	Steps steps
+	// Name is that of the file, Kind what it is, and Rows how many people it has. Without a
+	// Kind it cannot be read in the chosen format.
+	Name, Kind string
+	Rows       int
+	IsTable    bool
+	// Warnings are about the file as a whole.
+	Warnings []string
+	Save     string
+	Columns  []columnRow
+	// Error is about the columns as a whole.
+	Error           string
+	Format, OnMatch selection
+	Tags, Region    page.Field
+}
+
+// columnRow is one column of the table.
+type columnRow struct {
+	ID, Header string
+	Examples   []string
+	Field      selection
+}
+
+func (v *request) showColumns() error {
+	return v.withFile(func(f *importer.File) error {
+		o, err := f.Chosen()
+		if err != nil {
+			return err
+		}
+		return v.renderColumns(http.StatusOK, f, o, strings.Join(o.Tags, ", "), &page.Mistakes{})
+	})
+}
+
+// renderColumns shows a file with options, which need not be stored.
+func (v *request) renderColumns(status int, f *importer.File, o importer.Options, tags string, m *page.Mistakes) error {
+	content := columnsContent{
+		Steps: stepsAt(1, f.ID), Name: f.Name, Save: filePath(f.ID), Error: m.Of("columns"),
+		Format: formats(o.Format, m.Of("format")), OnMatch: onMatches(o.OnMatch, m.Of("on_match")),
+		Tags: page.Field{Name: "tags", Label: "Tags for everybody in it", Value: tags, Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
+		Region: page.Field{
+			Name: "default_region", Label: "Country of phone numbers without one", Value: o.DefaultRegion, Autocomplete: "off", Plain: true,
+			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
+		},
+	}
+	o.DefaultRegion = "" // it may be wrong, and changes no column
+	opened, err := importer.OpenDraft(f, o)
+	switch {
+	case fault.Is(err, fault.Invalid) && len(m.List) == 0: // it was another format that could be read
+		m.Add("format", page.Sentence(err.Error()))
+		content.Format.Error, status = m.Of("format"), http.StatusUnprocessableEntity
+	case fault.Is(err, fault.Invalid):
+	case err != nil:
+		return err
+	default:
+		if err := content.fill(f, o, opened, m); err != nil {
+			return err
+		}
+	}
+	v.render(status, "import-columns", "What the columns mean", m.List, content)
+	return nil
+}
+
+// fill adds what is known of a file.
+func (c *columnsContent) fill(f *importer.File, o importer.Options, opened *source.File, m *page.Mistakes) error {
+	columns := opened.Columns()
+	c.Kind, c.Rows, c.IsTable = kindOf(opened.Format), opened.Total(), columns != nil
+	o.Columns = choicesOf(columns)
+	whole, err := importer.OpenDraft(f, o) // the warnings are those of the chosen columns
+	if err != nil {
+		return err
+	}
+	c.Warnings = whole.Warnings
+	options := make([]option, 0, len(source.Fields()))
+	for _, field := range source.Fields() {
+		options = append(options, option{Value: field.Name, Label: field.Label})
+	}
+	for _, column := range columns[:min(len(columns), shownColumns)] {
+		row := columnRow{ID: columnName(column.At), Header: column.Header, Examples: column.Examples}
+		if row.Header == "" {
+			row.Header = fmt.Sprint("Column ", column.At)
+		}
+		row.Field = selection{Name: row.ID, Label: "Meaning", Hidden: " of " + row.Header, Error: m.Of(row.ID), Options: append([]option(nil), options...)}
+		row.Field.choose(column.Field)
+		c.Columns = append(c.Columns, row)
+	}
+	return nil
+}
+
+func columnName(at int) string { return fmt.Sprint("column-", at) }
+
+func choicesOf(columns []source.Column) []source.Choice {
+	var out []source.Choice
+	for _, c := range columns {
+		out = append(out, source.Choice{At: c.At, Header: c.Header, Field: c.Field})
+	}
+	return out
+}
+
+// saveColumns stores what the form says, and goes on to the preview. If the format was changed, it
+// shows the columns again.
+func (v *request) saveColumns() error {
+	return v.withFile(func(f *importer.File) error {
+		before, err := f.Chosen()
+		if err != nil {
+			return err
+		}
+		m := &page.Mistakes{}
+		o, reread := v.options(before, m)
+		if m.Of("format") == "" {
+			_, err := importer.OpenDraft(f, o)
+			if err := takeOption(m, err); err != nil {
+				return err
+			}
+		}
+		if !reread {
+			if o.Columns, err = v.columns(f, o, m); err != nil {
+				return err
+			}
+		}
+		if len(m.List) > 0 {
+			return v.renderColumns(http.StatusUnprocessableEntity, f, o, v.Line("tags"), m)
+		}
+		err = importer.UpdateChoices(v.Ctx, v.Data(), tool, f.ID, func(stored *importer.Options) {
+			o.Rows = stored.Rows
+			if reread {
+				o.Rows = nil
+			}
+			*stored = o
+		})
+		switch {
+		case err != nil:
+			return err
+		case reread:
+			v.RedirectDone(filePath(f.ID), "import-reread")
+		case v.Line("act") == "read":
+			v.Redirect(filePath(f.ID))
+		default:
+			v.Redirect(previewPath(f.ID))
+		}
+		return nil
+	})
+}
+
+// takeOption adds the error of an option, or of the file as a whole, and returns any other error.
+func takeOption(m *page.Mistakes, err error) error {
+	before := len(m.List)
+	if err := m.TakeAll(err); err != nil {
+		return err
+	}
+	if err != nil && len(m.List) == before {
+		return m.Take("format", err)
+	}
+	return nil
+}
+
+// options returns the options in the form. reread says that the format is another one than
+// before.
+func (v *request) options(before importer.Options, m *page.Mistakes) (o importer.Options, reread bool) {
+	o = importer.Options{
+		Format: v.Line("format"), OnMatch: v.Line("on_match"), DefaultRegion: strings.ToUpper(v.Line("default_region")), Columns: before.Columns,
+	}
+	known, onMatch := formats("", ""), onMatches("", "")
+	if o.Format != "" && !known.has(o.Format) {
+		m.Add("format", "Choose what the file is.")
+	}
+	if o.OnMatch != "" && !onMatch.has(o.OnMatch) {
+		m.Add("on_match", "Choose what to do with people who are here already.")
+	}
+	for tag := range strings.SplitSeq(v.Line("tags"), ",") {
+		tag = text.Line(tag)
+		if len([]rune(tag)) > longestTag || len(o.Tags) >= mostTags && tag != "" {
+			m.Add("tags", "Give at most 20 tags of 60 characters.")
+			break
+		}
+		if text.Visible(tag) {
+			o.Tags = append(o.Tags, tag)
+		}
+	}
+	if reread = o.Normal().Format != before.Normal().Format; reread {
+		o.Columns = nil
+	}
+	return o, reread
+}
+
+// columns returns the columns in the form, and adds what is wrong with them.
+func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes) ([]source.Choice, error) {
+	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns})
+	if err != nil {
+		return nil, err
+	}
+	columns := opened.Columns()
+	if columns == nil {
+		return nil, nil
+	}
+	fields := selection{}
+	for _, field := range source.Fields() {
+		fields.Options = append(fields.Options, option{Value: field.Name})
+	}
+	for i := range columns {
+		switch sent := v.Line(columnName(columns[i].At)); {
+		case fields.has(sent):
+			columns[i].Field = sent
+		case sent != "":
+			m.Add(columnName(columns[i].At), "Choose what the column means.")
+		}
+	}
+	clashes := source.Clashes(columns)
+	for _, c := range columns {
+		if first, clash := clashes[c.At]; clash {
+			m.Add(columnName(c.At), fmt.Sprintf("%s has this already, and a person has one of it. Choose something else for one of the two.", headerAt(columns, first)))
+		}
+	}
+	o.Columns = choicesOf(columns)
+	if len(m.List) == 0 {
+		_, err := importer.Open(f.Content, f.Name, o)
+		if err := takeOption(m, err); err != nil {
+			return nil, err
+		}
+	}
+	return o.Columns, nil
+}
+
+// headerAt returns the name of the column at a position.
+func headerAt(columns []source.Column, at int) string {
+	for _, c := range columns {
+		if c.At == at && c.Header != "" {
+			return c.Header
+		}
+	}
+	return fmt.Sprint("Column ", at)
+}
+
+// formats are the formats of files.
+func formats(chosen, wrong string) selection {
+	s := selection{Name: "format", Label: "What it is", Error: wrong, Options: []option{{Value: auto, Label: "Find it out"}}}
+	for _, format := range source.Formats() {
+		s.Options = append(s.Options, option{Value: format, Label: kindOf(format)})
+	}
+	if chosen == "" {
+		chosen = auto
+	}
+	s.choose(chosen)
+	return s
+}
+
+// kindOf returns what a file of a format is.
+func kindOf(format string) string {
+	return map[string]string{
+		source.LinkedInCSV: "Connections from LinkedIn", source.GoogleCSV: "Contacts from Google", source.OutlookCSV: "Contacts from Outlook",
+		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.JSON: "An export of Kith",
+	}[format]
+}
+
+func onMatches(chosen, wrong string) selection {
+	s := selection{Name: "on_match", Label: "People whom you have already", Error: wrong, Options: []option{
+		{Value: importer.OnMatchFillBlanks, Label: "Add what is missing"}, {Value: importer.OnMatchSkip, Label: "Leave them as they are"},
+		{Value: importer.OnMatchOverwrite, Label: "Change them to what the file says"},
+	}}
+	s.choose(importer.Options{OnMatch: chosen}.Normal().OnMatch)
+	return s
+}

@@ -1,0 +1,359 @@
+package importing
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// shownRows is how many rows a page of the preview shows.
+const shownRows = 50
+
+// startField is the button that starts the import.
+const startField = "start"
+
+// previewContent is the content of the page that says what would happen to each row.
+type previewContent struct {
+	Steps      steps
+	Name, Save string
+	// Kind is which rows are shown; Kinds are the buttons that show others.
+	Kind  importer.RowKind
+	Kinds []kindButton
+	Rows  []previewRow
+	// Page is the number of the page, Pages how many there are; Earlier and Later are 0 where
+	// there is none.
+	Page, Pages, Earlier, Later int
+	// People is how many rows are imported.
+	People int
+	// Most is how many rows were looked at; 0 means all.
+	Most int
+	// Others is set if the file has more than people.
+	Others bool
+	// Error is why the import does not start, Live the import that it waits for.
+	Error, Live string
+}
+
+type kindButton struct {
+	Kind    importer.RowKind
+	Label   string
+	Rows    int
+	Current bool
+}
+
+// previewRow is one row, with what the member may choose.
+type previewRow struct {
+	importer.Row
+
+	ID string
+	// Label and What say what happens to it.
+	Label, What string
+	// Known is who it is taken for or may be, Path the page of that person; both may be empty.
+	Known, Path string
+	Choices     selection
+}
+
+func (v *request) showPreview() error {
+	return v.withFile(func(f *importer.File) error {
+		if f.Choices == "" { // nobody said what the columns mean
+			v.Redirect(filePath(f.ID))
+			return nil
+		}
+		q := v.R.URL.Query()
+		at, _ := strconv.Atoi(q.Get("page"))
+		return v.renderPreview(http.StatusOK, f, importer.RowKind(q.Get("show")), at, &page.Mistakes{})
+	})
+}
+
+// previewKey identifies a preview: of a file with what was chosen for it, and of the member's
+// data.
+type previewKey struct {
+	owner       tenant.ID
+	fileID      string
+	choices     [sha256.Size]byte
+	dataVersion int64
+}
+
+// preview returns what an import of the file would do.
+func (v *request) preview(f *importer.File, o importer.Options) (*importer.Preview, error) {
+	key := previewKey{v.Principal.Tenant, f.ID, sha256.Sum256([]byte(f.Choices)), v.Principal.DataVersion}
+	if p, ok := v.previews.Get(key); ok {
+		return p, nil
+	}
+	p, err := importer.Try(v.Ctx, v.Data(), f, o)
+	if err == nil {
+		v.previews.Add(key, p)
+	}
+	return p, err
+}
+
+func (v *request) renderPreview(status int, f *importer.File, kind importer.RowKind, at int, m *page.Mistakes) error {
+	o, err := f.Chosen()
+	if err != nil {
+		return err
+	}
+	if words(kind) == "" {
+		kind = ""
+	}
+	const most = importer.MaxPreviewed / shownRows
+	at = min(max(at, 1), most)
+	p, err := v.preview(f, o)
+	if fault.Is(err, fault.Invalid) { // the columns page says what is wrong
+		v.Redirect(filePath(f.ID))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	content := previewContent{
+		Steps: stepsAt(2, f.ID), Name: f.Name, Save: previewPath(f.ID), Kind: kind, Page: at, Error: m.Of(startField),
+		People: p.Counts[importer.RowNew] + p.Counts[importer.RowKnown] + p.Counts[importer.RowDoubtful], Others: p.Others,
+	}
+	if p.Partly {
+		content.Most = importer.MaxPreviewed
+	}
+	content.count(p)
+	for _, r := range p.Of(kind, (at-1)*shownRows, shownRows) {
+		content.Rows = append(content.Rows, rowOf(r, m))
+	}
+	if content.Error != "" {
+		if content.Live, err = v.live(); err != nil {
+			return err
+		}
+	}
+	v.render(status, "import-preview", "Preview of the import", m.List, content)
+	return nil
+}
+
+// count adds the buttons of the kinds, and the pages.
+func (c *previewContent) count(p *importer.Preview) {
+	c.Kinds = []kindButton{{Kind: "", Label: "All", Rows: p.Total, Current: c.Kind == ""}}
+	for _, kind := range []importer.RowKind{importer.RowDoubtful, importer.RowNew, importer.RowKnown, importer.RowLeftOut, importer.RowFailed} {
+		if p.Counts[kind] > 0 || kind == c.Kind {
+			c.Kinds = append(c.Kinds, kindButton{kind, words(kind), p.Counts[kind], kind == c.Kind})
+		}
+	}
+	rows := p.Total
+	if c.Kind != "" {
+		rows = p.Counts[c.Kind]
+	}
+	c.Pages = max(1, (rows+shownRows-1)/shownRows)
+	if c.Page > 1 {
+		c.Earlier = min(c.Page, c.Pages+1) - 1
+	}
+	if c.Page < c.Pages {
+		c.Later = c.Page + 1
+	}
+}
+
+// words returns the label of a kind; empty if there is no such kind.
+func words(kind importer.RowKind) string {
+	return map[importer.RowKind]string{
+		importer.RowNew: "New", importer.RowKnown: "Known", importer.RowDoubtful: "Please check", importer.RowLeftOut: "Left out", importer.RowFailed: "Can’t be imported",
+	}[kind]
+}
+
+func rowName(number int) string { return fmt.Sprint("row-", number) }
+
+func rowOf(r importer.Row, m *page.Mistakes) previewRow {
+	row := previewRow{Row: r, ID: rowName(r.Number), Label: words(r.Kind)}
+	switch {
+	case r.Kind == importer.RowKnown && r.Changes:
+		row.What = "What is new in the file is added."
+	case r.Kind == importer.RowKnown:
+		row.What = "Nothing changes."
+	}
+	switch r.Kind {
+	case importer.RowKnown:
+		row.addKnown()
+	case importer.RowDoubtful:
+		row.show(r.Alike[0], "May be ")
+	}
+	if r.Problem != "" {
+		row.Problem = page.Sentence(r.Problem)
+	}
+	row.Warnings = nil
+	for _, w := range r.Warnings {
+		row.Warnings = append(row.Warnings, page.Sentence(w))
+	}
+	row.addChoices(m)
+	return row
+}
+
+// addKnown adds who a row is taken for.
+func (r *previewRow) addKnown() {
+	for i, a := range r.Alike {
+		if r.Choice.Do == importer.DoSame && a.For() == r.Choice || i == 0 && (r.Choice.Do == "" || r.Exact) {
+			r.show(a, "")
+			return
+		}
+	}
+}
+
+// show shows somebody whom a row is taken for, or may be.
+func (r *previewRow) show(a importer.Alike, how string) {
+	r.Known = fmt.Sprintf("%s%s (%s)", how, nameOf(a), a.Why())
+	if a.ID != "" {
+		r.Path = page.PathPeople + "/" + a.ID
+	}
+}
+
+// nameOf returns the name of somebody who may be the person of a row.
+func nameOf(a importer.Alike) string {
+	name := strings.Trim(a.Name+", "+a.About, ", ")
+	if a.Row > 0 {
+		return fmt.Sprintf("%s in row %d", name, a.Row)
+	}
+	return name
+}
+
+// addChoices adds what the member may choose for a row.
+func (r *previewRow) addChoices(m *page.Mistakes) {
+	if r.Kind == importer.RowFailed {
+		return
+	}
+	r.Choices = selection{Name: r.ID, Label: "What to do", Hidden: fmt.Sprintf(" with %s, row %d", r.Name, r.Number), Error: m.Of(r.ID)}
+	add := func(value, label string) {
+		r.Choices.Options = append(r.Choices.Options, option{Value: value, Label: label})
+	}
+	if !r.Matched {
+		add("", "Add as a new person")
+	}
+	for i, a := range r.Alike {
+		value := a.For().String()
+		if r.Matched && i == 0 {
+			value = ""
+		}
+		add(value, fmt.Sprintf("It is %s: %s", nameOf(a), a.Why()))
+	}
+	if r.Matched && !r.Exact {
+		add(importer.DoNew, "Add as a new person")
+	}
+	add(importer.DoSkip, "Leave out")
+	chosen := r.Choice.String()
+	if r.Matched && len(r.Alike) > 0 && r.Alike[0].For() == r.Choice || !r.Choices.has(chosen) {
+		chosen = ""
+	}
+	r.Choices.choose(chosen)
+}
+
+// savePreview stores what was chosen for the rows of a page. Then it shows other rows, or starts
+// the import.
+func (v *request) savePreview() error {
+	return v.withFile(func(f *importer.File) error {
+		m := &page.Mistakes{}
+		chosen := v.rows(m)
+		kind, at := importer.RowKind(v.Line("kind")), 1
+		if shown := v.Line("page"); shown != "" {
+			at, _ = strconv.Atoi(shown)
+		}
+		o, err := f.Chosen()
+		if err != nil {
+			return err
+		}
+		if len(m.List) == 0 && store(&o, chosen) {
+			err := importer.UpdateChoices(v.Ctx, v.Data(), tool, f.ID, func(stored *importer.Options) { store(stored, chosen); o = *stored })
+			if err := m.Take(startField, err); err != nil {
+				return err
+			}
+		}
+		if len(m.List) > 0 {
+			return v.renderPreview(http.StatusUnprocessableEntity, f, kind, at, m)
+		}
+		if v.Line("act") == startField {
+			return v.start(f, o, kind, at)
+		}
+		if show, ok := v.R.PostForm["show"]; ok {
+			kind, at = importer.RowKind(show[0]), 1
+		}
+		if to := v.Line("to"); to != "" {
+			at, _ = strconv.Atoi(to)
+		}
+		v.Redirect(previewPath(f.ID) + "?" + url.Values{"show": {string(kind)}, "page": {strconv.Itoa(max(at, 1))}}.Encode())
+		return nil
+	})
+}
+
+// rows returns what was chosen for rows, by their numbers.
+func (v *request) rows(m *page.Mistakes) map[int]importer.RowChoice {
+	chosen := map[int]importer.RowChoice{}
+	for name, values := range v.R.PostForm {
+		given, ok := strings.CutPrefix(name, "row-")
+		if !ok {
+			continue
+		}
+		row, err := strconv.Atoi(given)
+		choice, valid := importer.ParseRowChoice(values[0])
+		switch {
+		case err != nil || row < 1:
+			m.Add(startField, "The form names a row that is not there. Reload the page and try again.")
+		case !valid:
+			m.Add(rowName(row), "Choose what to do with the row.")
+		default:
+			chosen[row] = choice
+		}
+	}
+	return chosen
+}
+
+// store adds choices for rows to options, and reports whether they were others before. The zero
+// choice removes one.
+func store(o *importer.Options, chosen map[int]importer.RowChoice) (changed bool) {
+	if o.Rows == nil {
+		o.Rows = map[int]importer.RowChoice{}
+	}
+	for row, choice := range chosen {
+		changed = changed || o.Rows[row] != choice
+		if choice == (importer.RowChoice{}) {
+			delete(o.Rows, row)
+		} else {
+			o.Rows[row] = choice
+		}
+	}
+	return changed
+}
+
+// start starts the import.
+func (v *request) start(f *importer.File, o importer.Options, kind importer.RowKind, at int) error {
+	j, err := importer.StartImport(v.Ctx, v.Data(), tool, importer.Request{UploadID: f.ID, Options: o})
+	m, status := &page.Mistakes{}, http.StatusUnprocessableEntity
+	switch {
+	case fault.Is(err, fault.NotFound): // it was started elsewhere
+		v.Redirect(previewPath(f.ID))
+		return nil
+	case fault.Is(err, fault.Conflict):
+		m.Add(startField, "Another import is at work. Your choices are kept: start this one when the other has ended.")
+		status = http.StatusConflict
+	default:
+		if err := m.Take(startField, err); err != nil {
+			return err
+		}
+	}
+	if len(m.List) == 0 {
+		v.Imports.Jobs.Wake()
+		v.Redirect(progressPath(j.Number))
+		return nil
+	}
+	f, err = importer.GetUpload(v.Ctx, v.Data(), f.ID) // with the choices just stored
+	if err != nil {
+		return err
+	}
+	return v.renderPreview(status, f, kind, at, m)
+}
+
+// live returns the address of the import at work; empty if there is none.
+func (v *request) live() (string, error) {
+	jobs, err := job.ListJobs(v.Ctx, v.Data(), importer.JobKind, 1)
+	if err != nil || len(jobs) == 0 || jobs[0].Terminal() {
+		return "", err
+	}
+	return progressPath(jobs[0].Number), nil
+}

@@ -1,0 +1,126 @@
+package importing
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// fileField is the input with the file.
+const fileField = "file"
+
+// maxUpload limits the form with a file, in bytes.
+const maxUpload = importer.MaxFile + 64<<10
+
+// uploadContent is the content of the page that takes a file.
+type uploadContent struct {
+	Steps     steps
+	FileError string
+	Waiting   []waitingFile
+	// Live is the address of the import at work; empty if there is none.
+	Live string
+}
+
+// waitingFile is a file that was uploaded and not imported.
+type waitingFile struct {
+	Name, Path string
+	At         time.Time
+}
+
+// readUpload reads a form with a file, if the sender is signed in.
+func readUpload(v *page.Request) error {
+	login, err := v.Current(v.R)
+	if err != nil || login == nil {
+		return err
+	}
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxUpload)
+	err = v.R.ParseMultipartForm(maxUpload)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
+	}
+	if err != nil {
+		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+	}
+	return nil
+}
+
+func (v *request) showUpload() error { return v.renderUpload(http.StatusOK, &page.Mistakes{}) }
+
+func (v *request) renderUpload(status int, m *page.Mistakes) error {
+	content := uploadContent{Steps: stepsAt(0, ""), FileError: m.Of(fileField)}
+	files, err := importer.ListUploads(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		content.Waiting = append(content.Waiting, waitingFile{Name: f.Name, Path: filePath(f.ID), At: f.CreatedAt.In(v.Zone)})
+	}
+	if content.Live, err = v.live(); err != nil {
+		return err
+	}
+	v.Render(status, "import", page.Page{Title: "Import contacts", Area: page.PathPeople, Errors: m.List, Script: page.ScriptImports, Content: content})
+	return nil
+}
+
+// upload stores a file, unless the same one waits already, and leads to its columns.
+func (v *request) upload() error {
+	f, err := v.uploaded()
+	if err != nil {
+		return err
+	}
+	m := &page.Mistakes{}
+	if f == nil {
+		m.Add(fileField, "Choose a file that is not empty.")
+	} else if _, err := importer.OpenDraft(f, importer.Options{}); m.Take(fileField, err) != nil {
+		return err
+	}
+	if len(m.List) > 0 {
+		return v.renderUpload(http.StatusUnprocessableEntity, m)
+	}
+	waiting, err := importer.ListUploads(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
+	for _, w := range waiting {
+		if w.Sha256 == f.Sha256 && w.Name == f.Name {
+			v.Redirect(filePath(w.ID))
+			return nil
+		}
+	}
+	if err := importer.KeepUpload(v.Ctx, v.Data(), tool, f); err != nil {
+		return err
+	}
+	v.Redirect(filePath(f.ID))
+	return nil
+}
+
+// uploaded returns the file of the form; nil if there is none, or it is empty.
+func (v *request) uploaded() (*importer.File, error) {
+	if v.R.MultipartForm == nil {
+		return nil, nil
+	}
+	defer func() { _ = v.R.MultipartForm.RemoveAll() }()
+	file, header, err := v.R.FormFile(fileField)
+	if errors.Is(err, http.ErrMissingFile) || err == nil && header.Size == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	const longest = 199
+	name := text.Truncate(text.Line(header.Filename), longest)
+	if name == "" {
+		name = "a file"
+	}
+	return importer.NewFile(name, content), nil
+}

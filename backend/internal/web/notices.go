@@ -1,0 +1,192 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// noticePolicy limits the emails to one member about events of one kind. An attacker who causes
+// many events of one kind cannot hide those of another.
+func noticePolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
+
+// tell emails a member about an event, in the background. Without mail, the next page of each
+// browser shows it (page.Request.Render). The event has happened: a failure is logged.
+func (web *Web) tell(ctx context.Context, e account.SecurityEvent) {
+	if web.Mailer == nil {
+		return
+	}
+	// The address is read now: it may be another one by the time the email is written.
+	m, err := account.GetMemberByID(ctx, web.Store, e.TenantID)
+	if err != nil {
+		web.Logger.WarnContext(ctx, "tell a member of a security event", "event", e.Kind, "error", err)
+		return
+	}
+	if e.Email == "" {
+		e.Email = m.Email
+	}
+	if e.At.IsZero() { // the event could not be stored
+		e.At = web.Now().UTC()
+	}
+	if !web.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) { return web.writeNotice(ctx, m, e) }) {
+		web.Logger.WarnContext(ctx, "tell a member of a security event", "event", e.Kind, "error", "the queue of emails is full")
+	}
+}
+
+// writeNotice writes the email about an event; nil if there were too many of its kind.
+func (web *Web) writeNotice(ctx context.Context, m *account.Member, e account.SecurityEvent) (*mail.Message, error) {
+	limit := account.Limit{Subject: account.Subject("notice "+string(e.Kind), string(m.ID)), Policy: noticePolicy()}
+	if decision, err := account.SpendAttempts(ctx, web.Store, limit); err != nil || !decision.Allowed {
+		return nil, err
+	}
+	names, err := web.objectNames(ctx, m.ID, e)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := account.CreateNotMeLink(ctx, web.Store, m.ID, e.Email)
+	if err != nil {
+		return nil, err
+	}
+	return web.emails.notice(m, e, web.noticeOf(m, e, names[e.ObjectID]), secret)
+}
+
+// notice is the subject of an email about an event, and what happened.
+type notice struct{ Subject, What string }
+
+// noticeOf returns the words of the email about an event; object is the name of what it concerns.
+func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object string) notice {
+	of := "the Kith account " + m.Username
+	if object == "" {
+		object = "without a name"
+	} else {
+		object = "“" + object + "”"
+	}
+	switch e.Kind {
+	case account.SignedInNew:
+		return notice{"New sign-in to your Kith account", "Somebody signed in to " + of + " in a browser that was not used for it before."}
+	case account.AgentAllowed:
+		return notice{"A new agent has access to your Kith account", "The agent " + object + " was connected to " + of + "."}
+	case account.TokenCreated:
+		return notice{"A new token for your Kith account", "The personal token " + object + " was made for " + of + ". Whoever has it can use the account."}
+	case account.PasswordChanged:
+		return notice{"Your Kith password was changed", "The password of " + of + " was changed, and other browsers were signed out."}
+	case account.PasswordReset:
+		return notice{
+			"Your Kith password was changed",
+			"A new password was set for " + of + ". Every browser was signed out, and no agent or personal token works any more.",
+		}
+	case account.EmailChangeAsked:
+		return notice{
+			"A new e-mail address for your Kith account",
+			"Somebody who knows the password of " + of + " asked to change its e-mail address. It changes once the new address is confirmed.",
+		}
+	case account.EmailChanged:
+		return notice{
+			"Your Kith e-mail address was changed",
+			"The e-mail address of " + of + " is another one now, and other browsers were signed out. This is the last email about it to this address.",
+		}
+	case account.IdentityLinked:
+		name := web.providerName()
+		return notice{"Your Kith account is connected with " + name, "From now on one can sign in to " + of + " with " + name + "."}
+	case account.AccountExported, account.PeopleExported:
+		return notice{"Data of your Kith account was downloaded", e.Sentence("") + ": " + of + "."}
+	case account.SignInFailed, account.PasswordCheckFailed, account.FactorFailed, account.SignInBlocked:
+		return notice{"Failed sign-ins to your Kith account", "Somebody tries to get into " + of + ": " + e.Sentence("") + "."}
+	default: // second factors
+		return notice{"The sign-in to your Kith account was changed", e.Sentence("") + ": " + of + "."}
+	}
+}
+
+// notice writes the email about an event. Its link ends all access to the account.
+func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice, secret string) (*mail.Message, error) {
+	at := page.FormatOf(m.Locale).Clock(event.At.In(civil.Zone(m.Timezone)))
+	where := "It happened on " + at
+	if event.Device != "" {
+		where += ", with " + event.Device
+	}
+	if event.Address != "" {
+		where += ", from the network " + event.Address
+	}
+	return e.write(event.Email, email{
+		Subject: n.Subject,
+		Lines: []string{
+			n.What, where + ".",
+			"If this was not you, open the link. It asks you to confirm, and then signs out every browser, disconnects every agent and token, " +
+				"and sends you a link to choose a new password. It works once, for 7 days.",
+		},
+		Button: "This was not me", Link: e.link(page.PathNotMe, secret), Close: "If it was you, there is nothing to do.",
+	})
+}
+
+// notMeContent is the content of the page that the link in a notice opens.
+type notMeContent struct {
+	Link, Username, Email string
+	// Restores is set if the account has another e-mail address by now.
+	Restores bool
+}
+
+func notMeOver() error {
+	return page.Refuse(http.StatusNotFound, "This link is over",
+		"It works once, for 7 days. If somebody else has access to your account, choose a new password: that ends all access, too.")
+}
+
+// showNotMe shows what the link does. It changes nothing, because mail programs open links to
+// check them.
+func (v *request) showNotMe() error {
+	secret := v.R.URL.Query().Get(fieldLink)
+	l, err := account.GetNotMeLink(v.R.Context(), v.Store, account.HashSecret(secret))
+	if fault.Is(err, fault.NotFound) {
+		return notMeOver()
+	}
+	if err != nil {
+		return err
+	}
+	v.Render(http.StatusOK, "not-me", page.Page{Title: "Was this not you?", Content: notMeContent{
+		Link: secret, Username: l.Username, Email: l.Email, Restores: l.Present != l.Email,
+	}})
+	return nil
+}
+
+// notMe ends all access to the account of the link, and mails a link to choose a new password to
+// where the link was sent.
+func (v *request) notMe() error {
+	used, err := account.UseNotMeLink(v.R.Context(), v.Store, account.HashSecret(v.R.PostForm.Get(fieldLink)))
+	if fault.Is(err, fault.NotFound) {
+		return notMeOver()
+	}
+	if err != nil {
+		return err
+	}
+	v.record(account.NotMe, used.MemberID, "")
+	v.ClearCookie(v.W, page.SessionCookie)
+	if !used.Reset {
+		return page.Refuse(http.StatusConflict, "All access is ended, but your e-mail address is taken",
+			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the people who run this service for help.", used.Email))
+	}
+	// Without the usual limit of emails to one recipient: an attacker could use it up, and the link
+	// works once.
+	sent := v.Mailer != nil && v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
+		m, err := account.GetMemberByID(ctx, v.Store, used.MemberID)
+		if err != nil || !m.Active() || m.Email != used.Email {
+			return nil, err
+		}
+		secret, err := v.newLink(ctx, m, account.PurposeReset)
+		if err != nil {
+			return nil, err
+		}
+		return v.emails.reset(m, secret)
+	})
+	if !sent {
+		v.RedirectDone(page.PathForgot, "not-me-unsent")
+		return nil
+	}
+	v.RedirectDone(page.PathSignIn, "not-me")
+	return nil
+}

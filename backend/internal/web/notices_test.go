@@ -1,0 +1,157 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+const (
+	newDeviceSubject = "New sign-in to your Kith account"
+	newTokenSubject  = "A new token for your Kith account"
+	newAgentSubject  = "A new agent has access to your Kith account"
+	exportSubject    = "Data of your Kith account was downloaded"
+	failedSubject    = "Failed sign-ins to your Kith account"
+)
+
+// storedNotMe stores a link as if it had been mailed to the member, and returns its secret.
+func storedNotMe(t *testing.T, s *webtest.Site, owner tenant.ID) string {
+	t.Helper()
+	secret, err := account.CreateNotMeLink(t.Context(), s.Store, owner, emailOf(t, s, owner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// A thief with the password: the member is told of each act, and one link ends all of it.
+func TestNotMe(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		owner := s.SignedIn(t, "maria")
+		other := s.SignedIn(t, "other")
+		thief := s.Browser(t)
+		wantRedirect(t, signInWith(thief, "maria", safari), "/")
+		link := p.link(t, s, "maria@people.example", newDeviceSubject)
+		made := makeToken(t, thief, webtest.Values("name", "thiefs"))
+		bearer := webtest.TextOf(made.ByID("made-token"))
+		p.link(t, s, "maria@people.example", newTokenSubject)
+		access := grantOf(t, s, thief)
+		p.link(t, s, "maria@people.example", newAgentSubject)
+		want(t, thief.Get("/settings/account/export"), http.StatusOK)
+		p.link(t, s, "maria@people.example", exportSubject)
+		thief.Owner = owner.Owner
+		thief.Submit(thief.Get(p.changeLink(t, s, thief, "thief@people.example")), confirmForm, nil)
+		p.link(t, s, "maria@people.example", emailChangedSubject)
+
+		reader := s.Browser(t)
+		for range 3 { // looking changes nothing
+			want(t, reader.Get(link), http.StatusOK, "Was this not you?", "maria", "becomes maria@people.example again")
+		}
+		if !isSignedIn(thief) {
+			t.Fatal("looking ended the session")
+		}
+		page := reader.Get(link)
+		want(t, reader.Post(notMePath, webtest.Values("link", page.Form(notMePath).Get("link"))), http.StatusForbidden, "This form is out of date")
+		wantRedirect(t, reader.Submit(page, notMePath, nil), "/sign-in?done=not-me")
+		if isSignedIn(thief) || isSignedIn(owner) || !isSignedIn(other) {
+			t.Error("a session of the member goes on, or another member's ended")
+		}
+		for name, token := range map[string]string{"the token": bearer, "the agent": access} {
+			if _, err := oauth.Authenticate(t.Context(), s.Store, token); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, login := range []string{"maria", "maria@people.example", "thief@people.example"} {
+			want(t, signIn(s.Browser(t), login, webtest.Password, ""), http.StatusForbidden, "do not belong together")
+		}
+		want(t, reader.Submit(page, notMePath, nil), http.StatusNotFound, "This link is over")
+		want(t, reader.Get(link), http.StatusNotFound, "This link is over")
+		if got := emailOf(t, s, owner.Owner); got != "maria@people.example" {
+			t.Errorf("the address is %s", got)
+		}
+		reset := p.link(t, s, "maria@people.example", resetSubject)
+		reader.Submit(reader.Get(reset), "/reset", webtest.Values("new_password", newPassword, "repeat_password", newPassword))
+		wantRedirect(t, signIn(reader, "maria", newPassword, ""), "/")
+		want(t, reader.Get(securityPage), http.StatusOK, "Said “this was not me”: all access ended", "Signed in on a new device", "Safari on iPhone")
+	})
+}
+
+// Many failed sign-ins are one email, and a flood of events is no flood of emails.
+func TestNoticesAreLimited(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		b := s.SignedIn(t, "maria")
+		stranger := s.Browser(t)
+		for range 3 * account.ManyFailures {
+			want(t, signIn(stranger, "maria", "wrong-password-x", ""), http.StatusForbidden)
+		}
+		p.link(t, s, "maria@people.example", failedSubject)
+		for range 12 {
+			makeToken(t, b, webtest.Values("name", "script"))
+		}
+		if n := p.settle(t); n != 5 {
+			t.Errorf("%d emails about twelve tokens", n)
+		}
+	})
+}
+
+// fullQueue is a mailer that takes no email.
+type fullQueue struct{}
+
+func (fullQueue) Enqueue(mail.Write) bool { return false }
+
+// What a member does is done, also when the email about it cannot be sent.
+func TestFailingMailLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Mailer = fullQueue{} }})
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
+	made := makeToken(t, b, webtest.Values("name", "mine"))
+	if _, err := oauth.Authenticate(t.Context(), s.Store, webtest.TextOf(made.ByID("made-token"))); err != nil {
+		t.Errorf("the token: %v", err)
+	}
+	b.Submit(b.Get(securityPage), "/settings/security/password", merge(chosenPassword(), webtest.Values("password", webtest.Password)))
+	want(t, b.Get(securityPage), http.StatusOK, "Changed the password", "Made the personal token “mine”")
+	m, err := account.FindMember(t.Context(), s.Store, "maria")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := storedNotMe(t, s, m.ID)
+	reader := s.Browser(t)
+	wantRedirect(t, reader.Submit(reader.Get(notMePath+"?link="+secret), notMePath, nil), "/forgot?done=not-me-unsent")
+	if isSignedIn(b) {
+		t.Error("the session goes on")
+	}
+}
+
+// A known browser is not a new device, and a new password makes all others new.
+func TestNewDevices(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		s.Member(t, "maria")
+		b := s.Browser(t)
+		for range 3 {
+			wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
+			b.Submit(b.Get(securityPage), "/sign-out", nil)
+		}
+		wantRedirect(t, signInWith(s.Browser(t), "maria", firefox), "/")
+		if n := p.settle(t); n != 2 {
+			t.Errorf("%d emails about two new browsers", n)
+		}
+		first, second := p.Next(t), p.Next(t)
+		text, _ := second.Parts(t)
+		if first.Header.Get("Subject") != newDeviceSubject || !strings.Contains(text, "Firefox on Linux") || !strings.Contains(text, "the network 127.0.0.0/24") {
+			t.Errorf("%q, then %s", first.Header.Get("Subject"), text)
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package web
+
+import (
+	"github.com/kith-crm/kith/backend/internal/account"
+)
+
+// raiseCost hashes the password of the form again if the cost was raised since the member's hash
+// was made. The member has just given the right password. If that fails, it is logged, and the next
+// sign-in tries again.
+func (v *request) raiseCost(m *account.Member) error {
+	if !v.PasswordCost.Above(m.PasswordHash) {
+		return nil
+	}
+	known := v.knownDevice(m) != ""
+	dearer, err := v.hashPassword(v.R.PostForm.Get(fieldPassword))
+	if err == nil {
+		err = account.RaisePasswordHash(v.R.Context(), v.Store, m.ID, m.PasswordHash, dearer)
+	}
+	if err != nil {
+		v.Logger.WarnContext(v.R.Context(), "a password cannot be hashed at the new cost", "error", err)
+		return nil
+	}
+	v.cheaperHash, m.PasswordHash = m.PasswordHash, dearer
+	if !known {
+		return nil
+	}
+	return v.rememberDevice(m) // the browser's cookie depends on the hash
+}

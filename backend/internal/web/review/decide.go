@@ -1,0 +1,235 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/decision"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// decideTool is the name under which decisions are recorded, decisionParameter names one.
+const (
+	decideTool        = "decide"
+	decisionParameter = "decision"
+)
+
+// maxDecided is how many past decisions are shown.
+const maxDecided = 20
+
+// decideContent is the content of the page of decisions.
+type decideContent struct {
+	Waiting []waitingRow
+	Last    []decidedRow
+	// Paths of the forms and of other pages.
+	Approve, Refuse, Undo, Agents, Activity string
+}
+
+// waitingRow is a call that waits for a decision.
+type waitingRow struct {
+	Row
+
+	// Why says why the member is asked, Until is when it expires, and Price what it costs, in
+	// credits.
+	Why   string
+	Until time.Time
+	Price int
+	// Paused is set while the agent is paused.
+	Paused bool
+}
+
+// decidedRow is a decision that was made, or that expired.
+type decidedRow struct {
+	Who, Tool string
+	At        time.Time
+	// Outcome says what became of it.
+	Outcome string
+	// Change is what was done, if it is still known.
+	Change Row
+}
+
+func (v *request) showDecide() error {
+	content := decideContent{
+		Approve: v.To(pathApprove), Refuse: v.To(pathRefuse), Undo: v.To(pathUndo), Agents: page.PathAgents, Activity: v.To(page.PathActivity),
+	}
+	waiting, err := decision.ListWaiting(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
+	if content.Waiting, err = v.waitingRows(waiting); err != nil {
+		return err
+	}
+	last, err := decision.ListLast(v.Ctx, v.Data(), maxDecided)
+	if err != nil {
+		return err
+	}
+	if content.Last, err = v.decidedRows(last); err != nil {
+		return err
+	}
+	v.Render(http.StatusOK, "decide", page.Page{Title: "Decide", Area: page.PathActivity, Content: content})
+	return nil
+}
+
+func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error) {
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	grants, err := oauth.ListGrants(v.Ctx, v.Store, v.Principal.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	paused := map[string]bool{}
+	for _, g := range grants {
+		paused[g.ID] = !g.PausedAt.IsZero()
+	}
+	changes := make([]history.Change, len(waiting))
+	for i, d := range waiting {
+		changes[i] = history.Change{
+			CredentialID: d.CredentialID, CredentialName: d.CredentialName, Tool: d.Tool, Summary: d.Preview.Summary,
+			Effects: d.Preview.Effects, CreatedAt: d.CreatedAt,
+		}
+	}
+	rows, err := v.rows(changes, maxEffects, wholeText)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]waitingRow, len(waiting))
+	for i, d := range waiting {
+		out[i] = waitingRow{
+			Row: rows[i], Why: whyAsked(d.Why(), d.Preview.People), Until: local(d.ExpiresAt, v.Zone), Price: d.Preview.Price, Paused: paused[d.CredentialID],
+		}
+		out[i].ID, out[i].More = d.ID, d.Preview.More
+		for j := range out[i].Objects {
+			out[i].Objects[j].Did = "would be " + out[i].Objects[j].Did
+		}
+	}
+	return out, nil
+}
+
+// whyAsked says why the member is asked about a call.
+func whyAsked(acts []string, people int) string {
+	words := map[string]string{
+		catalog.ActDelete: "it deletes or archives something", catalog.ActMerge: "it merges people",
+		catalog.ActImport: "it is about an import", catalog.ActBulk: fmt.Sprintf("it changes %d people", people),
+	}
+	var parts []string
+	for _, act := range acts {
+		parts = append(parts, words[act])
+	}
+	return page.Sentence(strings.Join(parts, ", and "))
+}
+
+func (v *request) decidedRows(last []decision.Decision) ([]decidedRow, error) {
+	var ids []string
+	for _, d := range last {
+		if d.ChangeID != "" {
+			ids = append(ids, d.ChangeID)
+		}
+	}
+	made := map[string]Row{}
+	if len(ids) > 0 {
+		changes, err := history.ListChanges(v.Ctx, v.Data(), history.Query{IDs: ids, Limit: len(ids)})
+		if err != nil {
+			return nil, err
+		}
+		rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			made[r.ID] = r
+		}
+	}
+	out := make([]decidedRow, len(last))
+	for i, d := range last {
+		at := d.DecidedAt
+		if at.IsZero() {
+			at = d.ExpiresAt
+		}
+		out[i] = decidedRow{
+			Who: nameOf(d.CredentialID, d.CredentialName), Tool: v.toolTitle(d.Tool), At: local(at, v.Zone), Outcome: outcomeText(&d), Change: made[d.ChangeID],
+		}
+	}
+	return out, nil
+}
+
+// outcomeText says what became of a decision.
+func outcomeText(d *decision.Decision) string {
+	switch d.Outcome() {
+	case decision.Approved:
+		return "Approved, and not done yet"
+	case decision.Done:
+		return "Approved and done"
+	case decision.Failed:
+		if d.JobError != "" {
+			return "Approved, but not done: " + d.JobError
+		}
+		return "Approved, but not done"
+	case decision.Refused:
+		return "Refused"
+	case decision.Cancelled:
+		return "Cancelled, and not done"
+	}
+	return "Expired, and not done"
+}
+
+func (v *request) approve() error {
+	d, err := v.decision()
+	if err != nil {
+		return err
+	}
+	agent, err := oauth.Credential(v.Ctx, v.Store, d.CredentialID)
+	if err == nil && agent.Credential.Paused {
+		v.RedirectDone(v.To(page.PathDecide), "decide-paused")
+		return nil
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) { // without access, the job tells that it was not done
+		return err
+	}
+	return v.decide(d, true, "approved")
+}
+
+func (v *request) refuse() error {
+	d, err := v.decision()
+	if err != nil {
+		return err
+	}
+	return v.decide(d, false, "refused")
+}
+
+// decision returns the decision of a form. Another member's is fault.NotFound.
+func (v *request) decision() (*decision.Decision, error) {
+	given := v.R.PostForm.Get(decisionParameter)
+	if !id.Valid(id.Decision, given) {
+		return nil, fault.New(fault.NotFound, "there is no such decision")
+	}
+	return decision.Get(v.Ctx, v.Data(), given)
+}
+
+// decide makes a decision, and leads to its notice. If it was made already, or has expired, it
+// changes nothing and says so.
+func (v *request) decide(d *decision.Decision, approve bool, notice string) error {
+	err := v.Data().Write(v.Ctx, db.Actor{Tool: decideTool}, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := decision.Decide(ctx, tx, d.ID, approve); err != nil {
+			return err
+		}
+		tx.OnCommit(v.Wake)
+		return nil
+	})
+	if fault.Is(err, fault.Conflict) {
+		notice = "decide-late"
+	} else if err != nil {
+		return err
+	}
+	v.RedirectDone(v.To(page.PathDecide), notice)
+	return nil
+}

@@ -1,0 +1,196 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/totp"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// pathTwoStep asks for the second factor of a sign-in.
+const pathTwoStep = page.PathSignIn + "/two-step"
+
+// stepCookie holds the secret of a sign-in that waits for the second factor.
+const stepCookie = "kith_step"
+
+// fieldCode is the field of a one-time code or a recovery code.
+const fieldCode = "code"
+
+// askSecondFactor leads to the page that asks for the second factor, if the member has one. The
+// browser is not signed in before: until then it only holds the secret of the step, which is good
+// for nothing else. Every way to sign in that takes a password, or what stands for one, calls this
+// first.
+func (v *request) askSecondFactor(owner tenant.ID, step account.SignInStep) (asked bool, err error) {
+	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, owner)
+	if err != nil || !factors.On() {
+		return false, err
+	}
+	secret, err := account.NewSecret("")
+	if err != nil {
+		return false, err
+	}
+	step.Hash, step.MemberID = account.HashSecret(secret), owner
+	if err := account.CreateSignInStep(v.R.Context(), v.Store, &step); err != nil {
+		return false, err
+	}
+	v.SetCookie(v.W, stepCookie, secret, account.SignInStepLifetime)
+	v.Redirect(pathTwoStep)
+	return true, nil
+}
+
+// signInStep returns the sign-in that waits in this browser, and its member.
+func (v *request) signInStep() (*account.SignInStep, *account.Member, error) {
+	step, err := account.GetSignInStep(v.R.Context(), v.Store, account.HashSecret(v.CookieSecret(v.R, stepCookie)))
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil, stepOver()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, step.MemberID)
+	if err == nil && !m.Active() {
+		err = stepOver()
+	}
+	return step, m, err
+}
+
+func stepOver() error {
+	return page.Refuse(http.StatusForbidden, "Sign in again", "The second step has to follow within 10 minutes, in the same browser. Enter your password again.")
+}
+
+// twoStepContent is the content of the page that asks for the second factor.
+type twoStepContent struct{ Field page.Field }
+
+func (v *request) showTwoStep() error {
+	if _, _, err := v.signInStep(); err != nil {
+		return err
+	}
+	v.renderTwoStep(http.StatusOK, &page.Mistakes{})
+	return nil
+}
+
+func (v *request) renderTwoStep(status int, wrong *page.Mistakes) {
+	v.Render(status, "sign-in-two-step", page.Page{Title: "Enter your code", Errors: wrong.List, Content: twoStepContent{Field: page.Field{
+		Name: fieldCode, Label: "Code", Autocomplete: "one-time-code", Required: true, Plain: true, Error: wrong.Of(fieldCode),
+		Hint: "The six digits that your app shows now, or one of your recovery codes.",
+	}}})
+}
+
+// wrongCode is the one message for every code that doesn't work.
+const wrongCode = "This code does not work. Each code works once: wait for the next one, and check that the clock of your phone is right."
+
+// twoStep signs in with the second factor. The session gets a new secret, which neither the step
+// nor the browser had before.
+func (v *request) twoStep() error {
+	step, m, err := v.signInStep()
+	if err != nil {
+		return err
+	}
+	proof, err := v.checkCode(m, v.R.PostForm.Get(fieldCode))
+	if err != nil {
+		return err
+	}
+	if proof != nil {
+		err = v.BeginWith(m.ID, func(session *account.LoginSession) error {
+			return account.CompleteSignIn(v.R.Context(), v.Store, step.Hash, m.ID, proof, session)
+		})
+	}
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return stepOver()
+	case proof == nil, fault.Is(err, fault.Unauthenticated):
+		v.record(account.FactorFailed, m.ID, "")
+		wrong := &page.Mistakes{}
+		wrong.Add(fieldCode, wrongCode)
+		v.renderTwoStep(http.StatusForbidden, wrong)
+		return nil
+	case err != nil:
+		return err
+	}
+	if _, recovered := proof.(account.RecoveryProof); recovered {
+		v.record(account.RecoveryCodeUsed, m.ID, "")
+	}
+	return v.entered(m, step)
+}
+
+// entered leads a browser that has just signed in with two factors to where it wanted to go.
+func (v *request) entered(m *account.Member, step *account.SignInStep) error {
+	v.ClearCookie(v.W, stepCookie)
+	if err := v.signedIn(m, v.signInKind(m)); err != nil {
+		return err
+	}
+	if step.AttemptHash == "" {
+		v.Redirect(orStart(page.LocalPath(step.ReturnTo)))
+		return nil
+	}
+	if linked, err := v.linkIdentity(m, step.AttemptHash, account.HashSecret(v.CookieSecret(v.R, providerCookie))); !linked || err != nil {
+		return err
+	}
+	v.toLinked(m, step.ReturnTo)
+	return nil
+}
+
+// checkCode checks what a member typed, a code of their app or a recovery code, and returns the
+// proof to use up; nil if it is wrong. It spends an attempt.
+//
+// The budgets of the two are separate: who knows a member's password can spend the one of the six
+// digits, but then a recovery code, which nobody can guess, still signs the member in.
+func (v *request) checkCode(m *account.Member, typed string) (account.Proof, error) {
+	code := totp.Clean(typed)
+	if totp.IsCode(code) {
+		return v.checkTOTP(m, code)
+	}
+	if err := v.attempt(v.addressLimit("recovery code")); err != nil {
+		return nil, err
+	}
+	proof, err := account.FindRecoveryCode(v.R.Context(), v.Store, m.ID, typed)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return proof, err
+}
+
+// codesPerDay bounds how many codes may be tried for a member in a day. Three codes of a million are
+// right at any time.
+const codesPerDay = 100
+
+// checkTOTP checks a code of the member's app, and returns the proof to use up; nil if it is wrong
+// or was used. It spends an attempt of the device, if the member signed in on it before, or else of
+// the member.
+func (v *request) checkTOTP(m *account.Member, code string) (account.Proof, error) {
+	kind, of := "code member", string(m.ID)
+	if device := v.knownDevice(m); device != "" {
+		kind, of = "code device", device
+	}
+	day := account.Limit{Subject: account.Subject(kind+" day", of), Policy: account.RatePolicy{Quota: codesPerDay, Window: 24 * time.Hour}}
+	if err := v.attempt(v.limit(account.Subject(kind, of), 1), day); err != nil {
+		return nil, err
+	}
+	row, err := account.GetTOTPSecret(v.R.Context(), v.Store, m.ID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	secret, err := v.Secrets.Open(row.Secret, account.TOTPPurpose, string(m.ID))
+	if err != nil {
+		return nil, v.noSecretKey(err)
+	}
+	if step, right := totp.Check(secret, code, v.Now(), row.LastStep); right {
+		return account.CodeProof{Step: step}, nil
+	}
+	return nil, nil
+}
+
+// noSecretKey answers when a secret can't be read: that is the operator's to mend, and a recovery
+// code works meanwhile.
+func (v *request) noSecretKey(err error) error {
+	v.Logger.ErrorContext(v.R.Context(), "read secret of one-time codes", "error", err)
+	return page.Refuse(http.StatusServiceUnavailable, "The code cannot be checked right now",
+		"The people who run this service have to mend that. Meanwhile a recovery code works: go back and enter one.")
+}

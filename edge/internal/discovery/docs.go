@@ -1,0 +1,290 @@
+package discovery
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/nearest"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// document is the data of the files of pageFiles.
+type document struct {
+	*site
+
+	// Split says that every guide and every tool is a page of its own: a guide begins with its title,
+	// and links lead to pages.
+	Split bool
+}
+
+// guide is a text of guides.md, as a page of its own.
+type guide struct{ Name, Title, Lead string }
+
+// Guides returns the guides in the order in which people need them.
+func (*site) Guides() []guide {
+	return []guide{
+		{"connect", "Connect an agent", "the addresses of the MCP server, how an agent gets access, and how to set up clients"},
+		{"protocol", "Protocol", "what the MCP server speaks, how a client gets fewer tools, and how calls are answered and paid"},
+		{"scopes", "Scopes", "what a person allows an agent to do, and the tools that need it"},
+		{"paths", "Paths", "all paths of the HTTP API, with their rate limits"},
+	}
+}
+
+// toolGroup is the tools that one scope allows.
+type toolGroup struct {
+	Title, Summary string
+	Tools          []toolDoc
+}
+
+// Groups returns the tools by their groups.
+func (s *site) Groups() ([]toolGroup, error) {
+	tools, err := s.Tools()
+	if err != nil {
+		return nil, err
+	}
+	var groups []toolGroup
+	for _, scope := range s.Catalog.Groups() {
+		words := catalog.ScopeWords(scope)
+		g := toolGroup{Title: words.Title, Summary: words.Summary()}
+		for _, t := range tools {
+			if t.GroupID == scope {
+				g.Tools = append(g.Tools, t)
+			}
+		}
+		if len(g.Tools) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
+}
+
+// part is a part of the sidebar. Its path is "" if it has no page.
+type part struct {
+	Title, Path string
+	Sections    []section
+}
+
+// section is a list of links. One with a title is folded, unless it has the page.
+type section struct {
+	Title string
+	Links []link
+}
+
+// Has reports whether a link leads to the path.
+func (s section) Has(path string) bool {
+	return slices.ContainsFunc(s.Links, func(l link) bool { return l.Path == path })
+}
+
+// sidebar returns the links beside every page of the documentation.
+func (s *site) sidebar() ([]part, error) {
+	var guides, programs section
+	for _, g := range s.Guides() {
+		guides.Links = append(guides.Links, link{g.Title, pathDocs + "/" + g.Name})
+	}
+	guides.Links = append(guides.Links, link{"Everything on one page", pathPeopleDocs})
+	programs.Links = s.servedLinks([]link{{"OpenAPI", pathOpenAPI}, {"llms.txt", pathLLMs}, {"Agent index", pathIndex}, {"Sandbox", route.SandboxPrefix}})
+	parts := []part{
+		{"Documentation", pathDocs, []section{guides}}, {"Tools", pathTools, nil}, {"Errors", pathErrors, nil}, {"For programs", "", []section{programs}},
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		list := section{Title: g.Title}
+		for _, t := range g.Tools {
+			list.Links = append(list.Links, link{t.Name, pathTools + "/" + t.Name})
+		}
+		parts[1].Sections = append(parts[1].Sections, list)
+	}
+	families, err := s.Families()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range families {
+		list := section{Title: f.Title}
+		for _, e := range f.Errors {
+			list.Links = append(list.Links, link{e.Code, pathErrors + "/" + e.Code})
+		}
+		parts[2].Sections = append(parts[2].Sections, list)
+	}
+	return parts, nil
+}
+
+// docs serves the documentation: the pages at /docs and below.
+type docs struct {
+	*layout
+
+	home, toolList, errorList route.Handler
+	guides, tools, errors     collection
+	index                     index
+}
+
+// collection is the pages below a path, by the last part of their own.
+type collection struct {
+	path  string
+	pages map[string]route.Handler
+}
+
+func newDocs(l *layout) (*docs, error) {
+	d := &docs{
+		layout: l, guides: collection{pathDocs, map[string]route.Handler{}},
+		tools: collection{pathTools, map[string]route.Handler{}}, errors: collection{pathErrors, map[string]route.Handler{}},
+		home:      l.handler("Documentation", pathDocs, "docs.md", l.site),
+		toolList:  l.handler("Tools", pathTools, "tool-list", l.site),
+		errorList: l.handler("Errors", pathErrors, "errors.md", l.site),
+	}
+	tools, err := l.site.Tools()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		path := pathTools + "/" + t.Name
+		d.tools.pages[t.Name] = l.handler(t.Name+": "+t.Title, path, "tool", t)
+		d.index.addTool(t, path)
+	}
+	for _, g := range l.site.Guides() {
+		path, name := pathDocs+"/"+g.Name, "guide-"+g.Name
+		text, err := l.site.page(name, document{l.site, true})
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", path, err)
+		}
+		d.guides.pages[g.Name] = l.handler(g.Title, path, name, document{l.site, true})
+		d.index.addGuide(g, path, text)
+	}
+	families, err := l.site.Families()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range families {
+		for _, e := range f.Errors {
+			path := pathErrors + "/" + e.Code
+			d.errors.pages[e.Code] = l.handler(e.Code+": "+e.Title, path, "error", e)
+			d.index.addError(e, path)
+		}
+	}
+	return d, nil
+}
+
+// search serves GET /docs: the overview, or what the search finds for q.
+func (d *docs) search(w http.ResponseWriter, r *http.Request, argument string) {
+	query := cutQuery(r.URL.Query().Get("q"))
+	if query == "" {
+		d.home(w, r, argument)
+		return
+	}
+	found := d.index.search(query)
+	if len(found.Entries) == 0 {
+		found.Nearest = nearestPages(query, d.guides, d.tools, d.errors)
+	}
+	text, err := d.site.page("search", found)
+	var html, markdown *httpapi.Document
+	if err == nil {
+		html, markdown, err = d.formsOf(pageContent{Title: "Search", Query: query}, text)
+	}
+	if err != nil {
+		d.site.Problems.Write(w, r, httpapi.Internal, httpapi.InternalDetail)
+		return
+	}
+	httpapi.Negotiate(d.site.Problems, html, markdown)(w, r, argument)
+}
+
+// serveGuide serves GET /docs/{guide}. For a name that no guide has, it knows those of all pages.
+func (d *docs) serveGuide(w http.ResponseWriter, r *http.Request, name string) {
+	d.serve(w, r, "page", name, d.guides, d.tools, d.errors)
+}
+
+// serveTool serves GET /docs/tools/{name}.
+func (d *docs) serveTool(w http.ResponseWriter, r *http.Request, name string) {
+	d.serve(w, r, "tool", name, d.tools)
+}
+
+// serveError serves GET /docs/errors/{code}.
+func (d *docs) serveError(w http.ResponseWriter, r *http.Request, code string) {
+	d.serve(w, r, "error", code, d.errors)
+}
+
+// serve answers with the page of the name, else with a 404 that has the nearest names of the page's
+// collection and of others: as a page for browsers, as a problem for others.
+func (d *docs) serve(w http.ResponseWriter, r *http.Request, kind, name string, c collection, others ...collection) {
+	if serve := c.pages[name]; serve != nil {
+		serve(w, r, name)
+		return
+	}
+	m := missing{Kind: kind, Name: name, Nearest: nearestPages(name, append(others, c)...)}
+	w.Header().Set("Vary", varyOnAccept)
+	if !httpapi.WantsPage(r.Header["Accept"]) {
+		d.site.Problems.Write(w, r, httpapi.NotFound, m.Detail())
+		return
+	}
+	body, err := d.missingPage(m)
+	if err != nil {
+		d.site.Problems.Write(w, r, httpapi.NotFound, m.Detail())
+		return
+	}
+	h := w.Header()
+	maps.Copy(h, pageHeader(varyOnAccept))
+	delete(h, "Access-Control-Allow-Origin") // as on all errors that are pages
+	delete(h, "Access-Control-Expose-Headers")
+	h.Set("Content-Type", typeHTML)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the caller may be gone
+	}
+}
+
+func (d *docs) missingPage(m missing) ([]byte, error) {
+	text, err := d.site.page("missing", m)
+	if err != nil {
+		return nil, err
+	}
+	html, _, err := d.formsOf(pageContent{Title: "There is no such page", Query: m.Name, Error: true}, text)
+	if err != nil {
+		return nil, err
+	}
+	return html.Body(), nil
+}
+
+// missing is a page that does not exist.
+type missing struct {
+	Kind, Name string
+	Nearest    []link // titles are names
+}
+
+const (
+	mostNearest  = 3
+	maxNameShown = 40 // bytes; names of paths are ASCII
+)
+
+// Detail says in one sentence what does not exist, and what does.
+func (m missing) Detail() string {
+	var names []string
+	for _, n := range m.Nearest {
+		names = append(names, n.Title)
+	}
+	return "There is no " + m.Kind + " " + strconv.Quote(m.Name[:min(len(m.Name), maxNameShown)]) + "; the nearest are " + strings.Join(names, ", ") + "."
+}
+
+// nearestPages returns the pages of the collections whose names are nearest to the wanted one.
+func nearestPages(wanted string, all ...collection) []link {
+	paths := map[string]string{}
+	for _, c := range all {
+		for name := range c.pages {
+			paths[name] = c.path + "/" + name
+		}
+	}
+	var links []link
+	for _, name := range nearest.Names(slices.Sorted(maps.Keys(paths)), wanted, mostNearest) {
+		links = append(links, link{name, paths[name]})
+	}
+	return links
+}
