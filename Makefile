@@ -28,17 +28,40 @@ OUT ?= $(BIN)/kith-release
 build: ## Build the static release binary, to OUT
 	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w $(STAMP)' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
 
+# The systems of a release. The binaries need nothing else: SQLite is in them.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64
+DIST ?= $(CURDIR)/.tmp/release
+NAME = kith$(if $(VERSION),-$(VERSION))
+.PHONY: release
+release: $(BIN)/cyclonedx-gomod ## Build the binaries of a release with their SBOMs and checksums, to DIST; the same commit gives the same files
+	rm -rf $(DIST) && mkdir -p $(DIST)
+	set -o pipefail; for p in $(PLATFORMS); do \
+		file=$(NAME)-$${p%/*}-$${p#*/} && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
+		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(or $(VERSION),0.0.0+$(COMMIT)) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
+	cd $(DIST) && sha256sum * >SHA256SUMS && cat SHA256SUMS
+
+CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+$(BIN)/cyclonedx-gomod: Makefile
+	GOBIN=$(BIN) GOWORK=off go install $(CYCLONEDX) && touch $@
+
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in the code that is called; asks vuln.go.dev
+	@mkdir -p $(BIN) && GOBIN=$(BIN) GOWORK=off go install $(GOVULNCHECK)
+	for m in $(MODULES); do (cd $$m && $(BIN)/govulncheck ./...) || exit 1; done
+
 IMAGE ?= kith
 .PHONY: image
 image: ## Build the container image, to IMAGE
 	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the dashboards and openapi.json
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the icons, the dashboards and openapi.json
 	$(BIN)/buf generate
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb catalog/catalog.json
 	cd backend && go run ./internal/civil/cmd/zones "$$(go env GOROOT)/lib/time/zoneinfo.zip" internal/civil/zones.txt
+	cd backend && go run ./internal/web/page/cmd/icons internal/web/page/assets
 	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
 	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 
@@ -51,7 +74,7 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
-GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt observability/dashboards edge/internal/discovery/openapi/openapi.json
+GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt 'backend/internal/web/page/assets/*.png' observability/dashboards edge/internal/discovery/openapi/openapi.json
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith

@@ -73,6 +73,7 @@ func (p *program) withAdminLogging(logger *slog.Logger, fn func(a *server.Admin)
 		return err
 	}
 	defer func() { err = errors.Join(err, admin.Close()) }()
+	admin.RefuseBreached(p.settings.breached())
 	return fn(admin)
 }
 

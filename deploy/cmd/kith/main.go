@@ -44,7 +44,9 @@ type commands struct {
 	OwnerLink ownerLinkCommand `cmd:"" help:"Print a link that creates the first member in a browser, once, within 15 minutes."`
 	Member    memberCommand    `cmd:"" help:"Manage members."`
 	Token     tokenCommand     `cmd:"" help:"Create, list and revoke personal tokens."`
-	Client    clientCommand    `cmd:"" help:"List OAuth clients and revoke their access."`
+	Client    clientCommand    `cmd:"" help:"List and show OAuth clients, and revoke their access."`
+	Audit     auditCommand     `cmd:"" help:"List a member's security events: sign-ins, access that was given and ended, and changes of the account."`
+	Secret    secretCommand    `cmd:"" help:"Create and replace the secret key."`
 	Config    configCommand    `cmd:"" help:"Print the current settings, with secrets masked."`
 	Man       manCommand       `cmd:"" help:"Print the manual page."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`

@@ -15,11 +15,13 @@ type memberCommand struct {
 	Set     memberSet     `cmd:"" help:"Set a member's time zone or locale."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
 
-	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and revoke all their login sessions, agents and personal tokens."`
-	VerifyEmail memberVerifyEmail `cmd:"" help:"Mark a member's email address as verified."`
-	Revoke      memberRevoke      `cmd:"" help:"Revoke all login sessions, agents and personal tokens of a member."`
-	Suspend     memberSuspend     `cmd:"" help:"Suspend a member: refuse all their access and hide their profile."`
-	Resume      memberResume      `cmd:"" help:"Resume a suspended member."`
+	SetPassword  memberSetPassword  `cmd:"" help:"Set a member's password, read from standard input, and revoke all their login sessions, agents and personal tokens."`
+	VerifyEmail  memberVerifyEmail  `cmd:"" help:"Mark a member's email address as verified."`
+	Revoke       memberRevoke       `cmd:"" help:"Revoke all login sessions, agents and personal tokens of a member."`
+	ResetFactors memberResetFactors `cmd:"" help:"Remove all second factors and recovery codes of a member, and end their login sessions: the password alone signs in again."`
+
+	Suspend memberSuspend `cmd:"" help:"Suspend a member: refuse all their access and hide their profile."`
+	Resume  memberResume  `cmd:"" help:"Resume a suspended member."`
 }
 
 type memberCreate struct {
@@ -169,6 +171,19 @@ func (c memberRevoke) Run(p *program) error {
 			return err
 		}
 		return p.print("All login sessions, agents and personal tokens of %s are revoked.", c.Username)
+	})
+}
+
+type memberResetFactors struct {
+	Username string `arg:""`
+}
+
+func (c memberResetFactors) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.ResetFactors(p.ctx, c.Username); err != nil {
+			return err
+		}
+		return p.print("The second factors and recovery codes of %s are removed, and their login sessions ended. If the password may be known to somebody else: kith member set-password %s", c.Username, c.Username)
 	})
 }
 

@@ -168,11 +168,11 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
-		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
-		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
+		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
+		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
-		JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
+		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
 		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
 		Metrics:          r.backendMetrics(), Tracer: r.tracer, Logger: r.logger,
@@ -200,6 +200,10 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	if err != nil {
 		return nil, err
 	}
+	expires, err := r.settings.securityExpires(time.Now())
+	if err != nil {
+		return nil, err
+	}
 	config := edge.Config{
 		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
@@ -208,7 +212,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,
-		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger,
+		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger, SecurityContacts: r.settings.SecurityContacts, SecurityExpires: expires,
 	}
 	if err := r.observeEdge(&config); err != nil {
 		return nil, err
@@ -234,7 +238,10 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 		return fmt.Errorf("listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
 	}
 	r.admin = listener.Addr()
-	recorder := status.NewRecorder(r.registry, time.Now, r.logger)
+	recorder, err := status.NewRecorder(r.registry, time.Now, r.logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	page, err := status.NewPage(recorder, r.build.String())
 	if err != nil {
 		return errors.Join(err, listener.Close())

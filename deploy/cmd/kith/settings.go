@@ -35,11 +35,14 @@ type settings struct {
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
+	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes; all backends of one database need the same file. Default: secret.key beside the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members cannot set up one-time codes."`
+	RequireFactor   string        `name:"require-second-factor" env:"KITH_REQUIRE_SECOND_FACTOR" default:"off" placeholder:"WHO" help:"Members who must have a second factor to use the pages: off, on for all, or the name of a plan. Their tokens and agents go on working without."`
 	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people create their own accounts."`
 	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; without it no mail is sent."`
 	AccessLifetime  time.Duration `env:"KITH_ACCESS_LIFETIME" default:"1h" help:"How long an access token is valid."`
 	RefreshIdle     time.Duration `env:"KITH_REFRESH_IDLE" default:"1440h" help:"How long an unused refresh token is valid."`
-	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in."`
+	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in at most."`
+	SessionIdle     time.Duration `env:"KITH_SESSION_IDLE" default:"336h" help:"How long a browser stays signed in without being used, at least 10m."`
 	PrivateSchemes  bool          `name:"allow-private-use-schemes" env:"KITH_OAUTH_ALLOW_PRIVATE_USE_SCHEMES" default:"false" negatable:"" help:"Let clients register redirect addresses such as cursor://callback."`
 	ClientDocuments bool          `name:"client-documents" env:"KITH_OAUTH_CLIENT_DOCUMENTS" default:"true" negatable:"" help:"Look up agents that name themselves by the https address of their metadata document, at public addresses only; without it they register."`
 
@@ -47,6 +50,11 @@ type settings struct {
 	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`
 	ProviderSecret string `kong:"-" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"whole" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
 	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"Name on the sign-in button. Default: the issuer's host."`
+
+	BreachedFile     string   `name:"breached-passwords-file" env:"KITH_BREACHED_PASSWORDS_FILE" placeholder:"FILE" help:"Passwords that nobody may choose: a file of SHA-1 hashes, HASH or HASH:COUNT a line, sorted, such as the list of Have I Been Pwned. It is searched on the disk."`
+	BreachedURL      string   `name:"breached-passwords-url" env:"KITH_BREACHED_PASSWORDS_URL" placeholder:"URL" help:"API that is asked for the same, such as https://api.pwnedpasswords.com/range; it learns 5 of the 40 digits of a new password's hash. While it does not answer, passwords are not looked up."`
+	SecurityContacts []string `name:"security-contact" env:"KITH_SECURITY_CONTACT" placeholder:"URI" help:"Whom to tell about a vulnerability of this site, such as mailto:security@example.com; served as /.well-known/security.txt. Without it there is no such file."`
+	SecurityExpires  string   `name:"security-expires" env:"KITH_SECURITY_EXPIRES" placeholder:"DATE" help:"Day, YYYY-MM-DD, from which KITH_SECURITY_CONTACT is no longer to be trusted; the file is not served from then on. Default: 180 days after the start."`
 
 	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
 	Sunsets        map[string]string `kong:"-" env:"KITH_SUNSET_<ROUTE>"`
@@ -157,6 +165,26 @@ func (s *settings) identityProvider() *backend.IdentityProvider {
 	return &backend.IdentityProvider{
 		Issuer: s.ProviderIssuer, ClientID: s.ProviderClient, ClientSecret: s.ProviderSecret, Name: s.ProviderName,
 	}
+}
+
+// breached returns where passwords are looked up that nobody may choose.
+func (s *settings) breached() backend.BreachedPasswords {
+	return backend.BreachedPasswords{File: s.BreachedFile, URL: s.BreachedURL}
+}
+
+// securityLifetime is how long the security contact holds if no date is set.
+const securityLifetime = 180 * 24 * time.Hour
+
+// securityExpires returns when the security contact expires.
+func (s *settings) securityExpires(now time.Time) (time.Time, error) {
+	if s.SecurityExpires == "" {
+		return now.Add(securityLifetime), nil
+	}
+	at, err := time.Parse(time.DateOnly, s.SecurityExpires)
+	if err != nil {
+		return at, fmt.Errorf("KITH_SECURITY_EXPIRES %q is not a date like 2027-01-31", s.SecurityExpires)
+	}
+	return at, nil
 }
 
 // embeddings returns the remote embedding provider, or nil.

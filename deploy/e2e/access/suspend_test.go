@@ -66,7 +66,7 @@ func TestRevokedClient(t *testing.T) {
 		form.Set("login", person["MEMBER_USERNAME"])
 		form.Set("password", person["MEMBER_PASSWORD"])
 		v.Send(t, "/sign-in", form)
-		if page := v.Send(t, "/settings/security", nil); !strings.Contains(page.Body, "Access revoked") {
+		if page := v.Send(t, "/settings/security", nil); !strings.Contains(page.Body, "Revoked access") {
 			t.Errorf("the security page: %d %s", page.Status, page.Body)
 		}
 	})

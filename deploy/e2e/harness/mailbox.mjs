@@ -30,10 +30,10 @@ export async function openMailbox() {
   await once(server.server, 'listening');
   return {
     emails,
-    /** The next email to the address, which is taken out. */
-    async next(to) {
+    /** The next email to the address, with the subject if one is given, which is taken out. */
+    async next(to, subject) {
       for (;;) {
-        const i = emails.findIndex((sent) => sent.to.includes(to));
+        const i = emails.findIndex((sent) => sent.to.includes(to) && (!subject || sent.subject === subject));
         if (i >= 0) return emails.splice(i, 1)[0];
         await new Promise((resolve) => { waiting.push(resolve); });
       }

@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/imports -run TestImportsOnThePage
-// A member imports a large file on the settings page, and undoes the import.
+// A member imports a large file on the pages, and undoes the import.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
@@ -10,13 +10,13 @@ const rows = Number(setting('ROWS'));
 // The service is killed during the import, so failed requests are not errors of the page.
 const DOWN = /^Failed to load resource: (net::ERR_|the server responded with a status of 50[234])/;
 
-async function atImports(work) {
+async function at(path, heading, work) {
   const browser = await openBrowser();
   try {
     const ada = await newPerson(browser);
-    await ada.page.goto('/settings/imports');
+    await ada.page.goto(path);
     await signIn(ada.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
-    await expectHeading(ada.page, 'Imports');
+    await expectHeading(ada.page, heading);
     await work(ada.page);
     await ada.leave({ tolerate: DOWN });
   } finally {
@@ -39,29 +39,33 @@ async function watch(page) {
   }
 }
 
-test('imports a file and shows progress', { skip: setting('PART') !== 'import', timeout }, () => atImports(async (page) => {
+test('imports a file and shows progress', { skip: setting('PART') !== 'import', timeout }, () => at('/import', 'Import contacts', async (page) => {
   await page.getByLabel('File', { exact: true }).setInputFiles(setting('FILE'));
-  await press(page, 'Bring the file');
-  await expectNotice(page, 'The import has begun.');
-  await page.waitForLoadState('load'); // of the page that the form opened: the notice is seen before
+  await press(page, 'Continue');
+  await expectHeading(page, 'What the columns mean');
+  await press(page, 'Preview');
+  await page.getByText('The preview shows the first 10,000 rows.').waitFor();
+  await page.getByRole('button', { name: /^Import [\d,]+ rows$/ }).click();
+  await page.getByText('It goes on when you leave this page.').waitFor();
+  await page.waitForLoadState('load'); // of the page that the form opened: its text is seen before
   let loads = 0;
   page.on('load', () => loads++);
   const { seen, text } = await watch(page);
   assert.ok(text.includes(setting('REPORT')), text);
-  assert.match(text, /succeeded/);
+  assert.match(text, /done/);
   assert.deepEqual(seen, [...seen].sort((a, b) => a - b), 'the progress decreased');
   assert.ok(seen.length >= 4, `the progress was seen to be ${seen}`);
   assert.equal(loads, 0, 'the page was reloaded');
 }));
 
-test('undoes the import', { skip: setting('PART') !== 'undo', timeout }, () => atImports(async (page) => {
+test('undoes the import', { skip: setting('PART') !== 'undo', timeout }, () => at('/settings/imports', 'Imports', async (page) => {
   page.context().setDefaultTimeout(timeout);
-  const undo = page.getByRole('button', { name: 'Take back the import of' });
+  const undo = page.getByRole('button', { name: 'Undo the import of' });
   await undo.click();
-  await expectNotice(page, 'The import is being taken back.');
+  await expectNotice(page, 'The import is being undone.');
   const list = page.locator('#imports');
-  for (const end = Date.now() + timeout; /Being taken back/.test(await list.innerText());) {
-    assert.ok(Date.now() < end, `it is not taken back: ${await list.innerText()}`);
+  for (const end = Date.now() + timeout; /Being undone/.test(await list.innerText());) {
+    assert.ok(Date.now() < end, `it is not undone: ${await list.innerText()}`);
     await page.waitForTimeout(100);
   }
   assert.doesNotMatch(await list.innerText(), /stay as they are/);

@@ -109,17 +109,15 @@ func TestCancelledImport(t *testing.T) {
 
 var uploadPattern = regexp.MustCompile(`fil_[0-9A-Z]{26}`)
 
-// upload uploads a file on the settings page for the member's agent, and returns its
-// id.
+// upload uploads a file on the page for the member's agent, and returns its id.
 func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
 	t.Helper()
-	const path = "/settings/imports"
+	const path = "/import"
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, values := range harness.Form(v.Send(t, path, nil)) {
 		_ = w.WriteField(name, values[0]) // into memory
 	}
-	_ = w.WriteField("action", "keep")
 	part, err := w.CreateFormFile("file", f.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +134,11 @@ func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := harness.ReadResponse(t, res); got.Status != http.StatusSeeOther {
+	got := harness.ReadResponse(t, res)
+	if got.Status != http.StatusSeeOther {
 		t.Fatalf("got %d %s", got.Status, got.Body)
 	}
-	return uploadPattern.FindString(v.Send(t, path, nil).Body)
+	return uploadPattern.FindString(got.Header.Get("Location"))
 }
 
 // TestUploadForAgent: an agent imports a file that its member uploaded, by the file's id or,

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestImportsOnThePage: a large file is imported on the settings page, which shows progress
+// TestImportsOnThePage: a large file is imported on the pages, which show progress
 // while the service is killed twice. No row is lost or imported twice, and the import is
 // undone.
 func TestImportsOnThePage(t *testing.T) {

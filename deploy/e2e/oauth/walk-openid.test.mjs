@@ -73,7 +73,7 @@ test('from sign-in to revocation', async () => {
   assert.ok(shown.includes('Walking <b>client</b>'), shown);
   assert.ok(shown.includes(new URL(callback.uri).host), shown);
   assert.ok(shown.includes(setting('MEMBER_USERNAME')), shown);
-  assert.equal(await ada.page.getByRole('checkbox', { includeHidden: true }).count(), 3, 'a box for each area, folded away');
+  assert.equal(await ada.page.locator('input[name=scope][type=checkbox]').count(), 3, 'a box for each area, folded away');
   await answerConsent(ada.page, 'Allow', { untick: ['timeline'] });
 
   const landed = await callback.next();

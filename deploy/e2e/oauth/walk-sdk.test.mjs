@@ -9,8 +9,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { answerConsent, expectHeading, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { call, setting } from '../harness/client.mjs';
+import { Keeper } from '../harness/keeper.mjs';
 import { callWith, until } from '../harness/raw.mjs';
-import { keep } from '../harness/secrets.mjs';
 
 const base = setting('BASE_URL');
 
@@ -35,55 +35,17 @@ after(async () => {
   }
 });
 
-/** What an application keeps for auth(), in memory. */
-class Keeper {
-  #state;
-  #client;
-  #tokens;
-  #verifier;
-  #discovery;
-
+/** An application, whose requests Ada answers. */
+class Application extends Keeper {
   constructor(name) {
-    this.name = name;
-    this.asked = []; // addresses that the user was redirected to
-    this.pairs = []; // received pairs of tokens
-  }
-
-  get redirectUrl() { return callback.uri; }
-  get clientMetadata() {
-    return { client_name: this.name, redirect_uris: [callback.uri], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' };
-  }
-
-  state() { return (this.#state = keep('state', crypto.randomUUID())); }
-  clientInformation() { return this.#client; }
-  saveClientInformation(client) { this.#client = client; }
-  tokens() { return this.#tokens; }
-  saveTokens(tokens) {
-    this.#tokens = tokens;
-    this.pairs.push(tokens);
-    keep('access token', tokens.access_token);
-    keep('refresh token', tokens.refresh_token);
-  }
-
-  redirectToAuthorization(url) { this.asked.push(url); }
-  saveCodeVerifier(verifier) { this.#verifier = keep('code verifier', verifier); }
-  codeVerifier() { return this.#verifier; }
-  saveDiscoveryState(discovery) { this.#discovery = discovery; }
-  discoveryState() { return this.#discovery; }
-  invalidateCredentials(what) {
-    if (what === 'all' || what === 'tokens') this.#tokens = undefined;
-    if (what === 'all' || what === 'client') this.#client = undefined;
-    if (what === 'all' || what === 'discovery') this.#discovery = undefined;
+    super(name, callback);
   }
 
   /** The person answers what was asked last, and the application gets the code. */
   async code(decision = 'Allow') {
     await ada.page.goto(this.asked.at(-1).href);
     await answerConsent(ada.page, decision);
-    const { url } = await callback.next();
-    assert.equal(url.searchParams.get('state'), this.#state);
-    assert.equal(url.searchParams.get('iss'), base);
-    return url.searchParams.get('code');
+    return super.code();
   }
 }
 
@@ -95,7 +57,7 @@ async function start(path, keeper) {
 
 for (const path of ['/mcp/v1', '/mcp']) {
   test(`${path}: from the first 401 to revocation`, async () => {
-    const keeper = new Keeper(`SDK at ${path}`);
+    const keeper = new Application(`SDK at ${path}`);
     let { client, transport } = await start(path, keeper);
 
     // /mcp/v1 lists its tools without a token, /mcp requires one at once.
@@ -165,7 +127,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
 }
 
 test('auth() alone, and a user who denies access', async () => {
-  const keeper = new Keeper('SDK that is refused');
+  const keeper = new Application('SDK that is refused');
   const options = { serverUrl: `${base}/mcp/v1`, scope: 'connections account' };
   assert.equal(await auth(keeper, options), 'REDIRECT');
   assert.equal(keeper.asked[0].searchParams.get('scope'), 'connections account');
@@ -181,7 +143,7 @@ test('auth() alone, and a user who denies access', async () => {
 // The backend's tests cover the whole flow of such a client; here the document's host is an
 // internal address, which the service refuses to fetch from.
 test('a client with a metadata document does not register; its document is not fetched from an internal address', async () => {
-  const keeper = new Keeper('SDK with a document');
+  const keeper = new Application('SDK with a document');
   keeper.clientMetadataUrl = 'https://agent.kith.localhost/client.json';
   assert.equal(await auth(keeper, { serverUrl: `${base}/mcp/v1` }), 'REDIRECT');
   assert.equal(keeper.asked[0].searchParams.get('client_id'), keeper.clientMetadataUrl);

@@ -238,6 +238,12 @@ func (c *contract) checkOtherAnswers(t *testing.T) {
 		{"getDocsForPeople", 200, sendHeader("Accept: text/markdown")},
 		{"getDocsForAgents", 200, sendHeader("Accept: text/html")},
 		{"listErrors", 200, sendHeader("Accept: text/markdown")},
+		{"getDocs", 200, sendTo("/docs")},
+		{"getDocs", 200, sendHeader("Accept: text/markdown")},
+		{"getGuide", 200, sendTo("/docs/paths")},
+		{"getTool", 200, sendHeader("Accept: text/markdown")},
+		{"getTool", 404, sendTo("/docs/tools/add_notes")},
+		{"getTool", 404, func(k call) call { return sendHeader("Accept: text/html")(sendTo("/docs/tools/add_notes")(k)) }},
 		{"getError", 200, sendTo("/docs/errors/-32001")},
 		{"getError", 200, sendTo("/docs/errors/invalid_grant")},
 	} {

@@ -31,6 +31,7 @@ func TestOpenAPI(t *testing.T) {
 	// All policies are on, so that their headers are documented and sent.
 	s.LimitAll("100000/3600")
 	// The deprecated path has a removal date, which its answers and the document state.
+	s.Settings["KITH_SECURITY_CONTACT"] = "mailto:security@kith.example"
 	s.Settings["KITH_SUNSET_MCP"] = time.Now().UTC().AddDate(1, 0, 0).Format(time.DateOnly)
 	s.Start()
 	c := readContract(t, s)

@@ -141,6 +141,7 @@ func (c *contract) checkOutage(t *testing.T) {
 		t.Skip("it needs PostgreSQL")
 	}
 	s := harness.NewService(t, harness.Split)
+	s.Settings["KITH_SECURITY_CONTACT"] = "mailto:security@kith.example" // else there is no such file
 	s.Start()
 	alone := readContract(t, s)
 	requests := map[*operation]call{}

@@ -118,7 +118,7 @@ func TestSandboxRequests(t *testing.T) {
 			t.Errorf("there is nothing at %s", index.DemoAccount.URL)
 		}
 		for _, e := range index.Endpoints {
-			path := strings.NewReplacer("{username}", harness.Demo, "{code}", "rate_limited").Replace(e.Path)
+			path := strings.NewReplacer("{username}", harness.Demo, "{code}", "rate_limited", "{name}", "add_note", "{guide}", "connect").Replace(e.Path)
 			body := harness.Request(t, "ping", nil)
 			switch {
 			case strings.HasSuffix(path, "/batch"):

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { expectHeading, newPerson, openBrowser, signIn } from '../harness/browser.mjs';
+import { expectHeading, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 import { callWith } from '../harness/raw.mjs';
@@ -19,21 +19,21 @@ const PAINTS = 5;
 const LEFT_OUT = {
   '/people/{id}/photo': 'a picture', '/demo/people/{id}/photo': 'a picture', '/settings': 'redirects',
   '/sign-in/provider/callback': 'needs an identity provider', '/sign-in/provider/link': 'needs an identity provider',
-  '/settings/security/email/confirm': 'needs a mailed link: settings.test.mjs', '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs',
+  '/settings/security/email/confirm': 'needs a mailed link: settings.test.mjs', '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs', '/not-me': 'needs a mailed link: mail.test.mjs',
   '/demo/activity/undo': 'the demo has no changes', '/demo/people/bin/delete': 'the bin of the demo is empty',
-  '/owner': 'needs a printed link: first.test.mjs',
+  '/sign-in/two-step': 'needs a password first', '/owner': 'needs a printed link: first.test.mjs',
   '/oauth/authorize': 'needs a client: pages.test.mjs',
 };
 
 const { paths } = await (await fetch(`${setting('BASE_URL')}/openapi.json`)).json();
 const PAGES = Object.entries(paths)
-  .filter(([path, { get }]) => get?.responses[200]?.$ref === '#/components/responses/Page' && !LEFT_OUT[path])
+  .filter(([path, { get }]) => /\/(Public)?Page$/.test(get?.responses[200]?.$ref) && !LEFT_OUT[path])
   .map(([path, { get }]) => ({ path, member: get.security.length > 0 }));
 
 let browser;
 let member;
 let visitor;
-const examples = { '/today': '/' };
+const examples = { '/today': '/', '/@{username}': '/@demo' };
 const report = [];
 
 async function tool(name, args) {
@@ -64,6 +64,29 @@ async function fill() {
   await tool('update_membership', { connection_ids: [ada], add_groups: ['Book club'] });
 }
 
+/** Imports a file, and uploads another one, so that the pages of imports have something to show. */
+async function bring(page) {
+  const upload = async (name, rows) => {
+    const buffer = Buffer.from(['Name,E-mail,Company,Shoe size', ...Array.from({ length: rows }, (_, i) => `${name} ${i},${name}${i}@bring.example,Firm ${i % 9},${30 + i}`)].join('\n'));
+    await page.goto('/import');
+    await page.locator('#file').setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer });
+    await press(page, 'Continue');
+    await expectHeading(page, 'What the columns mean');
+    const file = new URL(page.url()).pathname;
+    await press(page, 'Preview');
+    await expectHeading(page, 'Preview of the import');
+    return file;
+  };
+  await upload('Imported', 20);
+  await press(page, 'Import 20 rows');
+  await page.getByText('20 added').waitFor();
+  const progress = new URL(page.url()).pathname;
+  const file = await upload('Person', 60); // fifty of them in doubt
+  Object.assign(examples, {
+    '/import/{id}': file, '/import/{id}/preview': `${file}/preview`, '/import/{id}/progress': progress, '/import/{id}/people': progress.replace('progress', 'people'),
+  });
+}
+
 /** Finds things to show on the lists of the site, or of the demo. */
 async function find(page, base) {
   const on = async (path, pattern) => pattern.exec(await (await page.request.get(base + path)).text())?.[1];
@@ -85,6 +108,7 @@ before(async () => {
   await member.page.goto('/sign-in');
   await signIn(member.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
   await expectHeading(member.page, 'Today');
+  await bring(member.page);
   await find(member.page, '');
   await find(visitor.page, '/demo');
 });
@@ -124,7 +148,7 @@ async function load(page, address, width) {
 }
 
 test('the description of the service has the pages', () => {
-  for (const path of ['/today', '/people', '/people/{id}', '/people/duplicates', '/settings/profile', '/sign-in', '/demo']) {
+  for (const path of ['/today', '/people', '/people/{id}', '/people/duplicates', '/settings/profile', '/sign-in', '/demo', '/members', '/@{username}']) {
     assert.ok(PAGES.some((page) => page.path === path), `${path} is missing`);
   }
   for (const path of Object.keys(LEFT_OUT)) assert.ok(paths[path], `${path} is no page any more`);

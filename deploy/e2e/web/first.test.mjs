@@ -66,10 +66,16 @@ test('the link works once', async () => {
 test('an import ticks the first step', async () => {
   const { page } = owner;
   await step(page, 'Import your contacts').getByRole('link').click();
-  await expectHeading(page, 'Imports');
+  await expectHeading(page, 'Import contacts');
   await page.locator('#file').setInputFiles(setting('SAMPLE'));
-  await press(page, 'Bring the file');
+  await press(page, 'Continue');
+  await expectHeading(page, 'What the columns mean');
+  await press(page, 'Preview');
+  await expectHeading(page, 'Preview of the import');
+  await press(page, 'Import 16 rows');
   await page.getByText('16 added').waitFor();
+  await page.getByRole('link', { name: 'See your 16 people' }).click();
+  await expectHeading(page, 'People of the import');
   await page.goto('/');
   assert.ok(await isDone(page, 'Import your contacts'));
   assert.ok(!(await isDone(page, 'Connect an agent')));

@@ -70,8 +70,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await press(page, 'Send the link');
   await expectHeading(page, 'Look into your mail');
 
-  const sent = await mailbox.next(email);
-  assert.equal(sent.subject, 'Choose a new password for Kith');
+  const sent = await mailbox.next(email, 'Choose a new password for Kith');
   await follow(page, sent);
   await expectHeading(page, 'Choose a new password');
   await portray(page, 'reset');
@@ -83,7 +82,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await page.getByLabel('The same password again').fill(PASSWORDS[1]);
   await press(page, 'Change the password');
   await expectNotice(page, 'Your password is changed, and every browser is signed out.');
-  assert.equal((await mailbox.next(email)).subject, 'Your Kith password was changed');
+  await mailbox.next(email, 'Your Kith password was changed');
 
   await follow(page, sent);
   await expectHeading(page, 'This link is over');
@@ -91,6 +90,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await ada.page.goto('/settings/profile'); // signed in until now
   await signIn(ada.page, username, PASSWORDS[1]);
   await expectHeading(ada.page, 'Your profile');
+  await mailbox.next(email, 'New sign-in to your Kith account');
 
   // For an unknown address the page says the same and sends no email: the next is for Ada.
   await page.goto('/forgot');
@@ -110,7 +110,8 @@ test('a member created by the operator confirms the address', async () => {
   await portray(page, 'security-unconfirmed');
   await press(page, 'Send me a link to confirm it');
   await expectNotice(page, 'We have sent you a link');
-  await follow(page, await mailbox.next(address));
+  await mailbox.next(address, 'New sign-in to your Kith account');
+  await follow(page, await mailbox.next(address, 'Confirm your e-mail address for Kith'));
   await expectHeading(page, 'Confirm your e-mail address');
   await portray(page, 'confirm-address');
   await press(page, 'Yes, that is right');

@@ -33,13 +33,32 @@ test('the key figures are charted and readable on a phone', async () => {
   await context.close();
 });
 
+test('the first line says whether all is good, and the page loads itself again', async () => {
+  const context = await browser.newContext({ baseURL: admin, javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto('/status');
+  await until('a verdict of rates', async () => (await page.getByRole('status').textContent()) !== 'Nothing is wrong so far');
+  // The disk is that of the machine on which the test runs.
+  const wrong = (await page.locator('.verdict li').allTextContents()).filter((text) => !text.startsWith('Free space on the disk'));
+  assert.deepEqual(wrong, []);
+  assert.equal(await page.getByRole('status').textContent(), (await page.locator('.verdict li').count()) === 0 ? 'All good' : 'One thing is wrong');
+  const first = await page.locator('time').textContent();
+  await until('another reading', async () => (await page.locator('time').textContent()) !== first);
+  await page.getByRole('link', { name: 'Stop that' }).click();
+  await page.getByRole('link', { name: 'Refresh every 15 seconds' }).waitFor();
+  await context.close();
+});
+
 test('screenshots at two widths', async () => {
   const context = await browser.newContext({ baseURL: admin });
   const page = await context.newPage();
   const requested = [];
   page.on('request', (request) => requested.push(new URL(request.url()).pathname));
-  await page.goto('/status');
-  await portray(page, 'status');
-  assert.deepEqual([...new Set(requested)].filter((path) => path !== '/favicon.ico'), ['/status'], 'the page loads other resources');
+  await page.goto('/status?refresh=off');
+  await portray(page, 'status', { everyView: true });
+  await page.goto('/');
+  await page.getByRole('link', { name: 'Status' }).waitFor();
+  await portray(page, 'admin', { everyView: true });
+  assert.deepEqual([...new Set(requested)].filter((path) => path !== '/').filter((path) => path !== '/favicon.ico'), ['/status'], 'the page loads other resources');
   await context.close();
 });
