@@ -109,10 +109,18 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
-		"day": f.Day, "dayElement": func(t time.Time) template.HTML { return element(t, f.Day(t)) },
+		"day": f.Day, "dayElement": f.DayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
 		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 	}
+}
+
+// DayElement returns the HTML element of a day; "" for the zero time.
+func (f Format) DayElement(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return element(t, f.Day(t))
 }
 
 // element returns the HTML element of a time, for people and for machines.

@@ -62,9 +62,10 @@ type dueRow struct {
 	// Reminder and Cadence are set if the entry is a reminder, or a person to be in touch with.
 	Reminder, Cadence bool
 	// When says in words when it is or was due.
-	When        string
-	Path        string
-	LastContact time.Time
+	When string
+	Path string
+	// LastContact is the day's HTML element; empty if there was no contact.
+	LastContact template.HTML
 }
 
 // quick is a form that logs a contact with a person.
@@ -79,7 +80,7 @@ type fadingRow struct {
 	Log quick
 
 	ID, Name, Path string
-	LastContact    time.Time
+	LastContact    template.HTML
 	Days           int
 }
 
@@ -92,7 +93,7 @@ type changeRow struct {
 const (
 	// dueSize is how many due entries one page lists, fadingSize and changesSize how long the
 	// other lists are.
-	dueSize     = 25
+	dueSize     = 20
 	fadingSize  = 5
 	changesSize = 5
 	// agentDays is how many days back the work of agents is shown.
@@ -194,7 +195,8 @@ func (v *request) dueRow(item *remindersv1.DueItem, log quick) dueRow {
 	if row.ConnectionID != "" {
 		row.Path = v.To(page.PathPeople + "/" + row.ConnectionID)
 	}
-	row.LastContact, _ = time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
+	last, _ := time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
+	row.LastContact = v.Format().DayElement(last)
 	if due, err := time.Parse(time.DateOnly, item.GetDueOn()); err == nil {
 		row.When = when(v.Format(), due, v.Today())
 	}
@@ -229,7 +231,7 @@ func (v *request) addPeople(c *content, s *index.Summary, log quick) {
 	for _, d := range s.Fading(people.Sum(insights.FadingScore), v.At.Add(-insights.FadingAfter), fadingSize) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{
-			ID: d.ID, Name: d.Name, Avatar: page.AvatarOf(d.ID, d.Name), Log: log.with(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
+			ID: d.ID, Name: d.Name, Avatar: page.AvatarOf(d.ID, d.Name), Log: log.with(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: v.Format().DayElement(last), Days: civil.Between(last, v.Today()),
 		})
 	}
 }
