@@ -39,8 +39,10 @@ type content struct {
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
+	// BeginDone begins the form of each entry.
+	BeginDone template.HTML
 	// Paths of the forms and of other pages.
-	Done, Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
+	Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
 }
 
 // part is a list of due entries.
@@ -70,8 +72,8 @@ type dueRow struct {
 
 // quick is a form that logs a contact with a person.
 type quick struct {
-	ID, Name, Path, FormToken string
-	Kinds                     template.HTML
+	ID, Name     string
+	Begin, Kinds template.HTML
 }
 
 // fadingRow is a person with whom the member was often in touch, and no more.
@@ -105,14 +107,20 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
-		Day: v.Today(), Log: form, Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
+		Day: v.Today(), Log: form, Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
 		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImport, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity), Decide: v.To(page.PathDecide),
 	}
 	options, err := v.FixedPart("today", "options", kinds(""))
 	if err != nil {
 		return err
 	}
-	log := quick{Path: c.LogPath, FormToken: v.FormToken(), Kinds: options}
+	log := quick{Kinds: options}
+	if log.Begin, err = v.begin(c.LogPath); err != nil {
+		return err
+	}
+	if c.BeginDone, err = v.begin(v.To(pathDone)); err != nil {
+		return err
+	}
 	if err := v.addDue(&c, log); err != nil {
 		return err
 	}
@@ -137,6 +145,11 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	c.Questions = decision.Questions(waiting)
 	v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
 	return nil
+}
+
+// begin returns the beginning of forms that stand on the page for each entry.
+func (v *request) begin(path string) (template.HTML, error) {
+	return v.Part("today", "begin", struct{ Path, FormToken string }{path, v.FormToken()})
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
