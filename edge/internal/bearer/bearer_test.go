@@ -27,7 +27,7 @@ func TestReadBearer(t *testing.T) {
 		"two tokens":           {[]string{"Bearer abc def"}, Bearer{Presented: true}},
 		"a list":               {[]string{"Bearer abc, Bearer def"}, Bearer{Presented: true}},
 		"bytes of no token":    {[]string{"Bearer ab\"c"}, Bearer{Presented: true}},
-		"padding in the midst": {[]string{"Bearer a=b"}, Bearer{Presented: true}},
+		"padding inside the token": {[]string{"Bearer a=b"}, Bearer{Presented: true}},
 		"padding alone":        {[]string{"Bearer =="}, Bearer{Presented: true}},
 		"no ASCII":             {[]string{"Bearer ä"}, Bearer{Presented: true}},
 	} {
@@ -41,8 +41,8 @@ func TestReadBearer(t *testing.T) {
 	}
 }
 
-// A client learns where to get a token, and which scopes to ask for: all that the
-// resource has, or those that the call lacks.
+// The challenge says where to get a token and which scopes to ask for: all that the resource
+// has, or those that the call needs.
 func TestChallenge(t *testing.T) {
 	t.Parallel()
 	c := NewChallenge("https://kith.example/x", []string{"timeline", "write"})

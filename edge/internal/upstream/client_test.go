@@ -36,7 +36,7 @@ func newClient(t *testing.T, transport http.RoundTripper) *upstream.Client {
 	return c
 }
 
-// transportFunc is a transport of one function.
+// transportFunc is a function as an http.RoundTripper.
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -115,7 +115,7 @@ func TestCallToolErrors(t *testing.T) {
 	}{
 		"dead bearer": {
 			search, "dead", `{"query":"a"}`,
-			upstream.Error{Kind: upstream.Unauthenticated, Message: "the credential is dead"},
+			upstream.Error{Kind: upstream.Unauthenticated, Message: "the credential is not valid"},
 		},
 		"missing scope": {
 			timeline, backendtest.TokenReader, `{}`,
@@ -148,7 +148,7 @@ func TestCallToolErrors(t *testing.T) {
 				Message: "out of credits: 1000 of 1000 used this month; they reset at 2026-12-01T00:00:00Z",
 			},
 		},
-		"fault of the backend": {
+		"internal error of the backend": {
 			search, backendtest.TokenAll, `{"query":"` + backendtest.QueryBroken + `"}`,
 			upstream.Error{Kind: upstream.Internal},
 		},
