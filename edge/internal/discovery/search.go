@@ -21,7 +21,7 @@ type entry struct {
 	Link, Lead string
 	Path       string
 	// The searched words: a match in name scores higher than one in title, and that higher than
-// one in text.
+	// one in text.
 	name, title, text []string
 }
 

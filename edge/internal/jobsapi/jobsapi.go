@@ -60,7 +60,7 @@ type API struct {
 // New returns the API. It fails if the catalogue has no tool that reads jobs.
 func New(o Options) (*API, error) {
 	a := &API{options: o, starters: map[string]string{}, failures: httpapi.BackendErrors{
-		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
+		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a valid bearer token.",
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	reader, ok := o.Catalog.Tool(toolGetJob)

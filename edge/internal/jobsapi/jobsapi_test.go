@@ -119,7 +119,7 @@ func TestServeStart(t *testing.T) {
 	}{
 		"starts":                      {`{"kind":"file_import"}`, "t", nil, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
 		"waits for the member":        {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.ToolFailed, Approval: &accessv1.Approval{TaskId: 7}}}, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
-		"has Retry-After":           {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
+		"has Retry-After":             {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
 		"no credential":               {`{"kind":"file_import"}`, "", nil, 401, "unauthenticated", ""},
 		"another kind":                {`{"kind":"rm"}`, "t", nil, 400, "file_import", ""},
 		"no kind":                     {`{}`, "t", nil, 400, "malformed_request", ""},

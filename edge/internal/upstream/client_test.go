@@ -113,7 +113,7 @@ func TestCallToolErrors(t *testing.T) {
 		procedure, token, arguments string
 		want                        upstream.Error
 	}{
-		"dead bearer": {
+		"revoked bearer": {
 			search, "dead", `{"query":"a"}`,
 			upstream.Error{Kind: upstream.Unauthenticated, Message: "the credential is not valid"},
 		},
@@ -208,7 +208,7 @@ func TestReads(t *testing.T) {
 		t.Errorf("GetPrincipal: %v, %v", p, err)
 	}
 	if p, err := c.GetPrincipal(ctx, "dead"); p != nil || upstream.AsError(err).Kind != upstream.Unauthenticated {
-		t.Errorf("GetPrincipal of a dead bearer: %v, %v", p, err)
+		t.Errorf("GetPrincipal of a revoked bearer: %v, %v", p, err)
 	}
 	for _, h := range backend.Requests() {
 		if h.Get("Kith-Service-Token") != backendtest.ServiceToken || h.Get("Kith-Request-Id") != "req_2" ||

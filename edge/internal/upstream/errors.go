@@ -33,7 +33,7 @@ const (
 	// Invalid means that the request breaks a rule; see Fields, or Message if there are none.
 	Invalid
 	// ToolFailed means that the tool cannot do what was asked, such as "not found"; Message may be
-// shown.
+	// shown.
 	ToolFailed
 	// Exhausted means that the member is out of credits; Message may be shown.
 	Exhausted
