@@ -50,7 +50,7 @@ var routing = []struct{ tool, line string }{
 		"update_membership."},
 	{"undo_change", "Every write answers with a change_id that undo_change reverts; list_changes has earlier ones."},
 	{"get_job", "A task_id names a running job: get_job waits for it. next in an answer names calls that may follow. get_account has the " +
-		"credits, the person's date and zone, and which tools are out of reach and why."},
+		"credits, the person's date and zone, and which tools are unavailable and why."},
 }
 
 // instructions tell a model what applies to all tools, in at most 1,800 bytes.

@@ -108,7 +108,7 @@ func (f format) contentType() string {
 	}
 }
 
-// profileKey identifies a profile in one form. The username is normalized.
+// profileKey identifies a profile in one form. The username is in its normal form.
 type profileKey struct {
 	username string
 	format   format

@@ -6,7 +6,7 @@
 //
 // Each call sends the service credential and the request id, has a deadline, and reads at most
 // 8 MiB. Each failure is an *Error, whose Kind says what the caller may be told. The backend
-// authenticates and authorizes the caller; nothing is cached or retried here.
+// authenticates the caller and checks permissions; nothing is cached or retried here.
 package upstream
 
 import (
