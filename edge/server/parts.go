@@ -20,7 +20,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// parts are what the edge is built of.
+// parts are the components of the edge.
 type parts struct {
 	resolved
 
@@ -69,7 +69,7 @@ func newParts(c resolved) (*parts, error) {
 	return p, err
 }
 
-// buildBackend makes what calls the backend: the client of its RPCs and the proxy.
+// buildBackend makes the components that call the backend: the RPC client and the proxy.
 func (p *parts) buildBackend() error {
 	transport := p.Transport
 	if transport == nil {
@@ -135,5 +135,5 @@ func (p *parts) observeBatch() func(map[int]int) {
 	return p.Batches.Observe
 }
 
-// clientBucket is the caller's address, as limits by address count it.
+// clientBucket returns the caller's key in limits by address.
 func (p *parts) clientBucket(r *http.Request) string { return p.clients.Resolve(r).Bucket }

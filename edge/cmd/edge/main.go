@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/edge/server"
 )
 
-// stopTimeout is how long requests under way may take after the signal to stop.
+// stopTimeout is how long requests in flight may take after the signal to stop.
 const stopTimeout = 20 * time.Second
 
 func main() {

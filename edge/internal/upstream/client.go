@@ -1,13 +1,12 @@
-// Package upstream is the one package that calls the backend.
+// Package upstream calls the backend. No other package of the edge does.
 //
-// Tool calls go raw: the JSON bytes of the arguments are the body of a Connect
-// JSON call and the answer's bytes come back untouched, so the edge never
-// decodes what a tool takes or gives. The other reads use the generated clients
-// with binary protobuf.
+// Tool calls are not decoded: the JSON bytes of the arguments are the body of a Connect
+// JSON call, and the answer's bytes are returned unchanged. The other reads use the
+// generated clients with binary protobuf.
 //
-// Each call carries the service credential and the request id, ends within a deadline, and reads no
-// more than 8 MiB. Each failure is an *Error, whose Kind says what may be told to the caller. The
-// backend decides who calls and what they may do; nothing is cached or retried here.
+// Each call sends the service credential and the request id, has a deadline, and reads at most
+// 8 MiB. Each failure is an *Error, whose Kind says what the caller may be told. The backend
+// authenticates the caller and checks permissions; nothing is cached or retried here.
 package upstream
 
 import (
@@ -30,21 +29,21 @@ import (
 )
 
 const (
-	// DefaultTimeout is the time one call has.
+	// DefaultTimeout is the timeout of one call.
 	DefaultTimeout = 10 * time.Second
 
 	maxAnswerBytes = 8 << 20
 )
 
-// Options say where the backend is. BaseURL is required.
+// Options configure a Client. BaseURL is required.
 type Options struct {
 	// BaseURL is the backend's address: http or https, without a path.
 	BaseURL string
 	// Transport makes the calls; NewTransport(nil) if nil.
 	Transport http.RoundTripper
-	// ServiceToken proves to the backend that the edge calls. Empty sends none.
+	// ServiceToken authenticates the edge to the backend. Empty sends none.
 	ServiceToken string
-	// Procedures are those that CallTool can call: /package.Service/Method.
+	// Procedures are the procedures that CallTool can call: /package.Service/Method.
 	Procedures []string
 	// Tracer makes the spans of calls; nil makes none.
 	Tracer *tracing.Tracer
@@ -124,9 +123,9 @@ func clientOptions(o Options) ([]connect.ClientOption, error) {
 	}, nil
 }
 
-// NewTransport returns a transport for a backend in another process: HTTP/1.1
-// with enough idle connections that none is made under load. config is for
-// https; nil is Go's default.
+// NewTransport returns a transport for a backend in another process: HTTP/1.1 with enough
+// idle connections that calls under load do not open new ones. config is for https; nil is
+// Go's default.
 func NewTransport(config *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
