@@ -24,7 +24,7 @@ func (r *crashRound) refresh(ctx context.Context, base string, g *harness.Grant)
 	for key := rand.Text(); ; {
 		r.down.RLock()
 		r.down.RUnlock() //nolint:staticcheck // the critical section is empty: this only waits
-		next, replayed, err := r.exchange(ctx, base, key, form)
+		next, replayed, err := r.requestTokens(ctx, base, key, form)
 		if why, tryAgain := errors.AsType[errAgain](err); tryAgain && ctx.Err() == nil {
 			r.count(string(why))
 			continue
@@ -48,8 +48,8 @@ func (r *crashRound) count(why string) {
 	r.again[why]++
 }
 
-// exchange sends a token request once.
-func (r *crashRound) exchange(ctx context.Context, base, key, form string) (next harness.TokenPair, replayed bool, err error) {
+// requestTokens sends a token request once.
+func (r *crashRound) requestTokens(ctx context.Context, base, key, form string) (next harness.TokenPair, replayed bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/oauth/token", strings.NewReader(form))
 	if err != nil {
 		return next, false, err
