@@ -143,7 +143,9 @@ func TestAnotherRefreshEndsTheChain(t *testing.T) {
 			return a.postWithKey(t, a.refreshForm(token), "K")
 		})},
 		{"with a key, after none", reuse(false, func(t *testing.T, a agent, token string) answer { return a.refreshWithKey(t, token) })},
-		{"with a scope", reuse(true, func(t *testing.T, a agent, token string) answer { return a.refreshWithKey(t, token, "scope", "timeline") })},
+		{"with a scope", reuse(true, func(t *testing.T, a agent, token string) answer {
+			return a.refreshWithKey(t, token, "scope", "timeline")
+		})},
 		{"with a resource", reuse(true, func(t *testing.T, a agent, token string) answer {
 			return a.refreshWithKey(t, token, "resource", a.site.URL+"/mcp")
 		})},
