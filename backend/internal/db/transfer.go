@@ -193,10 +193,10 @@ WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backe
 		return fmt.Errorf("look who uses the database: %w", err)
 	}
 	if others > 0 {
-		return fmt.Errorf("%w (%d connections)", errInUse, others)
+		return fmt.Errorf("%w (%d connections of kith)", errInUse, others)
 	}
 	return nil
 }
 
-// errInUse is the refusal of a database that a running Kith uses.
-var errInUse = errors.New("the database is in use: stop every kith that uses it first")
+// errInUse is the refusal of a database that another process uses.
+var errInUse = errors.New("the database is in use: stop every kith, and every other program, that uses it first")
