@@ -21,7 +21,7 @@ AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''`,
 WHERE r.contype = 'f' AND r.connamespace = current_schema()::regnamespace`,
 		openTables:        openPostgresTables,
 		writer:            copyRows,
-		refreshStatistics: func(ctx context.Context, s *side) error { return s.exec(ctx, "ANALYZE") },
+		refreshStatistics: func(ctx context.Context, s *side) error { return s.exec(ctx, "ANALYSE") },
 	}
 }
 

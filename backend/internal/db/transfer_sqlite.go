@@ -20,9 +20,9 @@ AND t.name NOT LIKE '\_litestream\_%' ESCAPE '\'`
 		beginWrite: "BEGIN IMMEDIATE",
 		columns: `SELECT t.name, c.name, c.type, c.type = 'INTEGER' AND c.pk = 1 AND NOT t.wr AND (SELECT count(*) FROM pragma_table_xinfo(t.name) k WHERE k.pk > 0) = 1
 FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c ON c.hidden = 0 WHERE ` + ours,
-		references: `SELECT t.name, f."table" FROM pragma_table_list t JOIN pragma_foreign_key_list(t.name) f WHERE ` + ours,
-		openTables: dropSQLiteTriggers,
-		writer:     insertRows,
+		references:        `SELECT t.name, f."table" FROM pragma_table_list t JOIN pragma_foreign_key_list(t.name) f WHERE ` + ours,
+		openTables:        dropSQLiteTriggers,
+		writer:            insertRows,
 		refreshStatistics: func(ctx context.Context, s *side) error { return s.exec(ctx, optimizeSQLite) },
 	}
 }

@@ -1,4 +1,4 @@
-// Run this file alone: make .tmp/bin/litestream && deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestLitestream
+// Run this file alone: make $PWD/.tmp/bin/litestream && deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestLitestream
 
 package operations
 
@@ -34,15 +34,11 @@ func TestLitestream(t *testing.T) { //nolint:paralleltest // see above
 	}
 	programs := harness.Repository(".tmp", "bin")
 	if _, err := os.Stat(filepath.Join(programs, "litestream")); err != nil {
-		t.Fatal("litestream is missing: `make .tmp/bin/litestream` builds it")
+		t.Fatal("litestream is missing: `make test` builds it")
 	}
 	data, elsewhere, config := filepath.Join(t.TempDir(), "kith"), t.TempDir(), filepath.Join(t.TempDir(), "litestream.yml")
 	env := []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-	stands := map[string]string{"/etc/litestream.yml": config}
-	stored := map[string]string{"/var/lib/kith": data, "/mnt/elsewhere": elsewhere}
-	for documented, here := range stands {
-		stored[documented] = here
-	}
+	stored := map[string]string{"/var/lib/kith": data, "/mnt/elsewhere": elsewhere, "/etc/litestream.yml": config}
 
 	s := harness.NewService(t, harness.SQLite)
 	s.DatabaseURL = filepath.Join(data, "kith.db")
@@ -54,7 +50,7 @@ func TestLitestream(t *testing.T) { //nolint:paralleltest // see above
 	}
 	agent := s.NewMember(t).Agent(t)
 	runShell(t, shell(t, configure, env, nil, stored))
-	litestream := shell(t, "exec "+replicate, env, nil, stands)
+	litestream := shell(t, "exec "+replicate, env, nil, map[string]string{"/etc/litestream.yml": config})
 	var log bytes.Buffer
 	litestream.Stdout, litestream.Stderr = &log, &log
 	if err := litestream.Start(); err != nil {
@@ -87,7 +83,6 @@ func TestLitestream(t *testing.T) { //nolint:paralleltest // see above
 		t.Fatal(err)
 	}
 
-	stored = map[string]string{"/var/lib/kith": data, "/mnt/elsewhere": elsewhere, "/etc/litestream.yml": config}
 	runShell(t, shell(t, restore, env, nil, stored))
 	names := namesIn(t, s)
 	var lost []time.Duration

@@ -25,7 +25,7 @@ func TestPointInTime(t *testing.T) {
 		t.Skip("-short leaves out what needs PostgreSQL; `make test` runs it")
 	}
 	blocks := documented(t, "PostgreSQL with pgBackRest")
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
 	p := newOwnPostgres(t)
@@ -35,7 +35,7 @@ func TestPointInTime(t *testing.T) {
 	s.Start()
 	agent := s.NewMember(t).Agent(t)
 	agent.Create(t, harness.Arguments{"name": "Before the Backup"})
-	runShell(t, shell(t, blocks[0], p.env, p.as, p.stands))
+	p.run(t, blocks[0])
 
 	agent.Create(t, harness.Arguments{"name": "After the Backup"})
 	w := newWriter(t, agent, "while")
@@ -50,13 +50,10 @@ func TestPointInTime(t *testing.T) {
 	})
 	w.end()
 	s.Edge.Kill()
-	stands := map[string]string{"2026-11-21 14:03:00+00": moment.UTC().Format("2006-01-02 15:04:05+00")}
-	for documented, here := range p.stands {
-		if strings.Contains(blocks[1], documented) {
-			stands[documented] = here
-		}
+	p.run(t, strings.Replace(blocks[1], "2026-11-21 14:03:00+00", moment.UTC().Format("2006-01-02 15:04:05+00"), 1))
+	if !strings.Contains(blocks[1], "2026-11-21 14:03:00+00") {
+		t.Error("the commands name another moment")
 	}
-	runShell(t, shell(t, blocks[1], p.env, p.as, stands))
 
 	s.Start()
 	names := namesIn(t, s)
@@ -82,11 +79,21 @@ func TestPointInTime(t *testing.T) {
 		t.Error("the agents did not write on both sides")
 	}
 	agent.Create(t, harness.Arguments{"name": "After the Restore"})
+
+	s.Edge.Kill()
+	p.loseDisk(t)
+	p.run(t, blocks[2])
+	s.Start()
+	if got := namesIn(t, s); len(got) != len(names)+1 || !got["After the Restore"] {
+		t.Errorf("%d people came back from the lost disk, of %d", len(got), len(names)+1)
+	}
+	agent.Create(t, harness.Arguments{"name": "After the Loss"})
 }
 
 // ownPostgres is a PostgreSQL server of one test, which may stop it.
 type ownPostgres struct {
 	url    string
+	data   string              // the server's folder
 	env    []string            // of the commands of the server's user
 	as     *syscall.Credential // the server's user: PostgreSQL refuses to run as root
 	stands map[string]string   // the paths of the documentation, and those here
@@ -114,6 +121,7 @@ func newOwnPostgres(t *testing.T) *ownPostgres {
 		t.Fatal(err)
 	}
 	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "pgbackrest.conf")
+	p.data = data
 	p.url = "postgres://kith@" + net.JoinHostPort(host, port) + "/postgres?sslmode=disable"
 	p.env = []string{
 		"PATH=" + programs[len(programs)-1] + ":" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C.UTF-8",
@@ -141,6 +149,40 @@ func newOwnPostgres(t *testing.T) *ownPostgres {
 		}
 	})
 	return p
+}
+
+// run runs commands of the documentation as the server's user.
+func (p *ownPostgres) run(t *testing.T, commands string) {
+	t.Helper()
+	stands := map[string]string{}
+	for documented, here := range p.stands {
+		if strings.Contains(commands, documented) {
+			stands[documented] = here
+		}
+	}
+	runShell(t, shell(t, commands, p.env, p.as, stands))
+}
+
+// loseDisk waits until all changes are archived, as they are after archive_timeout, kills the
+// server and removes its folder.
+func (p *ownPostgres) loseDisk(t *testing.T) {
+	t.Helper()
+	p.run(t, `file=$(psql --no-align --tuples-only --command='SELECT pg_walfile_name(pg_switch_wal())')
+until [ "$(psql --no-align --tuples-only --command='SELECT last_archived_wal FROM pg_stat_archiver')" = "$file" ]; do sleep 0.1; done`)
+	pid, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := strconv.Atoi(strings.SplitN(string(pid), "\n", 2)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the folder is removed", func() bool {
+		return os.RemoveAll(p.data) == nil // fails while the server's other processes end, and write
+	})
 }
 
 // postgresUser returns the user that PostgreSQL runs as; nil for the present one.
