@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/shutdown"
 
 	"github.com/kith-crm/kith/edge/internal/middleware"
@@ -90,6 +91,14 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // metrics.
 func (s *Server) Concurrency() *middleware.ConcurrencyLimiter { return s.parts.concurrency }
 
+// Backends returns the state of the backends; none with Config.Transport.
+func (s *Server) Backends() []metrics.BackendState {
+	if s.parts.placement == nil {
+		return nil
+	}
+	return s.parts.placement.States()
+}
+
 // Start announces the sunsets, listens and serves in the background. The error names the sunset
 // that the backend refuses, or the address that cannot be listened on. The end of ctx ends the
 // announcement, not the serving.
@@ -109,6 +118,9 @@ func (s *Server) Start(ctx context.Context) error {
 	bounded := newBoundedListener(listener, s.parts.MaxConnections, s.parts.ConnectionsPerAddress, s.parts.clients.Trusts)
 	s.http.ConnState = bounded.follow(s.http.ConnState)
 	s.listener = bounded
+	if s.parts.placement != nil {
+		s.parts.placement.Start(ctx)
+	}
 	go s.serve(s.listener)
 	return nil
 }
@@ -150,6 +162,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	var err error
 	if listener != nil {
 		err = s.drainer.Drain(ctx, listener)
+	}
+	if s.parts.placement != nil {
+		s.parts.placement.Stop()
 	}
 	s.closeStore.Do(func() { err = errors.Join(err, s.parts.store.Close()) })
 	if err != nil {
