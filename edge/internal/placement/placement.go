@@ -109,9 +109,7 @@ func (p *Placement) RoundTrip(r *http.Request) (*http.Response, error) {
 		response, err := b.site.transport.RoundTrip(out)
 		if err == nil {
 			order.served(b)
-			if member := response.Header.Get(headerPlacement); member != "" && credential != nil {
-				p.members.Add(*credential, member)
-			}
+			p.learn(credential, response)
 			return response, nil
 		}
 		last = err
@@ -149,6 +147,23 @@ func (p *Placement) caller(r *http.Request) (credential *[sha256.Size]byte, key 
 		return &sum, member
 	}
 	return &sum, string(sum[:])
+}
+
+// learn remembers whose the credential of an answered request is, and a session that the answer
+// begins.
+func (p *Placement) learn(credential *[sha256.Size]byte, response *http.Response) {
+	member := response.Header.Get(headerPlacement)
+	if member == "" {
+		return
+	}
+	if credential != nil {
+		p.members.Add(*credential, member)
+	}
+	for _, cookie := range response.Cookies() {
+		if cookie.Name == p.options.SessionCookie && cookie.Value != "" {
+			p.members.Add(sha256.Sum256([]byte(cookie.Value)), member)
+		}
+	}
 }
 
 // repeatable reports whether a request may be sent again although a backend may have served it: a

@@ -3,6 +3,7 @@ package placement
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -123,6 +124,22 @@ func TestAMemberStaysAtABackend(t *testing.T) {
 	}
 	if p.Knows("m1-other") || !p.Knows("m1-token") {
 		t.Error("Knows must be true of bearers that were answered, and of no others")
+	}
+}
+
+// The session that a sign-in begins is known at once.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Kith-Placement", "m1")
+		http.SetCookie(w, &http.Cookie{Name: "kith_session", Value: "new"}) //nolint:gosec // of a test
+		http.SetCookie(w, &http.Cookie{Name: "kith_form", Value: "form"})   //nolint:gosec // of a test
+	}))
+	t.Cleanup(site.Close)
+	p := newPlacement(t, nil, site.URL)
+	mustSend(t, p, http.MethodPost, "/sign-in", "", "")
+	if member, _ := p.members.Get(sha256.Sum256([]byte("new"))); member != "m1" || p.members.Len() != 1 {
+		t.Errorf("the session is %q's; %d credentials are remembered", member, p.members.Len())
 	}
 }
 
