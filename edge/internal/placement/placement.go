@@ -54,7 +54,7 @@ type Placement struct {
 	sites    []site
 	backends atomic.Pointer[[]*backend]            // at least one
 	members  *lru.Cache[[sha256.Size]byte, string] // what the backends said, by the hashes of credentials
-	turn     atomic.Uint64                         // of calls without a member
+	next     atomic.Uint64                         // round robin of calls without a member
 	stop     context.CancelFunc                    // nil before Start
 	stopped  chan struct{}
 }

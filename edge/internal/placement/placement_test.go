@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -300,6 +303,39 @@ func TestLookups(t *testing.T) {
 		}
 		if diff := cmp.Diff(step.want, hosts); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// The certificate of a backend that is called by its IP address must be for the configured name.
+func TestCertificatesAreForTheName(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(&fakeBackend{name: "tls"})
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS() // its certificate is for example.com
+	t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	for name, want := range map[string]bool{"example.com": true, "kith.invalid": false} {
+		p := newPlacement(t, func(o *Options) {
+			o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+			o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}, nil
+			}
+		}, "https://"+name+":"+port)
+		p.lookUp(t.Context())
+		if _, err := send(p, http.MethodPost, "/read", "m1-t", ""); (err == nil) != want || len(p.States()) != 2 {
+			t.Errorf("%s: %v, %+v", name, err, p.States())
 		}
 	}
 }

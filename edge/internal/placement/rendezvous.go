@@ -26,7 +26,7 @@ func (o order) served(by *backend) {
 }
 
 // order returns the backends in the order of their scores for a key, those that are up first. Calls
-// with the key "" take turns.
+// with the key "" go to all, round robin.
 func (p *Placement) order(key string) order {
 	all := *p.backends.Load()
 	if len(all) == 1 {
@@ -35,8 +35,8 @@ func (p *Placement) order(key string) order {
 	now := p.options.Now()
 	list := make([]*backend, 0, len(all))
 	if key == "" {
-		turn := int(p.turn.Add(1) % uint64(len(all))) //nolint:gosec // below the number of backends
-		list = append(append(list, all[turn:]...), all[:turn]...)
+		start := int(p.next.Add(1) % uint64(len(all))) //nolint:gosec // below the number of backends
+		list = append(append(list, all[start:]...), all[:start]...)
 		slices.SortStableFunc(list, func(a, b *backend) int { return cmp.Compare(a.rank(now, 0), b.rank(now, 0)) })
 		return order{tried: list}
 	}

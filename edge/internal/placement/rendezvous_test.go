@@ -139,8 +139,8 @@ func TestMembersReturnOverATime(t *testing.T) {
 	}
 }
 
-// Calls without a member take turns, and leave out what is down.
-func TestCallsWithoutAMemberTakeTurns(t *testing.T) {
+// Calls without a member go to all backends, round robin, but not to those that are left out.
+func TestCallsWithoutAMemberAreSpread(t *testing.T) {
 	t.Parallel()
 	p := newPlacement(t, nil, "http://a:1", "http://b:1", "http://c:1")
 	(*p.backends.Load())[2].leaveOut(p.options.Logger, http.ErrServerClosed)
