@@ -161,7 +161,7 @@ soak: ## Keep Kith busy with all tools for 30 minutes, and print how much its me
 
 .PHONY: bench-placement
 bench-placement: ## Count the search indexes that two backends build, with a balancer and with placement
-	KITH_BENCH_ONLY='^placement-postgres' KITH_BENCH_MEMBERS=500 KITH_BENCH_PAGE= deploy/load/bench.sh
+	KITH_BENCH_ONLY='^placement-postgres' KITH_BENCH_MEMBERS=300 KITH_BENCH_PAGE= deploy/load/bench.sh
 
 .PHONY: overload
 overload: ## Send Kith four times the load it can serve, for a minute, with slow clients
