@@ -164,6 +164,10 @@ pgo: ## Profile all tools, reads, refreshes and batches, and write deploy/load/k
 soak: ## Keep Kith busy with all tools for 30 minutes, and print how much its memory and files grew
 	KITH_BENCH_ONLY='^soak-sqlite' KITH_BENCH_SOAK=30m KITH_BENCH_PAGE= deploy/load/bench.sh
 
+.PHONY: bench-placement
+bench-placement: ## Count the search indexes that two backends build, with a balancer and with placement
+	KITH_BENCH_ONLY='^placement-postgres' KITH_BENCH_MEMBERS=300 KITH_BENCH_PAGE= deploy/load/bench.sh
+
 .PHONY: overload
 overload: ## Send Kith four times the load it can serve, for a minute, with slow clients
 	deploy/load/overload.sh

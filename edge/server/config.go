@@ -82,13 +82,14 @@ type Config struct {
 	// BaseURL is the public address of the service: http or https, a host, no
 	// path. Clients compare it byte for byte. Defaults to DefaultBaseURL.
 	BaseURL string
-	// BackendURL is the backend's address. Defaults to DefaultBackendURL. With an
-	// in-memory Transport any host will do.
-	BackendURL string
+	// BackendURLs are the addresses of the backends; a host with several IP addresses is several
+	// backends. All calls of a member go to the same one. Defaults to DefaultBackendURL. With an
+	// in-memory Transport one of any host will do.
+	BackendURLs []string
 	// Transport makes the calls to the backend. It can call a handler of the same process. Nil
-	// makes HTTP/1.1 connections to BackendURL.
+	// makes HTTP/1.1 connections to BackendURLs.
 	Transport http.RoundTripper
-	// BackendTLS is for an https BackendURL. Nil is Go's default. It is unused with a Transport.
+	// BackendTLS is for https BackendURLs. Nil is Go's default. It is unused with a Transport.
 	BackendTLS *tls.Config
 	// ServiceToken authenticates the edge to the backend. Empty sends none.
 	ServiceToken string
@@ -172,7 +173,10 @@ type resolved struct {
 func resolve(c Config) (resolved, error) {
 	c.Addr = cmp.Or(c.Addr, DefaultAddr)
 	c.BaseURL = strings.TrimSuffix(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	c.BackendURL = cmp.Or(c.BackendURL, DefaultBackendURL)
+	c.BackendURLs = slices.Clone(c.BackendURLs)
+	if len(c.BackendURLs) == 0 {
+		c.BackendURLs = []string{DefaultBackendURL}
+	}
 	c.Version = cmp.Or(c.Version, "dev")
 	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
 	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, DefaultConnectionsPerAddress)

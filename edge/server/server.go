@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/shutdown"
 
 	"github.com/kith-crm/kith/edge/internal/middleware"
@@ -88,6 +89,14 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Concurrency returns the limiter of concurrent requests, for metrics.
 func (s *Server) Concurrency() *middleware.ConcurrencyLimiter { return s.parts.concurrency }
 
+// Backends returns the state of the backends; none with Config.Transport.
+func (s *Server) Backends() []metrics.BackendState {
+	if s.parts.placement == nil {
+		return nil
+	}
+	return s.parts.placement.States()
+}
+
 // Start announces the sunsets, listens and serves in the background. The error names the sunset
 // that the backend refuses, or the address on which it cannot listen. When ctx ends, the
 // announcement stops, but not serving.
@@ -107,6 +116,9 @@ func (s *Server) Start(ctx context.Context) error {
 	bounded := newBoundedListener(listener, s.parts.MaxConnections, s.parts.ConnectionsPerAddress, s.parts.clients.Trusts)
 	s.http.ConnState = bounded.follow(s.http.ConnState)
 	s.listener = bounded
+	if s.parts.placement != nil {
+		s.parts.placement.Start(ctx)
+	}
 	go s.serve(s.listener)
 	return nil
 }
@@ -148,6 +160,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	var err error
 	if listener != nil {
 		err = s.drainer.Drain(ctx, listener)
+	}
+	if s.parts.placement != nil {
+		s.parts.placement.Stop()
 	}
 	s.closeStore.Do(func() { err = errors.Join(err, s.parts.store.Close()) })
 	if err != nil {

@@ -189,6 +189,7 @@ func (p *Proxy) serveBody(w http.ResponseWriter, r *http.Request, protocol route
 			p.ErrorWriters[protocol].WriteError(w, r, *fault)
 			return
 		}
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	}
 	p.forward(w, r, protocol)

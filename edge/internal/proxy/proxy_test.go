@@ -85,6 +85,29 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// A form can be sent again, if the connection to a backend was refused.
+func TestFormsCanBeSentAgain(t *testing.T) {
+	t.Parallel()
+	var sent [2]string
+	serve(t, route.Page, func(r *http.Request) (*http.Response, error) {
+		for i := range sent {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			text, err := io.ReadAll(body)
+			if err != nil {
+				return nil, err
+			}
+			sent[i] = string(text)
+		}
+		return answer(http.StatusOK, http.Header{}), nil
+	}, httptest.NewRequest(http.MethodPost, "https://kith.example/sign-in", strings.NewReader("login=a")))
+	if sent != [2]string{"login=a", "login=a"} {
+		t.Errorf("sent %q", sent)
+	}
+}
+
 // The backend's security headers are passed on unchanged. Its headers for the edge are removed.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()

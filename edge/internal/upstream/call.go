@@ -134,6 +134,11 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+call.ExtraTimeout)
 	defer cancel()
+	if c.known != nil && call.Visitor == "" && !c.known(call.Bearer) {
+		if _, err := c.GetPrincipal(ctx, call.Bearer); err != nil {
+			return Answer{}, err // the call would fail the same way
+		}
+	}
 	request := connect.NewRequest(&raw{data: call.Arguments})
 	h := request.Header()
 	h["Authorization"] = []string{"Bearer " + call.Bearer}

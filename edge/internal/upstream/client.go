@@ -49,11 +49,16 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// Timeout of one call; DefaultTimeout if zero.
 	Timeout time.Duration
+	// Known reports whether the transport knows which of several backends the calls of a bearer
+	// belong to. A tool call of one that it does not know comes after a GetPrincipal, whose answer
+	// says it. Nil if there is one backend.
+	Known func(bearer string) bool
 }
 
 // Client calls the backend. It is safe for concurrent use.
 type Client struct {
 	timeout   time.Duration
+	known     func(bearer string) bool
 	tools     map[string]*toolClient
 	access    accessv1connect.AccessServiceClient
 	directory directoryv1connect.PublicDirectoryServiceClient
@@ -81,6 +86,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		timeout:   o.Timeout,
+		known:     o.Known,
 		tools:     make(map[string]*toolClient, len(o.Procedures)),
 		access:    accessv1connect.NewAccessServiceClient(caller, base, options...),
 		directory: directoryv1connect.NewPublicDirectoryServiceClient(caller, base, options...),
