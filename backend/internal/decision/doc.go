@@ -9,7 +9,7 @@
 // Each decision has a job, which the agent reads with get_job. The job is due as soon as the member
 // decides, or when the decision expires. Then it executes the approved call, or ends with the
 // reason why nothing was done. Each transition, and the effect of the call, is one transaction of
-// the member. A member's transactions are serialized, so of two concurrent transitions only one
+// the member. A member's transactions run one after the other, so of two concurrent transitions only one
 // takes place. When the agent's access ends, database triggers cancel its waiting decisions.
 //
 // The arguments and the preview of a call are stored only until the decision has ended. Package

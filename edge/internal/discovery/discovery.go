@@ -194,12 +194,3 @@ func (d *Documents) Error() route.Handler { return d.docs.serveError }
 // Landing returns the handler of GET /: a page for people, the site index for
 // callers that prefer Markdown.
 func (d *Documents) Landing() route.Handler { return d.landed }
-
-// Assets returns the handlers of the files that pages load, by their paths.
-func (d *Documents) Assets() map[string]route.Handler {
-	all := map[string]route.Handler{}
-	for _, a := range []asset{d.stylesheet, d.try, d.search, d.light, d.dark} {
-		all[a.path] = a.serve
-	}
-	return all
-}
