@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	p := &pair{Service: harness.NewService(t, harness.Split)}
+	p.Settings["KITH_CREDITS_FREE"] = "1000000"
 	p.addresses = [2]string{p.BackendAddr, harness.FreeAddress(t)}
 	for i := range p.backends {
 		p.start(i)
@@ -130,6 +133,50 @@ func TestPlacement(t *testing.T) {
 	})
 	if again := p.builds(t); again != [2]int{first[0], members} {
 		t.Errorf("the indexes were built %v times, at first %v", again, first)
+	}
+}
+
+// TestPlacementThroughARollout: backends that are replaced one by one, while members read and write
+// without idempotency keys, cause no failed call.
+func TestPlacementThroughARollout(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	p := newPair(t)
+	var (
+		wait         sync.WaitGroup
+		over         atomic.Bool
+		made, failed atomic.Int64
+	)
+	for i := range 6 {
+		a := p.NewMember(t).Agent(t)
+		if i%2 == 1 {
+			a.Service = p.second
+		}
+		wait.Go(func() {
+			for n := 0; !over.Load(); n++ {
+				_, created := tryCreate(a, fmt.Sprintf("Ana Reyes %d", n))
+				_, found := trySearch(a)
+				made.Add(2)
+				if !created || !found {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	for i := range p.backends {
+		before := made.Load()
+		harness.Eventually(t, "calls are made", func() bool { return made.Load() > before+20 })
+		p.backends[i].Stop()
+		before = made.Load()
+		harness.Eventually(t, "calls are made without the backend", func() bool { return made.Load() > before+20 })
+		p.start(i)
+	}
+	over.Store(true)
+	wait.Wait()
+	if n := failed.Load(); n > 0 {
+		t.Errorf("%d of %d calls failed", n, made.Load())
 	}
 }
 
