@@ -63,7 +63,7 @@ func TestLitestream(t *testing.T) { //nolint:paralleltest // see above
 		}
 		return all
 	}
-	// Kith's own checkpoints begin at a log of 4096 pages of 4 KiB.
+	// Long enough for checkpoints of Litestream, at 4 MiB of log, and of kith, at 16 MiB.
 	var wal int64
 	harness.Eventually(t, "agents have written for some seconds", func() bool {
 		if info, err := os.Stat(s.DatabaseURL + "-wal"); err == nil {
