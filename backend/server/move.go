@@ -38,8 +38,9 @@ func (a *Admin) ExportAccount(ctx context.Context, username, file string, away b
 	if err != nil {
 		return m, err
 	}
+	away = away && member.SuspendedAt.IsZero() // who is suspended already stays so, here and there
 	kind := account.AccountExported
-	if away = away && member.SuspendedAt.IsZero(); away {
+	if away {
 		if _, err := account.SuspendMember(ctx, a.store, username); err != nil {
 			return m, err
 		}

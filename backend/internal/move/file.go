@@ -110,7 +110,8 @@ type reader struct {
 	rows   int
 }
 
-func newReader(in io.Reader) (*reader, error) {
+// newReader returns a reader of lines of at most maxLine bytes.
+func newReader(in io.Reader, maxLine int) (*reader, error) {
 	packed, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "this is no file of kith account export")

@@ -44,12 +44,36 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 	if db.IsTaken(err) {
 		return a, fault.Wrap(err, fault.AlreadyExists, "a row of the file has an id that this installation has already, so nothing was imported")
 	}
+	if err == nil {
+		s.LearnTables(ctx)
+	}
 	return a, err
 }
 
 // readFile checks a file and inserts its rows, unless insert is nil.
 func readFile(ctx context.Context, q db.Querier, schema string, file io.Reader, insert *inserter) (a Account, err error) {
-	r, err := newReader(file)
+	tables, err := readTables(ctx, q)
+	if err != nil {
+		return a, err
+	}
+	a, err = eachRow(file, schema, tables, func(h header, t table, l line, values []any) error {
+		if t.name == membersTable {
+			if err := refuseTaken(ctx, q, h, l.text("email")); err != nil {
+				return err
+			}
+		}
+		return errors.Join(ctx.Err(), insert.add(ctx, t, values))
+	})
+	if err != nil {
+		return a, err
+	}
+	return a, insert.flush(ctx)
+}
+
+// eachRow checks a file to its end, and calls use with each row and its values in the order of the
+// table's columns.
+func eachRow(file io.Reader, schema string, tables []table, use func(h header, t table, l line, values []any) error) (a Account, err error) {
+	r, err := newReader(file, maxLine)
 	if err != nil {
 		return a, err
 	}
@@ -58,19 +82,15 @@ func readFile(ctx context.Context, q db.Querier, schema string, file io.Reader, 
 		return a, err
 	}
 	a = Account{ID: h.Member, Username: h.Username, SecondFactor: h.SecondFactor}
-	tables, err := readTables(ctx, q)
-	if err != nil {
-		return a, err
-	}
 	c, err := newChecker(h, tables)
 	if err != nil {
 		return a, err
 	}
-	for ctx.Err() == nil {
+	for {
 		l, err := r.readRow()
 		if errors.Is(err, io.EOF) {
 			a.Rows = r.rows
-			return a, errors.Join(c.checkEnd(), insert.flush(ctx))
+			return a, c.checkEnd()
 		}
 		if err != nil {
 			return a, err
@@ -81,27 +101,23 @@ func readFile(ctx context.Context, q db.Querier, schema string, file io.Reader, 
 		}
 		if t.name == membersTable {
 			a.Suspended = string(l.Row["suspended_at"]) != "null"
-			if err := refuseTaken(ctx, q, a, l.text("email")); err != nil {
-				return a, err
-			}
 		}
-		if err := insert.add(ctx, t, values); err != nil {
+		if err := use(h, t, l, values); err != nil {
 			return a, err
 		}
 	}
-	return a, ctx.Err()
 }
 
 // refuseTaken fails with fault.AlreadyExists if there is a member with the id, the username or the
 // e-mail address.
-func refuseTaken(ctx context.Context, q db.Querier, a Account, email string) error {
+func refuseTaken(ctx context.Context, q db.Querier, h header, email string) error {
 	var taken []struct{ ID, Username, Email string }
-	err := q.NewRaw("SELECT id, username, email FROM members WHERE id = ? OR username = ? OR email = ?", a.ID, a.Username, email).Scan(ctx, &taken)
+	err := q.NewRaw("SELECT id, username, email FROM members WHERE id = ? OR username = ? OR email = ?", h.Member, h.Username, email).Scan(ctx, &taken)
 	for _, m := range taken {
 		switch {
-		case m.ID == string(a.ID):
+		case m.ID == string(h.Member):
 			return fault.New(fault.AlreadyExists, "this installation has the account already, as %s: delete it there first, if the file is the newer one", m.Username)
-		case m.Username == a.Username:
+		case m.Username == h.Username:
 			return fault.New(fault.AlreadyExists, "this installation has another member with the username %s, and a username never changes", m.Username)
 		default:
 			return fault.New(fault.AlreadyExists, "the member %s of this installation has the e-mail address %s: one of the two has to change it before", m.Username, m.Email)

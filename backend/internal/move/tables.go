@@ -129,15 +129,3 @@ func (t table) columnNames() []string {
 
 // moves reports whether a row in a state is moved.
 func (t table) moves(state string) bool { return t.states == nil || slices.Contains(t.states, state) }
-
-// Undecided returns the tables of the database that are neither moved nor left out: there must be none.
-func Undecided(ctx context.Context, q db.Querier) (names []string, err error) {
-	catalogue, err := db.Catalogue(ctx, q)
-	for name, t := range catalogue {
-		isMoved, why := slices.Contains(moved(), name), leftOut()[name]
-		if isMoved == (why != "") || isMoved && ownerOf(t) == "" {
-			names = append(names, name)
-		}
-	}
-	return names, err
-}
