@@ -289,8 +289,8 @@ func TestMovedBackIsTheSameFile(t *testing.T) {
 	})
 }
 
-// Nobody takes the demo account away, and a member who does not exist has no file.
-func TestExportsOfNobody(t *testing.T) {
+// The demo account cannot be moved, and a member who does not exist has no file.
+func TestExportsWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		s := dbtest.Open(t, url, time.Now)

@@ -110,14 +110,14 @@ type reader struct {
 	rows   int
 }
 
-// newReader returns a reader of lines of at most maxLine bytes.
-func newReader(in io.Reader, maxLine int) (*reader, error) {
+// newReader returns a reader of lines of at most longest bytes.
+func newReader(in io.Reader, longest int) (*reader, error) {
 	packed, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "this is no file of kith account export")
 	}
 	r := &reader{lines: bufio.NewScanner(packed), digest: sha256.New()}
-	r.lines.Buffer(nil, maxLine+1)
+	r.lines.Buffer(nil, longest+1)
 	return r, nil
 }
 
