@@ -70,6 +70,7 @@ func needs() map[string][]string {
 		"kinds":     {"account", "groups", "reminders", "timeline"},
 		"demo":      {"importer"},
 		"retention": {"importer"},
+		"move":      {"account"}, // whole accounts, table by table: it knows no feature
 		"sunset":    {"call", "db"},
 
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web

@@ -78,6 +78,8 @@ func plainWords() map[EventKind]string {
 		NotMe:              "Said “this was not me”: all access ended",
 		MemberSuspended:    "Suspended the account",
 		MemberResumed:      "Resumed the account",
+		AccountMoved:       "Exported the account to another installation, and suspended it here",
+		AccountImported:    "Imported the account from another installation",
 		PlanSet:            "Set the plan",
 		SettingsSet:        "Set the time zone or the language",
 	}

@@ -91,6 +91,17 @@ func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant
 	return owner, err
 }
 
+// HasMoved reports whether a member is suspended because the account was moved to another installation.
+func HasMoved(ctx context.Context, s *db.DB, owner tenant.ID) (bool, error) {
+	var last EventKind
+	err := s.NewRaw("SELECT kind FROM security_events WHERE tenant_id = ? AND kind IN (?) ORDER BY id DESC LIMIT 1",
+		owner, bun.List([]EventKind{MemberSuspended, MemberResumed, AccountMoved, AccountImported})).Scan(ctx, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return last == AccountMoved, err
+}
+
 // ResumeMember ends a member's suspension. It fails with fault.NotFound if there is no
 // such member, and with fault.Conflict if the member is not suspended.
 func ResumeMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {

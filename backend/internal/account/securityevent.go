@@ -69,6 +69,10 @@ const (
 
 	MemberSuspended EventKind = "member_suspended"
 	MemberResumed   EventKind = "member_resumed"
+	// AccountMoved is a suspension because the account was exported to another installation,
+	// AccountImported the import there.
+	AccountMoved    EventKind = "account_moved"
+	AccountImported EventKind = "account_imported"
 	PlanSet         EventKind = "plan_set"
 	SettingsSet     EventKind = "settings_set"
 )

@@ -246,6 +246,20 @@ func (s *DB) Write(ctx context.Context, fn func(context.Context, Querier) error)
 	return s.inTx(ctx, s.engine.serviceWrite, nil, func(ctx context.Context, tx bun.Tx) error { return fn(ctx, tx) })
 }
 
+// Snapshot runs fn in one reading transaction across tenants, so that all its statements see the
+// same state.
+func (s *DB) Snapshot(ctx context.Context, fn func(context.Context, Querier) error) error {
+	return s.inTx(ctx, s.engine.serviceRead, s.engine.snapshot(), func(ctx context.Context, tx bun.Tx) error { return fn(ctx, tx) })
+}
+
+// snapshot returns the options of a reading transaction.
+func (e engine) snapshot() *sql.TxOptions {
+	if e.name == sqliteName {
+		return nil // a SQLite transaction is a snapshot, and its driver knows no levels
+	}
+	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+}
+
 // inTx runs fn in one transaction of a pool.
 func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
 	err := s.fault("BEGIN")

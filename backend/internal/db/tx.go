@@ -100,11 +100,7 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 // Snapshot runs fn in one reading transaction, so that all its statements see the
 // same state.
 func (t *Tenant) Snapshot(ctx context.Context, fn func(context.Context, Reader) error) error {
-	options := &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
-	if t.service.engine.name == sqliteName {
-		options = nil // a SQLite transaction is a snapshot, and its driver knows no levels
-	}
-	return t.service.inTx(withTenant(ctx, t.id), t.service.engine.tenantRead, options, func(ctx context.Context, tx bun.Tx) error {
+	return t.service.inTx(withTenant(ctx, t.id), t.service.engine.tenantRead, t.service.engine.snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		return fn(ctx, reader{db: tx, id: t.id, now: t.now})
 	})
 }

@@ -185,7 +185,7 @@ func TestSecurityEventsAreSwept(t *testing.T) {
 
 func event(t *testing.T, s *db.DB, owner tenant.ID) {
 	t.Helper()
-	if err := account.CreateSecurityEvent(t.Context(), s, &account.SecurityEvent{TenantID: owner, Kind: account.SignedIn, Subject: "s"}); err != nil {
+	if err := account.CreateSecurityEvent(t.Context(), s, &account.SecurityEvent{TenantID: owner, Kind: account.SignedIn, Subject: account.SubjectOf(owner)}); err != nil {
 		t.Fatal(err)
 	}
 }

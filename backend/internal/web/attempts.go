@@ -96,10 +96,23 @@ func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	defer leave()
 	right := v.verifyHash(hash, given) && hash != v.dummyHash
 	if right && !m.Active() {
-		return false, page.Refuse(http.StatusForbidden, "Your account is suspended",
-			"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
+		return false, v.refuseSuspended(m)
 	}
 	return right, nil
+}
+
+// refuseSuspended returns the page for a suspended member who gave their password.
+func (v *request) refuseSuspended(m *account.Member) error {
+	hasMoved, err := account.HasMoved(v.R.Context(), v.Store, m.ID)
+	if err != nil {
+		return err
+	}
+	if hasMoved {
+		return page.Refuse(http.StatusForbidden, "Your account has moved",
+			"It is at another address now, with everything in it: sign in there with the same password. Ask the people who run this service for the address.")
+	}
+	return page.Refuse(http.StatusForbidden, "Your account is suspended",
+		"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
 }
 
 func (v *request) hashPassword(chosen string) (string, error) {

@@ -235,5 +235,13 @@ func TestSuspendedMemberIsTold(t *testing.T) {
 		if want(t, p, http.StatusForbidden, "do not belong together"); strings.Contains(p.Text(), "suspended") {
 			t.Error("a stranger learns that the member is suspended")
 		}
+		m, err := account.GetMember(t.Context(), s.Store, "maria")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := account.CreateSecurityEvent(t.Context(), s.Store, &account.SecurityEvent{TenantID: m.ID, Kind: account.AccountMoved}); err != nil {
+			t.Fatal(err)
+		}
+		want(t, signIn(s.Browser(t), "maria", webtest.Password, ""), http.StatusForbidden, "Your account has moved")
 	})
 }

@@ -29,6 +29,7 @@ func others() map[string]string {
 	return map[string]string{
 		"serve": "serves members and their agents", "backend": "serves members and their agents", "edge": "has no database",
 		"backup": "writes the whole database, as operators must", "restore": "writes a database", "migrate-data": "writes a database", "health": "asks a running process",
+		"account export": "writes the whole account, to move it", "account import": "writes an account", "account delete": "deletes an account",
 		"secret create": "writes the file with the secret key", "secret rotate": "writes the file with the secret key",
 		"doctor": "counts, and asks the environment: e2e/operations",
 	}

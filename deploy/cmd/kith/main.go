@@ -44,6 +44,7 @@ type commands struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
 	OwnerLink   ownerLinkCommand   `cmd:"" help:"Print a link that creates the first member in a browser, once, within 15 minutes."`
 	Member      memberCommand      `cmd:"" help:"Manage members."`
+	Account     accountCommand     `cmd:"" help:"Move an account to another installation, and delete one."`
 	Token       tokenCommand       `cmd:"" help:"Create, list and revoke personal tokens."`
 	Client      clientCommand      `cmd:"" help:"List and show OAuth clients, and revoke their access."`
 	Audit       auditCommand       `cmd:"" help:"List a member's security events: sign-ins, access that was given and ended, and changes of the account."`

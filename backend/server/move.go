@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/move"
+)
+
+// MovedAccount describes an account that was exported or imported.
+type MovedAccount struct {
+	Username string
+	// Rows are how many rows the file has.
+	Rows int
+	// Suspended reports whether the member is suspended according to the file.
+	Suspended bool
+	// SecondFactor reports whether the member had a second factor, which is not in the file.
+	SecondFactor bool
+	// Unfinished are how many jobs are not in the file because they had not ended; 0 for an import.
+	Unfinished int
+}
+
+func movedAccount(a move.Account) MovedAccount {
+	return MovedAccount{Username: a.Username, Rows: a.Rows, Suspended: a.Suspended, SecondFactor: a.SecondFactor, Unfinished: a.Unfinished}
+}
+
+// ExportAccount writes a member's account to a new file, completely or not at all, for ImportAccount
+// in another installation. Only the file's owner can read it. With away, the member is suspended before,
+// and resumed if the export fails; the file says that they are not suspended.
+func (a *Admin) ExportAccount(ctx context.Context, username, file string, away bool) (m MovedAccount, err error) {
+	member, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return m, err
+	}
+	away = away && member.SuspendedAt.IsZero() // who is suspended already stays so, here and there
+	kind := account.AccountExported
+	if away {
+		if _, err := account.SuspendMember(ctx, a.store, username); err != nil {
+			return m, err
+		}
+		kind = account.AccountMoved
+		defer func() {
+			if err != nil {
+				_, resumed := account.ResumeMember(context.WithoutCancel(ctx), a.store, username)
+				err = errors.Join(err, resumed)
+			}
+		}()
+	}
+	err = writeNew(file, func(out io.Writer) error {
+		exported, err := move.Export(ctx, a.store, username, away, out)
+		m = movedAccount(exported)
+		return err
+	})
+	return m, a.record(ctx, err, kind, member.ID, "")
+}
+
+// writeNew writes a file that doesn't exist yet, completely or not at all. Only its owner can read it.
+func writeNew(file string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: name a file that is not", file)
+	}
+	partial := file + ".partial"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("what an earlier export left is in the way: %w", err)
+	}
+	out, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the file cannot be written: %w", err)
+	}
+	err = write(out)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(partial, file)
+	}
+	if err != nil {
+		_ = os.Remove(partial) // the error that caused this is returned
+	}
+	return err
+}
+
+// ImportAccount adds the account of a file that ExportAccount wrote, all of it or nothing. It fails with
+// fault.AlreadyExists if the account, its username or its address is here already, and with fault.Invalid
+// for a file that is damaged, of another version, or not written by kith.
+func (a *Admin) ImportAccount(ctx context.Context, file string) (m MovedAccount, err error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return m, fmt.Errorf("the file cannot be read: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	imported, err := move.Import(ctx, a.store, in)
+	return movedAccount(imported), a.record(ctx, err, account.AccountImported, imported.ID, "")
+}
+
+// DeleteAccount deletes a suspended member with everything of theirs. It fails with fault.Conflict for a
+// member who is not suspended.
+func (a *Admin) DeleteAccount(ctx context.Context, username string) error {
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return err
+	}
+	if m.SuspendedAt.IsZero() {
+		return fault.New(fault.Conflict, "%s is not suspended: suspend the member first, so that nobody loses an account in use", username)
+	}
+	if err := account.DeleteMember(ctx, a.store, m.ID); err != nil {
+		return err
+	}
+	// The member's rows are deleted, so the event names the member only by the hash.
+	a.events.Record(ctx, account.SecurityEvent{Kind: account.AccountDeleted, Subject: account.SubjectOf(m.ID), Device: account.CommandLine})
+	return nil
+}
