@@ -115,10 +115,10 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	log := quick{Kinds: options}
-	if log.Begin, err = v.begin(c.LogPath); err != nil {
+	if log.Begin, err = v.startForm(c.LogPath); err != nil {
 		return err
 	}
-	if c.BeginDone, err = v.begin(v.To(pathDone)); err != nil {
+	if c.BeginDone, err = v.startForm(v.To(pathDone)); err != nil {
 		return err
 	}
 	if err := v.addDue(&c, log); err != nil {
@@ -147,8 +147,8 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	return nil
 }
 
-// begin returns the beginning of forms that stand on the page for each entry.
-func (v *request) begin(path string) (template.HTML, error) {
+// startForm returns the beginning of forms that stand on the page for each entry.
+func (v *request) startForm(path string) (template.HTML, error) {
 	return v.Part("today", "begin", struct{ Path, FormToken string }{path, v.FormToken()})
 }
 
