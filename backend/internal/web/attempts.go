@@ -96,10 +96,14 @@ func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	defer leave()
 	right := v.verifyHash(hash, given) && hash != v.dummyHash
 	if right && !m.Active() {
-		return false, page.Refuse(http.StatusForbidden, "Your account is suspended",
-			"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
+		return false, suspended()
 	}
 	return right, nil
+}
+
+func suspended() error {
+	return page.Refuse(http.StatusForbidden, "Your account is suspended",
+		"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
 }
 
 func (v *request) hashPassword(chosen string) (string, error) {
