@@ -92,7 +92,7 @@ func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes)
 	p := page.Page{Title: "Sign in", Errors: m.List}
 	if v.passkeys != nil {
 		p.Script = page.ScriptPasskey
-		content.Passkey = &passkeyButton{Label: "Sign in with a passkey", Field: fieldPasskey, Options: pathPasskeyOptions, Conditional: true}
+		content.Passkey = &passkeyButton{Label: "Sign in with a passkey", Field: fieldPasskey, Options: pathPasskeyOptions, Conditional: status == http.StatusOK}
 	}
 	p.Content = content
 	v.Render(status, "sign-in", p)

@@ -67,8 +67,8 @@ async function offer(place) {
 }
 
 for (const place of works ? document.querySelectorAll("[data-passkey]") : []) {
-  place.hidden = false;
-  place.closest("form").hidden = false;
+  place.classList.remove("waiting");
+  place.closest("form").classList.remove("waiting");
   place.querySelector("button").addEventListener("click", () => {
     if (!place.querySelector("[aria-disabled]")) pressed(place);
   });
