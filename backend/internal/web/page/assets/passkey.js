@@ -5,20 +5,20 @@ const works = passkeys?.parseRequestOptionsFromJSON && passkeys.parseCreationOpt
 const refresh = 8 * 60 * 1000; // a challenge works for ten minutes
 let waiting;
 
-async function optionsOf(place) {
+async function optionsOf(place, signal) {
   const token = place.closest("form").elements.form_token.value;
-  const answer = await fetch(place.dataset.passkey, { method: "POST", body: new URLSearchParams({ form_token: token }), redirect: "error" });
+  const answer = await fetch(place.dataset.passkey, { method: "POST", body: new URLSearchParams({ form_token: token }), redirect: "error", signal });
   if (!answer.ok) throw new Error(answer.status === 429 ? "Too many attempts. Try again in a few minutes." : "Load the page again, and try again.");
   return answer.json();
 }
 
-// ask returns the answer of the person's authenticator. Only one question is open at a time.
+// ask returns the answer of the person's authenticator. Only one question is open at a time: the last.
 async function ask(place, mediation) {
   const isNew = "new" in place.dataset;
-  const options = await optionsOf(place);
   waiting?.abort();
-  waiting = new AbortController();
-  const { signal } = waiting;
+  const { signal } = waiting = new AbortController();
+  const options = await optionsOf(place, signal);
+  signal.throwIfAborted();
   return isNew
     ? navigator.credentials.create({ publicKey: passkeys.parseCreationOptionsFromJSON(options), signal })
     : navigator.credentials.get({ publicKey: passkeys.parseRequestOptionsFromJSON(options), mediation, signal });
