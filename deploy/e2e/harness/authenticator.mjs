@@ -5,7 +5,7 @@ import { keep } from './secrets.mjs';
 
 /**
  * Gives the page an authenticator, by the options of CDP's WebAuthn.addVirtualAuthenticator. It answers
- * at once, unless it is told to wait.
+ * at once.
  */
 export async function plugIn({ context, page }, options = {}) {
   const cdp = await context.newCDPSession(page);
@@ -18,8 +18,7 @@ export async function plugIn({ context, page }, options = {}) {
   });
   const send = (method, more = {}) => cdp.send(`WebAuthn.${method}`, { authenticatorId, ...more });
   return {
-    /** Whether the person answers with a touch, and whether they pass the check of their finger. */
-    touches: (enabled) => send('setAutomaticPresenceSimulation', { enabled }),
+    /** Whether the person passes the check of their finger. */
     verifies: (isUserVerified) => send('setUserVerified', { isUserVerified }),
     async passkeys() { return (await send('getCredentials')).credentials; },
     async take(...credentials) {
