@@ -29,6 +29,7 @@ func needs() map[string][]string {
 		"civil": nil, "civil/cmd/zones": nil, "web/page/cmd/icons": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
 		"account/password": {"fault"},
 		"account/totp":     nil,
+		"account/passkey":  {"account"},
 		"secretkey":        {"fault"}, // encrypts what must be read again, with a key outside the database
 		"cursor":           {"fault"},
 		"people/names":     {"text"},
@@ -76,7 +77,7 @@ func needs() map[string][]string {
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web
 
 		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":           {"account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web":           {"account/passkey", "account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
 		"web/contacts":  {"handlers", "web/page"},
 		"web/grouping":  {"handlers", "web/page"},
 		"web/network":   {"handlers", "web/page"},

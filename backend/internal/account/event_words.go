@@ -38,6 +38,7 @@ func objectWords() map[EventKind][2]string {
 		AccessRevoked: {"Revoked the access of %s", "Revoked access"},
 		FactorAdded:   {"Added the second factor %s", "Added a second factor"},
 		FactorRemoved: {"Removed the second factor %s", "Removed a second factor"},
+		PasskeyCloned: {"Refused the passkey %s: there may be a copy of it", "Refused a passkey: there may be a copy of it"},
 		FactorUsed:    {"Confirmed with %s", "Confirmed with a second factor"},
 	}
 }

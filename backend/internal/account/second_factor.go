@@ -15,12 +15,14 @@ import (
 type SecondFactors struct {
 	// TOTP is set if the member has an app for one-time codes.
 	TOTP bool
+	// Passkeys is how many passkeys the member has.
+	Passkeys int
 	// RecoveryCodes is how many of the member's recovery codes are unused.
 	RecoveryCodes int
 }
 
 // On reports whether signing in requires a second factor. Recovery codes alone are not one.
-func (f SecondFactors) On() bool { return f.TOTP }
+func (f SecondFactors) On() bool { return f.TOTP || f.Passkeys > 0 }
 
 // TOTPSecret is the secret of a member's app for one-time codes, and its row.
 type TOTPSecret struct {

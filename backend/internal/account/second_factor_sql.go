@@ -49,8 +49,8 @@ func UseProof(ctx context.Context, s *db.DB, owner tenant.ID, p Proof) error {
 // GetSecondFactors returns the second factors of a member; the zero value if there is no such
 // member.
 func GetSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) (f SecondFactors, err error) {
-	err = s.NewRaw(`SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE member_id = ?), (SELECT count(*) FROM recovery_codes WHERE member_id = ?)`,
-		owner, owner).Scan(ctx, &f.TOTP, &f.RecoveryCodes)
+	err = s.NewRaw(`SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE member_id = ?), (SELECT count(*) FROM passkeys WHERE member_id = ?),
+(SELECT count(*) FROM recovery_codes WHERE member_id = ?)`, owner, owner, owner).Scan(ctx, &f.TOTP, &f.Passkeys, &f.RecoveryCodes)
 	return f, err
 }
 
@@ -129,13 +129,13 @@ func lockFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, 
 	if _, err := tx.NewRaw("UPDATE members SET updated_at = updated_at WHERE id = ?", owner).Exec(ctx); err != nil {
 		return false, err
 	}
-	return on, tx.NewRaw("SELECT "+hasFactor("?"), owner).Scan(ctx, &on)
+	return on, tx.NewRaw("SELECT "+hasFactor("?0"), owner).Scan(ctx, &on)
 }
 
 // hasFactor returns the SQL condition that the member with the id in an expression has a second
 // factor.
 func hasFactor(member string) string {
-	return "EXISTS (SELECT 1 FROM totp_secrets f WHERE f.member_id = " + member + ")"
+	return "(EXISTS (SELECT 1 FROM totp_secrets f WHERE f.member_id = " + member + ") OR EXISTS (SELECT 1 FROM passkeys k WHERE k.member_id = " + member + "))"
 }
 
 // DeleteTOTPSecret turns one-time codes off. With the last second factor it also deletes the recovery
@@ -172,7 +172,7 @@ func DeleteSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) error {
 			return fault.New(fault.NotFound, "there is no second factor")
 		}
 		for _, statement := range []string{
-			"DELETE FROM totp_secrets WHERE member_id = ?", "DELETE FROM recovery_codes WHERE member_id = ?", deleteSteps,
+			"DELETE FROM totp_secrets WHERE member_id = ?", "DELETE FROM passkeys WHERE member_id = ?", "DELETE FROM recovery_codes WHERE member_id = ?", deleteSteps,
 			"DELETE FROM login_sessions WHERE member_id = ?",
 		} {
 			if _, err := tx.NewRaw(statement, owner).Exec(ctx); err != nil {
@@ -186,8 +186,10 @@ func DeleteSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) error {
 // deleteFactorsSince removes the second factors of a member that were added at a time or later, and the
 // recovery codes if none is left.
 func deleteFactorsSince(ctx context.Context, tx db.Querier, owner tenant.ID, since time.Time) error {
-	if _, err := tx.NewRaw("DELETE FROM totp_secrets WHERE member_id = ? AND created_at >= ?", owner, since).Exec(ctx); err != nil {
-		return err
+	for _, table := range []string{"totp_secrets", "passkeys"} {
+		if _, err := tx.NewRaw("DELETE FROM "+table+" WHERE member_id = ? AND created_at >= ?", owner, since).Exec(ctx); err != nil {
+			return err
+		}
 	}
 	return dropUselessCodes(ctx, tx, owner)
 }

@@ -40,6 +40,8 @@ const (
 	RecoveryCodeUsed  EventKind = "recovery_code_used"
 	RecoveryCodesMade EventKind = "recovery_codes_made"
 	FactorsReset      EventKind = "factors_reset"
+	// PasskeyCloned is a passkey that was refused because its counter did not grow: a copy may exist.
+	PasskeyCloned EventKind = "passkey_cloned"
 
 	AgentAllowed  EventKind = "agent_allowed"
 	TokenCreated  EventKind = "token_created"
@@ -82,7 +84,9 @@ func failures() []EventKind { return []EventKind{SignInFailed, PasswordCheckFail
 
 // collapses reports whether events of the kind can be very frequent, so that those of an hour from
 // one network share a row.
-func (k EventKind) collapses() bool { return k == SignInBlocked || slices.Contains(failures(), k) }
+func (k EventKind) collapses() bool {
+	return k == SignInBlocked || k == PasskeyCloned || slices.Contains(failures(), k)
+}
 
 // ManyFailures is the number of failures of one kind, in an hour and from one network, after which
 // the member is notified.
@@ -90,7 +94,7 @@ const ManyFailures = 10
 
 // kindsToTell are the kinds of events about which the member is notified at once.
 func kindsToTell() []EventKind {
-	return append(failures(), SignInBlocked, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
+	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
 		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported)
 }
 
@@ -98,7 +102,7 @@ func kindsToTell() []EventKind {
 // their number reaches ManyFailures.
 func (e *SecurityEvent) Tells() bool {
 	switch {
-	case e.Kind == SignInBlocked:
+	case e.Kind == SignInBlocked, e.Kind == PasskeyCloned:
 		return e.Times == 1
 	case e.Kind.collapses():
 		return e.Times == ManyFailures

@@ -27,6 +27,17 @@ func GetSignInStep(ctx context.Context, s *db.DB, hash string) (*SignInStep, err
 	return db.Found(row, err, stepOver)
 }
 
+// CompletePasskeySignIn uses up a passkey's answer, which stands for both factors, and inserts the
+// session, all or nothing. It fails with fault.Unauthenticated if the answer was already used.
+func CompletePasskeySignIn(ctx context.Context, s *db.DB, owner tenant.ID, p PasskeyProof, session *LoginSession) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		if err := p.use(ctx, s, tx, owner); err != nil {
+			return err
+		}
+		return insertLoginSession(ctx, s, tx, session)
+	})
+}
+
 // CompleteSignIn uses up the waiting sign-in and the second factor, and inserts the session, all or
 // nothing. It fails with fault.NotFound if the sign-in no longer waits, and with
 // fault.Unauthenticated if the second factor was already used.

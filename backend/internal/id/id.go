@@ -38,6 +38,7 @@ const (
 	View         = "viw"
 	Decision     = "dec"
 	Session      = "ses"
+	Passkey      = "pky"
 )
 
 // Generator makes identifiers that grow strictly within one process. It is safe

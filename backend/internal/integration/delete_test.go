@@ -30,11 +30,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// secondFactor gives a member an app for one-time codes, recovery codes and a sign-in that waits.
+// secondFactor gives a member an app for one-time codes, a passkey, recovery codes and a sign-in that waits.
 func secondFactor(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	t.Helper()
 	secret := &account.TOTPSecret{MemberID: owner, Secret: "sealed-" + username}
 	if _, err := account.CreateTOTPSecret(t.Context(), s, secret, account.NewRecoveryCodes(), "session-"+username); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.CreatePasskeyChallenge(t.Context(), s, "challenge-"+username); err != nil {
+		t.Fatal(err)
+	}
+	key := &account.Passkey{MemberID: owner, CredentialID: "credential-" + username, PublicKey: []byte{1}, Name: username}
+	if _, err := account.CreatePasskey(t.Context(), s, key, "challenge-"+username, nil, "session-"+username); err != nil {
 		t.Fatal(err)
 	}
 	if err := account.CreateSignInStep(t.Context(), s, &account.SignInStep{Hash: "step-" + username, MemberID: owner}); err != nil {
@@ -214,7 +221,7 @@ func TestDeleteMemberLeavesNothing(t *testing.T) {
 		leaver := dbtest.Member(t, s, "xylophone")
 		furnish(t, s, leaver, "xylophone")
 		full := dump(t, url)
-		unowned := map[string]bool{"bun_migrations": true, "bun_migration_locks": true, "sandbox_states": true, "login_attempts": true, "clients": true, "sunsets": true, "owner_links": true}
+		unowned := map[string]bool{"bun_migrations": true, "bun_migration_locks": true, "sandbox_states": true, "login_attempts": true, "clients": true, "sunsets": true, "owner_links": true, "passkey_challenges": true}
 		for table, rows := range full {
 			if len(rows) <= len(before[table]) && !unowned[table] {
 				t.Errorf("the test puts nothing into %s", table)

@@ -41,6 +41,9 @@ func litter(t *testing.T, f flow) {
 	if err := account.CreateSignInStep(t.Context(), f.s, &account.SignInStep{Hash: "step", MemberID: f.owner}); err != nil {
 		t.Fatal(err)
 	}
+	if err := account.CreatePasskeyChallenge(t.Context(), f.s, "challenge"); err != nil {
+		t.Fatal(err)
+	}
 	printed := &account.OwnerLink{Hash: "printed", CreatedAt: f.now(), ExpiresAt: f.now().Add(account.OwnerLinkLifetime)}
 	if _, err := f.s.NewInsert().Model(printed).Exec(t.Context()); err != nil {
 		t.Fatal(err)
@@ -64,7 +67,7 @@ func TestSweep(t *testing.T) {
 		{oauth.RepeatLifetime - time.Second, retention.SweepResult{}},
 		{oauth.RepeatLifetime, retention.SweepResult{Answers: 1}},
 		{5 * time.Minute, retention.SweepResult{LoginAttempts: 1}},
-		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2, SignInSteps: 1}}, // two of them were answered
+		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2, SignInSteps: 1, PasskeyChallenges: 1}}, // two of them were answered
 		{account.OwnerLinkLifetime, retention.SweepResult{OwnerLinks: 1}},
 		{30 * time.Minute, retention.SweepResult{MailLinks: 1, SignUps: 1}},
 		{2 * time.Hour, retention.SweepResult{LoginSessions: 1}},

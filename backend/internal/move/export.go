@@ -94,7 +94,7 @@ func describe(ctx context.Context, q db.Querier, username string) (Account, erro
 	if readOnly {
 		return a, fault.New(fault.ReadOnly, "%s is the demo account, which every installation has: it cannot be moved", username)
 	}
-	err = q.NewRaw("SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE member_id = ?0), (SELECT count(*) FROM jobs WHERE tenant_id = ?0 AND state NOT IN (?1))",
+	err = q.NewRaw("SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE member_id = ?0 UNION ALL SELECT 1 FROM passkeys WHERE member_id = ?0), (SELECT count(*) FROM jobs WHERE tenant_id = ?0 AND state NOT IN (?1))",
 		a.ID, bun.List(ended()["jobs"])).Scan(ctx, &a.SecondFactor, &a.Unfinished)
 	return a, err
 }

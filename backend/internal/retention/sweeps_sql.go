@@ -33,7 +33,7 @@ const (
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, LoginAttempts, Clients,
+	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, LoginAttempts, Clients,
 	Connections, Notes, Interactions, Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
 	// Answers is how many kept answers to refreshes were deleted, Deletions how many
 	// deletions became final.
@@ -43,7 +43,7 @@ type SweepResult struct {
 // Total returns the number of all rows deleted, plus the deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.LoginAttempts + r.Clients +
+		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.LoginAttempts + r.Clients +
 		r.Connections + r.Notes + r.Interactions + r.Keys + r.Answers + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
@@ -91,6 +91,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.OwnerLinks, "DELETE FROM owner_links WHERE expires_at <= ?", []any{now}},
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.SignInSteps, "DELETE FROM sign_in_steps WHERE expires_at <= ?", []any{now}},
+		{&r.PasskeyChallenges, "DELETE FROM passkey_challenges WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.Answers, "UPDATE access_tokens SET answer = NULL WHERE answer IS NOT NULL AND created_at <= ?", []any{now.Add(-oauth.RepeatLifetime)}},
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},

@@ -32,6 +32,9 @@ func posts() map[string]string {
 		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",
 		"/sign-in/confirm": "/settings/security", "/sign-in/two-step": "/sign-in", "/settings/security/two-step": "/settings/security",
 		"/settings/security/two-step/codes": "/settings/security", "/settings/security/two-step/off": "/settings/security",
+		"/sign-in/passkey": "/sign-in", "/sign-in/passkey/options": "/sign-in", "/sign-in/two-step/options": "/sign-in", "/sign-in/confirm/options": "/settings/security",
+		"/settings/security/two-step/passkeys": "/settings/security", "/settings/security/two-step/passkeys/options": "/settings/security",
+		"/settings/security/two-step/passkeys/remove": "/settings/security",
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	confirmPrefix        = "confirm_"
 	fieldConfirmPassword = confirmPrefix + "password"
 	fieldConfirmCode     = confirmPrefix + "code"
+	fieldConfirmPasskey  = confirmPrefix + "passkey"
 )
 
 // confirmContent is the content of the page.
@@ -31,6 +32,8 @@ type confirmContent struct {
 	Fields           []page.Field
 	// Kept are the values of the form that it resumes.
 	Kept []keptValue
+	// Passkey is set if the member has a passkey.
+	Passkey *passkeyButton
 }
 
 type keptValue struct{ Name, Value string }
@@ -85,6 +88,8 @@ func (v *request) proves(passwordField string, wrong *page.Mistakes) (bool, erro
 	}
 	form, right := v.R.PostForm, false
 	switch {
+	case form.Get(fieldConfirmPasskey) != "":
+		right, err = v.provesByPasskey(m, wrong)
 	case form.Get(fieldConfirmCode) != "":
 		right, err = v.provesByCode(m, form.Get(fieldConfirmCode))
 		if err == nil && !right {
@@ -149,7 +154,7 @@ func (v *request) renderConfirm(status int, action string, kept []keptValue, wro
 		return err
 	}
 	content := confirmContent{Action: action, Username: v.Login.Username, Kept: kept, Fields: []page.Field{{
-		Name: fieldConfirmPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: !factors.TOTP,
+		Name: fieldConfirmPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: !factors.On(),
 		Error: wrong.Of(fieldConfirmPassword),
 	}}}
 	if factors.TOTP {
@@ -157,7 +162,12 @@ func (v *request) renderConfirm(status int, action string, kept []keptValue, wro
 			Name: fieldConfirmCode, Label: "Or a code of your app", Autocomplete: "one-time-code", Plain: true, Error: wrong.Of(fieldConfirmCode),
 		})
 	}
-	v.Render(status, "confirm", page.Page{Title: "Confirm that it is you", Errors: wrong.List, Content: content})
+	p := page.Page{Title: "Confirm that it is you", Errors: wrong.List}
+	if factors.Passkeys > 0 {
+		p.Script, content.Passkey = page.ScriptPasskey, &passkeyButton{Label: "Use a passkey", Field: fieldConfirmPasskey, Options: pathConfirmOptions}
+	}
+	p.Content = content
+	v.Render(status, "confirm", p)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func TestFreshRoutesAreComplete(t *testing.T) {
 		"GET /settings/account/export", "GET /settings/exports/{job}", "POST /people/bin/delete", "POST /settings/account/delete", "POST /settings/mcp/tokens",
 		"POST /settings/security/email", "POST /settings/security/email/confirm", "POST /settings/security/password",
 		"POST /settings/security/provider/unlink", "POST /settings/security/two-step", "POST /settings/security/two-step/codes",
-		"POST /settings/security/two-step/off",
+		"POST /settings/security/two-step/off", "POST /settings/security/two-step/passkeys", "POST /settings/security/two-step/passkeys/remove",
 	}
 	fresh := web.FreshRoutes()
 	if got := slices.Sorted(maps.Keys(fresh)); !slices.Equal(got, want) {

@@ -94,15 +94,27 @@ func (v *request) eventList() (eventList, error) {
 // their ids.
 func (web *Web) objectNames(ctx context.Context, owner tenant.ID, events ...account.SecurityEvent) (map[string]string, error) {
 	var tokens, others []string
+	names := map[string]string{account.TOTPObject: "app for one-time codes"}
+	anyPasskey := false
 	for _, e := range events {
 		switch {
 		case id.Valid(id.Token, e.ObjectID):
 			tokens = append(tokens, e.ObjectID)
+		case id.Valid(id.Passkey, e.ObjectID):
+			anyPasskey, names[e.ObjectID] = true, "passkey" // of one that was removed
 		case e.ObjectID != "":
 			others = append(others, e.ObjectID)
 		}
 	}
-	names := map[string]string{account.TOTPObject: "app for one-time codes"}
+	if anyPasskey {
+		rows, err := account.ListPasskeys(ctx, web.Store, owner)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range rows {
+			names[p.ID] = p.Name
+		}
+	}
 	if len(tokens) > 0 {
 		rows, err := account.ListPersonalTokens(ctx, web.Store, owner)
 		if err != nil {

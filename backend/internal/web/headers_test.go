@@ -23,12 +23,15 @@ func TestHeadersOfEveryPage(t *testing.T) {
 		checkHeaders(t, name, p, membersPolicy)
 	}
 	pages := map[string]*webtest.Page{
-		"sign-in": anonymous.Get("/sign-in"), "sign-up": anonymous.Get("/sign-up"), "forgot": anonymous.Get("/forgot"), "reset": anonymous.Get("/reset?link=x"),
-		"verify": anonymous.Get("/verify?link=x"), "redirect": anonymous.Get("/settings/profile"), "wrong": signIn(anonymous, "x", "y", ""),
+		"sign-up": anonymous.Get("/sign-up"), "forgot": anonymous.Get("/forgot"), "reset": anonymous.Get("/reset?link=x"),
+		"verify": anonymous.Get("/verify?link=x"), "redirect": anonymous.Get("/settings/profile"),
 		"problem": b.Get("/oauth/authorize?client_id=x"), "export": b.Get("/settings/account/export"),
 	}
 	for name, p := range pages {
 		checkHeaders(t, name, p, ownPolicy)
+	}
+	for name, p := range map[string]*webtest.Page{"sign-in": anonymous.Get("/sign-in"), "wrong": signIn(anonymous, "x", "y", "")} {
+		checkHeaders(t, name, p, scriptPolicy)
 	}
 	empty := webtest.New(t, webtest.Options{})
 	checkHeaders(t, "owner", empty.Browser(t).Get(ownerLink(t, empty)), scriptPolicy)

@@ -19,6 +19,8 @@ type signInContent struct {
 	SignUp string
 	// Provider is the name of the identity provider; empty if there is none.
 	Provider string
+	// Passkey signs in without a password; nil if there are no passkeys on this site.
+	Passkey *passkeyButton
 	// Waiting is the application that sent the browser here; nil if none did.
 	Waiting *waitingClient
 }
@@ -80,13 +82,20 @@ func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes)
 		// The button's form ends at the provider, which may send the browser on.
 		page.AllowRedirect(v.W.Header(), v.Provider.Issuer())
 	}
-	v.Render(status, "sign-in", page.Page{Title: "Sign in", Errors: m.List, Content: signInContent{
+	content := signInContent{
 		Fields: []page.Field{
-			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username", Required: true, Plain: true},
+			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username webauthn", Required: true, Plain: true},
 			passwordField("Password", &page.Mistakes{}),
 		},
 		ReturnTo: back, SignUp: page.WithReturn(page.PathSignUp, back), Provider: v.providerName(), Waiting: waiting,
-	}})
+	}
+	p := page.Page{Title: "Sign in", Errors: m.List}
+	if v.passkeys != nil {
+		p.Script = page.ScriptPasskey
+		content.Passkey = &passkeyButton{Label: "Sign in with a passkey", Field: fieldPasskey, Options: pathPasskeyOptions, Conditional: status == http.StatusOK}
+	}
+	p.Content = content
+	v.Render(status, "sign-in", p)
 	return nil
 }
 

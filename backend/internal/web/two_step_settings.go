@@ -29,6 +29,11 @@ type factorsContent struct {
 	Since, LastUsedAt time.Time
 	// Setup is set if one-time codes can be turned on.
 	Setup *setup
+	// Keys are the member's passkeys. Passkey makes a new one, with the name in Name; nil if there are no
+	// passkeys on this site.
+	Keys    []account.Passkey
+	Passkey *passkeyButton
+	Name    page.Field
 	// Codes are new recovery codes, which are shown only this once.
 	Codes []string
 }
@@ -65,6 +70,9 @@ func (v *request) renderFactors(status int, sealed string, wrong *page.Mistakes)
 		return err
 	}
 	content := factorsContent{SecondFactors: factors}
+	if err := v.addPasskeys(&content, wrong); err != nil {
+		return err
+	}
 	switch {
 	case factors.TOTP:
 		row, err := account.GetTOTPSecret(v.R.Context(), v.Store, owner)
@@ -80,7 +88,24 @@ func (v *request) renderFactors(status int, sealed string, wrong *page.Mistakes)
 	if made := v.takeMade(codesCookie); made != nil {
 		content.Codes = made.Codes
 	}
-	v.Render(status, "two-step", page.Page{Title: "Two-step sign-in", Section: page.PathSecurity, Errors: wrong.List, Content: content})
+	p := page.Page{Title: "Two-step sign-in", Section: page.PathSecurity, Errors: wrong.List, Content: content}
+	if content.Passkey != nil {
+		p.Script = page.ScriptPasskey
+	}
+	v.Render(status, "two-step", p)
+	return nil
+}
+
+// addPasskeys adds the member's passkeys to the page, and the form for a new one.
+func (v *request) addPasskeys(content *factorsContent, wrong *page.Mistakes) (err error) {
+	if content.Keys, err = account.ListPasskeys(v.R.Context(), v.Store, v.Login.MemberID); err != nil || v.passkeys == nil {
+		return err
+	}
+	content.Passkey = &passkeyButton{Label: "Add a passkey", Field: fieldPasskey, Options: pathNewOptions, New: true}
+	content.Name = page.Field{
+		Name: fieldName, Label: "Name", Value: v.Device(), Required: true, Autocomplete: "off", Error: wrong.Of(fieldName),
+		Hint: "So that you know it again, such as the device that keeps it.",
+	}
 	return nil
 }
 

@@ -63,21 +63,42 @@ func stepOver() error {
 }
 
 // twoStepContent is the content of the page that asks for the second factor.
-type twoStepContent struct{ Field page.Field }
+type twoStepContent struct {
+	account.SecondFactors
 
-func (v *request) showTwoStep() error {
-	if _, _, err := v.signInStep(); err != nil {
-		return err
-	}
-	v.renderTwoStep(http.StatusOK, &page.Mistakes{})
-	return nil
+	Field page.Field
+	// Passkey is set if the member has a passkey.
+	Passkey *passkeyButton
 }
 
-func (v *request) renderTwoStep(status int, wrong *page.Mistakes) {
-	v.Render(status, "sign-in-two-step", page.Page{Title: "Enter your code", Errors: wrong.List, Content: twoStepContent{Field: page.Field{
+func (v *request) showTwoStep() error {
+	_, m, err := v.signInStep()
+	if err != nil {
+		return err
+	}
+	return v.renderTwoStep(http.StatusOK, m, &page.Mistakes{})
+}
+
+func (v *request) renderTwoStep(status int, m *account.Member, wrong *page.Mistakes) error {
+	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, m.ID)
+	if err != nil {
+		return err
+	}
+	p := page.Page{Title: "Enter your code", Errors: wrong.List}
+	content := twoStepContent{SecondFactors: factors, Field: page.Field{
 		Name: fieldCode, Label: "Code", Autocomplete: "one-time-code", Required: true, Plain: true, Error: wrong.Of(fieldCode),
 		Hint: "The six digits that your app shows now, or one of your recovery codes.",
-	}}})
+	}}
+	if factors.Passkeys > 0 {
+		p.Script, content.Passkey = page.ScriptPasskey, &passkeyButton{Label: "Use a passkey", Field: fieldPasskey, Options: pathTwoStepOptions}
+		if !factors.TOTP {
+			p.Title, content.Field.Label, content.Field.Autocomplete = "Use your passkey", "Recovery code", "off"
+			content.Field.Hint = "One of your recovery codes, if you do not have your passkey."
+		}
+	}
+	p.Content = content
+	v.Render(status, "sign-in-two-step", p)
+	return nil
 }
 
 // wrongCode is the one message for every code that doesn't work.
@@ -90,7 +111,7 @@ func (v *request) twoStep() error {
 	if err != nil {
 		return err
 	}
-	proof, err := v.checkCode(m, v.R.PostForm.Get(fieldCode))
+	proof, why, err := v.checkFactor(step, m)
 	if err != nil {
 		return err
 	}
@@ -103,11 +124,12 @@ func (v *request) twoStep() error {
 	case fault.Is(err, fault.NotFound):
 		return stepOver()
 	case proof == nil, fault.Is(err, fault.Unauthenticated):
-		v.record(account.FactorFailed, m.ID, "")
 		wrong := &page.Mistakes{}
-		wrong.Add(fieldCode, wrongCode)
-		v.renderTwoStep(http.StatusForbidden, wrong)
-		return nil
+		wrong.Add(fieldCode, why)
+		if why == wrongCode { // what is wrong with a passkey is recorded already
+			v.record(account.FactorFailed, m.ID, "")
+		}
+		return v.renderTwoStep(http.StatusForbidden, m, wrong)
 	case err != nil:
 		return err
 	}
@@ -115,6 +137,21 @@ func (v *request) twoStep() error {
 		v.record(account.RecoveryCodeUsed, m.ID, "")
 	}
 	return v.entered(m, step)
+}
+
+// checkFactor checks the second factor in the form, the answer of a passkey or else a code, and returns
+// the proof to use up: nil if it is wrong. why says what is wrong, also if the proof was used already.
+func (v *request) checkFactor(step *account.SignInStep, m *account.Member) (proof account.Proof, why string, err error) {
+	answer := v.R.PostForm.Get(fieldPasskey)
+	if answer == "" {
+		proof, err = v.checkCode(m, v.R.PostForm.Get(fieldCode))
+		return proof, wrongCode, err
+	}
+	_, right, why, err := v.checkPasskey(steppingIn(step), m.ID, answer)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	return right, latePasskey, nil
 }
 
 // entered leads a browser that has just signed in with two factors to where it wanted to go.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/passkey"
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
@@ -48,6 +49,8 @@ type Web struct {
 	review  *review.Pages
 	emails  *emails
 	events  *account.EventRecorder
+	// passkeys is nil if the site has none.
+	passkeys *passkey.Party
 	// hashing holds a slot for each password that may be hashed at the same time: each
 	// needs 19 MiB and a processor.
 	hashing chan struct{}
@@ -64,6 +67,9 @@ func New(c Config) (*Web, error) {
 		return nil, err
 	}
 	web := &Web{Config: c, verifyHash: password.Verify}
+	if web.passkeys, err = passkey.New(c.BaseURL); err != nil {
+		return nil, err
+	}
 	web.events = account.NewEventRecorder(c.Store, c.Logger, web.tell)
 	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion, Wake: func() { c.Handlers.Imports.Jobs.Wake() }})
 	web.areas = slices.Concat(
@@ -148,8 +154,12 @@ func routes() []route {
 		row("POST "+page.PathSignIn, page.Anyone, (*request).signIn),
 		row("GET "+pathTwoStep, page.Anyone, (*request).showTwoStep),
 		row("POST "+pathTwoStep, page.Anyone, (*request).twoStep),
+		row("POST "+pathTwoStepOptions, page.Anyone, (*request).twoStepOptions),
+		row("POST "+pathPasskeySignIn, page.Anyone, (*request).signInByPasskey),
+		row("POST "+pathPasskeyOptions, page.Anyone, (*request).passkeyOptions),
 		row("GET "+pathConfirm, again, (*request).showConfirm),
 		row("POST "+pathConfirm, again, (*request).confirmAgain),
+		row("POST "+pathConfirmOptions, again, (*request).confirmOptions),
 		row("POST "+pathProvider, page.Anyone, (*request).goToProvider),
 		row("GET "+pathProviderCallback, page.Anyone, (*request).comeFromProvider),
 		row("GET "+pathProviderLink, page.Anyone, (*request).showProviderLink),
@@ -186,6 +196,9 @@ func routes() []route {
 		row("POST "+pathFactors, page.MembersOnly, (*request).addTOTP).fresh(""),
 		row("POST "+pathFactors+"/codes", page.MembersOnly, (*request).newRecoveryCodes).fresh(""),
 		row("POST "+pathFactors+"/off", page.MembersOnly, (*request).removeTOTP).fresh(""),
+		row("POST "+pathPasskeys, page.MembersOnly, (*request).addPasskey).fresh(""),
+		row("POST "+pathPasskeys+"/remove", page.MembersOnly, (*request).removePasskey).fresh(""),
+		row("POST "+pathNewOptions, page.MembersOnly, (*request).newPasskeyOptions),
 		row("POST "+page.PathSecurity+"/password", page.MembersOnly, (*request).changePassword).fresh(fieldPassword),
 		row("POST "+page.PathSecurity+"/verify", page.MembersOnly, (*request).sendVerification),
 		row("POST "+pathEmail, page.MembersOnly, (*request).askEmailChange).fresh(fieldEmailPassword),

@@ -38,6 +38,7 @@ const (
 	ScriptConsent = "consent"
 	ScriptConnect = "connect"
 	ScriptImports = "imports"
+	ScriptPasskey = "passkey"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"
 	ScriptProfile = "profile"
@@ -62,7 +63,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptConsent, ScriptImports, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
+	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptConsent, ScriptImports, ScriptPasskey, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", javaScript); err != nil {
 			return assets{}, err
 		}

@@ -116,6 +116,8 @@ func notices() map[string]string {
 		"confirmed":          "Thank you. Go on where you were: for 10 minutes you are not asked again.",
 		"app-added":          "The app is set up: from now on, signing in takes a code of it.",
 		"app-removed":        "The app is turned off. Its codes don’t work any more.",
+		"passkey-added":      "The passkey is added: you can sign in with it alone, without your password.",
+		"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
 		"codes-made":         "The old recovery codes don’t work any more.",
 		"token-revoked":      "The token is revoked. It stopped working at once.",
 		"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",

@@ -103,7 +103,7 @@ func Start(t testing.TB, databaseURL string, o Options) *Site {
 	s.Keys = dbtest.Keys(t, s.Store)
 	mux := http.NewServeMux()
 	s.server = httptest.NewUnstartedServer(mux)
-	s.URL = "http://" + s.server.Listener.Addr().String()
+	s.URL = "http://localhost" + s.server.Listener.Addr().String()[len("127.0.0.1"):] // passkeys need a name
 	if o.TLS {
 		s.URL = "https://" + s.server.Listener.Addr().String()
 	}

@@ -35,6 +35,9 @@ func page(r route.Route) *yaml.Node {
 		case method == http.MethodPost:
 			answers["409"], answers["422"] = "PageRefused", "PageRefused"
 			put(operation, "requestBody", newRef("#/components/requestBodies/Form"))
+			if strings.HasSuffix(r.Pattern, "/options") {
+				answers["200"] = "PasskeyOptions"
+			}
 			if r.Anonymous {
 				answers["429"] = "PageTooManyRequests" // password attempts
 			}

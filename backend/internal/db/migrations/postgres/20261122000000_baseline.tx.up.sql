@@ -203,6 +203,29 @@ CREATE TABLE totp_secrets (
     last_used_at TIMESTAMPTZ NOT NULL
 );
 
+-- A passkey of a member (WebAuthn).
+CREATE TABLE passkeys (
+    id              TEXT COLLATE "C" PRIMARY KEY,
+    member_id       TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    credential_id   TEXT COLLATE "C" NOT NULL UNIQUE,  -- base64url; the authenticator's name for it
+    public_key      BYTEA NOT NULL,         -- COSE
+    transports      TEXT NOT NULL,         -- how browsers reach the authenticator, with commas; empty if unknown
+    backup_eligible BOOLEAN NOT NULL,      -- whether it may be copied to other devices of the member
+    sign_count      BIGINT NOT NULL,       -- of the last use; 0 if the authenticator does not count
+    name            TEXT NOT NULL,
+    created_at      TIMESTAMPTZ NOT NULL,
+    last_used_at    TIMESTAMPTZ NOT NULL
+);
+-- The passkeys of a member.
+CREATE INDEX passkeys_member ON passkeys (member_id);
+
+-- A challenge that one browser may answer with a passkey, once.
+CREATE TABLE passkey_challenges (
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the challenge, what it is for, and the browser's cookie or session
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+
 -- A code that replaces the second factor, once.
 CREATE TABLE recovery_codes (
     hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the member and the code
@@ -1001,7 +1024,7 @@ CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_to
 GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, not_me_links, sign_ups, owner_links, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
     authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
-GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, recovery_codes, sign_in_steps TO kith_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, passkeys, passkey_challenges, recovery_codes, sign_in_steps TO kith_service;
 GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;
 
 -- The trigger function that refuses writes to a read-only tenant.

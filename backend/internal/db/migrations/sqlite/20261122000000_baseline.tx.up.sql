@@ -189,6 +189,29 @@ CREATE TABLE totp_secrets (
     last_used_at TIMESTAMP NOT NULL
 );
 
+-- A passkey of a member (WebAuthn).
+CREATE TABLE passkeys (
+    id              TEXT PRIMARY KEY,
+    member_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    credential_id   TEXT NOT NULL UNIQUE,  -- base64url; the authenticator's name for it
+    public_key      BLOB NOT NULL,         -- COSE
+    transports      TEXT NOT NULL,         -- how browsers reach the authenticator, with commas; empty if unknown
+    backup_eligible BOOLEAN NOT NULL,      -- whether it may be copied to other devices of the member
+    sign_count      BIGINT NOT NULL,       -- of the last use; 0 if the authenticator does not count
+    name            TEXT NOT NULL,
+    created_at      TIMESTAMP NOT NULL,
+    last_used_at    TIMESTAMP NOT NULL
+);
+-- The passkeys of a member.
+CREATE INDEX passkeys_member ON passkeys (member_id);
+
+-- A challenge that one browser may answer with a passkey, once.
+CREATE TABLE passkey_challenges (
+    hash       TEXT PRIMARY KEY,  -- of the challenge, what it is for, and the browser's cookie or session
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+
 -- A code that replaces the second factor, once.
 CREATE TABLE recovery_codes (
     hash       TEXT PRIMARY KEY,  -- of the member and the code

@@ -1,0 +1,198 @@
+// Package passkey asks browsers for passkeys and checks what they answer (WebAuthn Level 3). It stores
+// nothing: package account keeps the passkeys and the challenges.
+//
+// Every ceremony wants user verification: the authenticator asks for a PIN, a finger or a face. So a
+// passkey that was found or stolen opens nothing by itself.
+package passkey
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Party is the relying party of a site. It is safe for concurrent use.
+type Party struct{ web *webauthn.WebAuthn }
+
+// timeout is how long browsers wait for the person.
+const timeout = 5 * time.Minute
+
+// New returns the relying party of the site at an address such as https://kith.example: passkeys belong
+// to its host, and answers count from its origin only. It returns nil if the host is an IP address, for
+// which browsers make no passkeys.
+func New(baseURL string) (*Party, error) {
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse base URL: %w", err)
+	}
+	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	web, err := webauthn.New(&webauthn.Config{
+		RPID: base.Hostname(), RPDisplayName: "Kith", RPOrigins: []string{base.Scheme + "://" + base.Host},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationRequired,
+		},
+		Timeouts: webauthn.TimeoutsConfig{Login: webauthn.TimeoutConfig{Timeout: timeout}, Registration: webauthn.TimeoutConfig{Timeout: timeout}},
+		// We ask for no extension and use none. Some password managers send outputs unasked.
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up passkeys: %w", err)
+	}
+	return &Party{web: web}, nil
+}
+
+// Owner is a member as authenticators know them.
+type Owner struct {
+	ID tenant.ID
+	// Username and Name are shown when the person chooses a passkey.
+	Username, Name string
+	// Passkeys are those that the member has.
+	Passkeys []account.Passkey
+}
+
+// WebAuthnID and the other three methods implement webauthn.User.
+func (o *Owner) WebAuthnID() []byte { return []byte(o.ID) }
+
+// WebAuthnName implements webauthn.User.
+func (o *Owner) WebAuthnName() string { return o.Username }
+
+// WebAuthnDisplayName implements webauthn.User.
+func (o *Owner) WebAuthnDisplayName() string { return o.Name }
+
+// WebAuthnCredentials implements webauthn.User.
+func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
+	credentials := make([]webauthn.Credential, len(o.Passkeys))
+	for i, p := range o.Passkeys {
+		id, _ := base64.RawURLEncoding.DecodeString(p.CredentialID) // New encoded it
+		credentials[i] = webauthn.Credential{
+			ID: id, PublicKey: p.PublicKey, Flags: webauthn.CredentialFlags{BackupEligible: p.BackupEligible},
+			Authenticator: webauthn.Authenticator{SignCount: p.SignCount},
+		}
+		for name := range strings.SplitSeq(p.Transports, ",") {
+			if name != "" {
+				credentials[i].Transport = append(credentials[i].Transport, protocol.AuthenticatorTransport(name))
+			}
+		}
+	}
+	return credentials
+}
+
+// Ask returns what a browser passes to navigator.credentials.get, as JSON knows it, and the challenge.
+// A nil owner asks for any passkey that the authenticator finds by itself, an owner for one of theirs.
+func (p *Party) Ask(owner *Owner) (options any, challenge string, err error) {
+	var asked *protocol.CredentialAssertion
+	var session *webauthn.SessionData
+	if owner == nil {
+		asked, session, err = p.web.BeginDiscoverableLogin()
+	} else {
+		asked, session, err = p.web.BeginLogin(owner)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("ask for a passkey: %w", err)
+	}
+	return asked.Response, session.Challenge, nil
+}
+
+// AskNew returns what a browser passes to navigator.credentials.create, and the challenge. The member's
+// authenticators that have a passkey already make no second one.
+func (p *Party) AskNew(owner *Owner) (options any, challenge string, err error) {
+	known := webauthn.Credentials(owner.WebAuthnCredentials()).CredentialDescriptors()
+	asked, session, err := p.web.BeginRegistration(owner, webauthn.WithExclusions(known))
+	if err != nil {
+		return nil, "", fmt.Errorf("ask for a new passkey: %w", err)
+	}
+	return asked.Response, session.Challenge, nil
+}
+
+// Answer is what an authenticator answered with a passkey. Nothing of it is checked yet.
+type Answer struct {
+	parsed *protocol.ParsedCredentialAssertionData
+}
+
+// Parse reads an answer, the JSON of a PublicKeyCredential. It fails with fault.Invalid.
+func Parse(answer string) (*Answer, error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "this is no answer of a passkey")
+	}
+	return &Answer{parsed}, nil
+}
+
+// Challenge returns the challenge that the browser says it answers.
+func (a *Answer) Challenge() string { return a.parsed.Response.CollectedClientData.Challenge }
+
+// CredentialID returns the name of the passkey that is said to answer.
+func (a *Answer) CredentialID() string { return base64.RawURLEncoding.EncodeToString(a.parsed.RawID) }
+
+// Check checks the answer of a passkey to the challenge: origin, host, signature, presence and
+// verification of the person. alone is set if the answer has to name the member, too. It returns the
+// authenticator's counter, and fails with fault.Unauthenticated if the answer is not right, or with
+// fault.Conflict if it is but the counter did not grow: a copy of the passkey may exist.
+func (p *Party) Check(a *Answer, challenge string, of *account.Passkey, alone bool) (signCount uint32, err error) {
+	owner := &Owner{ID: of.MemberID, Passkeys: []account.Passkey{*of}}
+	session := webauthn.SessionData{Challenge: challenge, UserVerification: protocol.VerificationRequired}
+	var credential *webauthn.Credential
+	if alone {
+		find := func([]byte, []byte) (webauthn.User, error) { return owner, nil }
+		_, credential, err = p.web.ValidatePasskeyLogin(find, session, a.parsed)
+	} else {
+		session.UserID = owner.WebAuthnID()
+		credential, err = p.web.ValidateLogin(owner, session, a.parsed)
+	}
+	if err != nil {
+		return 0, fault.Wrap(err, fault.Unauthenticated, "the answer of the passkey is not right")
+	}
+	if credential.Authenticator.CloneWarning {
+		return 0, fault.New(fault.Conflict, "the counter of the passkey did not grow")
+	}
+	return credential.Authenticator.SignCount, nil
+}
+
+// NewAnswer is what an authenticator answered with a new passkey. Nothing of it is checked yet.
+type NewAnswer struct {
+	parsed *protocol.ParsedCredentialCreationData
+}
+
+// ParseNew reads an answer with a new passkey. It fails with fault.Invalid.
+func ParseNew(answer string) (*NewAnswer, error) {
+	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(answer))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "this is no new passkey")
+	}
+	return &NewAnswer{parsed}, nil
+}
+
+// Challenge returns the challenge that the browser says it answers.
+func (a *NewAnswer) Challenge() string { return a.parsed.Response.CollectedClientData.Challenge }
+
+// CheckNew checks a new passkey of a member as Check does an answer, and returns its row without id and
+// name. It fails with fault.Unauthenticated.
+func (p *Party) CheckNew(a *NewAnswer, challenge string, owner tenant.ID) (*account.Passkey, error) {
+	o := &Owner{ID: owner}
+	made, err := p.web.CreateCredential(o, webauthn.SessionData{
+		Challenge: challenge, UserID: o.WebAuthnID(), UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
+	}, a.parsed)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unauthenticated, "the new passkey is not right")
+	}
+	transports := make([]string, len(made.Transport))
+	for i, name := range made.Transport {
+		transports[i] = string(name)
+	}
+	return &account.Passkey{
+		MemberID: owner, CredentialID: base64.RawURLEncoding.EncodeToString(made.ID), PublicKey: made.PublicKey, Transports: strings.Join(transports, ","),
+		BackupEligible: made.Flags.BackupEligible, SignCount: made.Authenticator.SignCount,
+	}, nil
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/passkey"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// The paths at which a script gets what to ask an authenticator for.
+const (
+	pathPasskeySignIn  = page.PathSignIn + "/passkey"
+	pathPasskeyOptions = pathPasskeySignIn + "/options"
+	pathTwoStepOptions = pathTwoStep + "/options"
+	pathConfirmOptions = pathConfirm + "/options"
+	pathPasskeys       = pathFactors + "/passkeys"
+	pathNewOptions     = pathPasskeys + "/options"
+)
+
+// fieldPasskey is the field with an authenticator's answer, which the script fills in.
+const fieldPasskey = "passkey"
+
+// passkeyButton is a button that only a script shows, in the form that takes the answer.
+type passkeyButton struct {
+	Label, Field string
+	// Options is the path of what to ask for.
+	Options string
+	// New is set if the answer is a new passkey; Conditional if the browser may also offer passkeys in
+	// the form field for the username.
+	New, Conditional bool
+}
+
+// ceremony is what an answer of a passkey is for, and in which browser.
+type ceremony struct{ purpose, browser string }
+
+// signingIn, steppingIn and provingIn are the three ceremonies with a passkey that the member has;
+// adding makes a new one. Before sign-in, a browser is known by the secret of its forms.
+func (v *request) signingIn() ceremony { return ceremony{"sign in", v.Secret} }
+
+func steppingIn(step *account.SignInStep) ceremony { return ceremony{"second step", step.Hash} }
+
+// proving and adding take the id of the session, since its secret may change in between.
+func (v *request) proving() ceremony { return ceremony{"confirm", v.Login.ID} }
+
+func (v *request) adding() ceremony { return ceremony{"add", v.Login.ID} }
+
+// hash returns the form in which a challenge of the ceremony is stored.
+func (c ceremony) hash(challenge string) string {
+	return account.HashSecret("kith passkey challenge " + c.purpose + " " + account.HashSecret(c.browser) + " " + challenge)
+}
+
+// answerOptions stores the challenge of a ceremony, and answers the script with what to ask for.
+func (v *request) answerOptions(c ceremony, options any, challenge string, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := account.CreatePasskeyChallenge(v.R.Context(), v.Store, c.hash(challenge)); err != nil {
+		return err
+	}
+	document, err := json.Marshal(options)
+	if err != nil {
+		return err
+	}
+	v.W.Header().Set("Content-Type", "application/json")
+	_, _ = v.W.Write(document) // the browser may have gone
+	return nil
+}
+
+func noPasskeys() error {
+	return page.Refuse(http.StatusNotFound, "Passkeys are not available here", "Browsers make passkeys for a host name, and this service has only an IP address.")
+}
+
+// passkeyOwner returns a member as authenticators know them, with the member's passkeys.
+func (v *request) passkeyOwner(owner tenant.ID) (*passkey.Owner, error) {
+	keys, err := account.ListPasskeys(v.R.Context(), v.Store, owner)
+	return &passkey.Owner{ID: owner, Passkeys: keys}, err
+}
+
+// askPasskey answers with what to ask a member's authenticators for.
+func (v *request) askPasskey(c ceremony, of tenant.ID) error {
+	owner, err := v.passkeyOwner(of)
+	if err != nil {
+		return err
+	}
+	if v.passkeys == nil || len(owner.Passkeys) == 0 {
+		return noPasskeys()
+	}
+	options, challenge, err := v.passkeys.Ask(owner)
+	return v.answerOptions(c, options, challenge, err)
+}
+
+// The messages about a passkey that does not sign in.
+const (
+	wrongPasskey  = "This passkey does not work here. Try again, or go on another way."
+	latePasskey   = "That took too long. Try again."
+	clonedPasskey = "This passkey was refused: there may be a copy of it. Go on another way, and then remove it in the settings."
+)
+
+// checkPasskey checks the answer of a passkey, and returns the passkey and the proof to use up. If it is
+// wrong, it returns a message instead of the proof, and records that. owner is whose passkey it must be;
+// empty if the passkey says so, which then stands for both factors.
+func (v *request) checkPasskey(c ceremony, owner tenant.ID, typed string) (key *account.Passkey, proof account.PasskeyProof, wrong string, err error) {
+	if v.passkeys == nil {
+		return nil, proof, "", noPasskeys()
+	}
+	answer, err := passkey.Parse(typed)
+	if err != nil {
+		return v.refusePasskey(owner)
+	}
+	hash := c.hash(answer.Challenge())
+	if err := account.FindPasskeyChallenge(v.R.Context(), v.Store, hash); fault.Is(err, fault.NotFound) {
+		return nil, proof, latePasskey, nil
+	} else if err != nil {
+		return nil, proof, "", err
+	}
+	key, err = account.GetPasskey(v.R.Context(), v.Store, answer.CredentialID())
+	if fault.Is(err, fault.NotFound) || err == nil && owner != "" && key.MemberID != owner {
+		return v.refusePasskey(owner)
+	}
+	if err != nil {
+		return nil, proof, "", err
+	}
+	count, err := v.passkeys.Check(answer, answer.Challenge(), key, owner == "")
+	switch {
+	case fault.Is(err, fault.Conflict):
+		v.record(account.PasskeyCloned, key.MemberID, key.ID)
+		return nil, proof, clonedPasskey, nil
+	case err != nil:
+		return v.refusePasskey(key.MemberID)
+	}
+	return key, account.PasskeyProof{PasskeyID: key.ID, ChallengeHash: hash, SignCount: count}, "", nil
+}
+
+// refusePasskey spends an attempt of the address, and records that a passkey of the member was wrong; an
+// empty owner is nobody.
+func (v *request) refusePasskey(owner tenant.ID) (_ *account.Passkey, _ account.PasskeyProof, wrong string, err error) {
+	if err := v.attempt(v.addressLimit("passkey")); err != nil {
+		return nil, account.PasskeyProof{}, "", err
+	}
+	if owner != "" {
+		v.record(account.FactorFailed, owner, "")
+	}
+	return nil, account.PasskeyProof{}, wrongPasskey, nil
+}
