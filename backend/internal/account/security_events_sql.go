@@ -55,10 +55,12 @@ const (
 )
 
 // ListNotices returns the events that the member is told of in a browser, where no mail is sent:
-// the latest that happened elsewhere and whose notice was not dismissed there, the latest first.
-func ListNotices(ctx context.Context, s *db.DB, session *LoginSession) ([]SecurityEvent, error) {
+// the latest that happened elsewhere and whose notice was not dismissed there, the latest first. What
+// happened in the same session with another device, or from another network, happened elsewhere: the
+// cookie may be copied. device and network are those of the request, from DeviceOf and CoarseAddress.
+func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, network string) ([]SecurityEvent, error) {
 	var events []SecurityEvent
-	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("session_id <> ?", session.ID).
+	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("(session_id <> ? OR device <> ? OR address <> ?)", session.ID, device, network).
 		Where("last_at > ?", s.Now().Add(-noticeFor)).Where("kind IN (?)", bun.List(kindsToTell())).
 		Where("(times >= ? OR kind NOT IN (?))", ManyFailures, bun.List(failures())).Order("id DESC").Limit(maxNotices).Scan(ctx)
 	return events, err

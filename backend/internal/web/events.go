@@ -24,11 +24,6 @@ func (v *request) recordEvent(e account.SecurityEvent) {
 	v.events.Record(v.R.Context(), e)
 }
 
-// recordDeletion records that people were deleted for good, on the pages of package review.
-func (web *Web) recordDeletion(v *page.Request, kind account.EventKind, deletion string) {
-	(&request{Web: web, Request: v}).record(kind, v.Owner, deletion)
-}
-
 // recordFailure records a refused sign-in, of a member or for an unknown login name. blocked is
 // set if the password did not count, because too many were wrong before.
 func (v *request) recordFailure(m *account.Member, login string, blocked bool) {
@@ -53,7 +48,8 @@ type eventRow struct {
 	account.SecurityEvent
 
 	What string
-	// Here is set if it happened in this browser, since it signed in.
+	// Here is set if it happened in this browser, since it signed in. It is not if the device or the
+	// network was another one: the cookie may be copied.
 	Here bool
 }
 
@@ -85,7 +81,7 @@ func (v *request) eventList() (eventList, error) {
 	}
 	names, err := v.objectNames(v.R.Context(), owner, events...)
 	for _, e := range events {
-		list.Rows = append(list.Rows, eventRow{e, e.Sentence(names[e.ObjectID]), e.SessionID != "" && e.SessionID == v.Login.ID})
+		list.Rows = append(list.Rows, eventRow{e, e.Sentence(names[e.ObjectID]), e.SessionID != "" && e.SessionID == v.Login.ID && e.Device == v.Device() && e.Address == v.Network()})
 	}
 	return list, err
 }
