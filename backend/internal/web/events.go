@@ -24,6 +24,16 @@ func (v *request) recordEvent(e account.SecurityEvent) {
 	v.events.Record(v.R.Context(), e)
 }
 
+// recordFactor records which second factor a member proved with.
+func (v *request) recordFactor(owner tenant.ID, proof account.Proof) {
+	switch proof.(type) {
+	case account.RecoveryProof:
+		v.record(account.RecoveryCodeUsed, owner, "")
+	case account.CodeProof:
+		v.record(account.FactorUsed, owner, account.TOTPObject)
+	}
+}
+
 // recordFailure records a refused sign-in, of a member or for an unknown login name. blocked is
 // set if the password did not count, because too many were wrong before.
 func (v *request) recordFailure(m *account.Member, login string, blocked bool) {
