@@ -103,8 +103,13 @@ $(BIN)/golangci-lint: Makefile
 # the services that they start instead of themselves, and wait much: four packages run at once. `make lint` vets.
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false
 
+# What operations.md restores SQLite with: a test runs its commands.
+LITESTREAM := github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
+$(BIN)/litestream: Makefile
+	GOBIN=$(BIN) GOWORK=off go install $(LITESTREAM) && touch $@
+
 .PHONY: test
-test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
+test: $(BIN)/.tools $(BIN)/litestream deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
 	deploy/e2e/with-services.sh $(MAKE) --no-print-directory -k test-inside test-outside
 
 .PHONY: test-inside test-outside
@@ -159,6 +164,10 @@ pgo: ## Profile all tools, reads, refreshes and batches, and write deploy/load/k
 .PHONY: soak
 soak: ## Keep Kith busy with all tools for 30 minutes, and print how much its memory and files grew
 	KITH_BENCH_ONLY='^soak-sqlite' KITH_BENCH_SOAK=30m KITH_BENCH_PAGE= deploy/load/bench.sh
+
+.PHONY: bench-placement
+bench-placement: ## Count the search indexes that two backends build, with a balancer and with placement
+	KITH_BENCH_ONLY='^placement-postgres' KITH_BENCH_MEMBERS=300 KITH_BENCH_PAGE= deploy/load/bench.sh
 
 .PHONY: overload
 overload: ## Send Kith four times the load it can serve, for a minute, with slow clients

@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/observability/internal/dashboards"
 )
 
-// board is the part of a dashboard that is checked here.
+// board has the parts of a dashboard that these tests check.
 type board struct {
 	UID, Title, Description string
 	SchemaVersion           int
@@ -75,7 +75,7 @@ func TestDashboardsAreGenerated(t *testing.T) {
 	}
 }
 
-// units are those of Grafana that a panel may have.
+// units are the units of Grafana that panels use.
 var units = []string{"short", "s", "bytes", "percentunit", "reqps", "ops", "cps"}
 
 // TestDashboards: each panel has a title, a description, a unit and legends, and each link
@@ -168,8 +168,8 @@ func expressions(t *testing.T) (list []string) {
 	return list
 }
 
-// TestDashboardsNameMetrics: every series that a dashboard asks for is reported or
-// recorded.
+// TestDashboardsNameMetrics: every series in a query is a metric of a process or recorded by a
+// rule.
 func TestDashboardsNameMetrics(t *testing.T) {
 	t.Parallel()
 	families, err := useAll(t).Gather()

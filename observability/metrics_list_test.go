@@ -87,6 +87,7 @@ func useEvents(t *testing.T, reg prometheus.Registerer) {
 	jobs.Observe(t.Context(), "sweep", "succeeded", 1, time.Millisecond)
 	_, err = metrics.NewBackend(reg)
 	must(t, err)
+	must(t, metrics.NewPlacement(reg, func() []metrics.BackendState { return []metrics.BackendState{{Backend: "10.0.0.1:8082"}} }))
 	useState(t, reg)
 }
 

@@ -18,7 +18,7 @@ func promtool(t *testing.T) string {
 	}
 	path, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Fatal("promtool is missing: `make test` installs it, `go test -short` leaves its tests out")
+		t.Fatal("promtool is missing: `make test` installs it, `go test -short` skips its tests")
 	}
 	return path
 }
@@ -95,7 +95,7 @@ func TestAlerts(t *testing.T) {
 	for _, page := range ruleFiles(t, "runbooks/*.md") {
 		text := readAll(t, []string{page})
 		if !pages[page] {
-			t.Errorf("no alert leads to %s", page)
+			t.Errorf("no alert links to %s", page)
 		}
 		delete(pages, page)
 		for _, part := range []string{"## What users feel\n", "## How to check\n", "## What to do\n"} {

@@ -1,7 +1,7 @@
 package sandbox
 
-// How many connections have a cadence of their own, by how much of it has passed. Overdue means
-// that more than one and a half intervals have passed.
+// The numbers of connections with their own cadence, by the time since the last contact. Overdue means
+// more than one and a half intervals.
 const (
 	overdueCadences = 12
 	dueCadences     = 8 // past the interval, not yet overdue
@@ -9,8 +9,8 @@ const (
 	keptCadences    = 40
 )
 
-// planCadences decides who has a keep-in-touch interval and when they were last seen. The
-// margins are wide enough for the state to hold at any hour of the day.
+// planCadences decides who has a keep-in-touch interval and when they were last seen. The margins
+// are wide enough that the state is the same at any hour of the day.
 func (b *builder) planCadences() {
 	r := newRNG("cadences")
 	chosen := sample(r, b.originals(), overdueCadences+dueCadences+keptCadences)

@@ -11,7 +11,7 @@ const (
 	toDay
 )
 
-// calendar turns a number of days ago into a date. It is the only part that depends on the day.
+// calendar converts a number of days ago to a date. It is the only part that depends on the day.
 type calendar struct{ day time.Time }
 
 // newCalendar returns a calendar for the UTC day that contains the time.
@@ -20,7 +20,8 @@ func newCalendar(moment time.Time) calendar {
 	return calendar{day: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
 }
 
-// at returns the time that many minutes after midnight, on the date that many days before the day.
+// at returns the time the given number of minutes after midnight, on the date the given number of
+// days before the day.
 func (c calendar) at(daysAgo, minutes int) time.Time {
 	return c.day.AddDate(0, 0, -daysAgo).Add(time.Duration(minutes) * time.Minute)
 }

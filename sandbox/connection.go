@@ -1,7 +1,7 @@
 package sandbox
 
-// addConnections turns the plans of people into connections. The latest interaction is
-// filled in by addInteractions.
+// addConnections makes connections from the plans of people. addInteractions fills in the latest
+// interaction.
 func (b *builder) addConnections() {
 	r := newRNG("connections")
 	for _, p := range b.plans {
@@ -30,7 +30,7 @@ func (b *builder) addConnections() {
 	}
 }
 
-// metPrecision: the longer ago, the less is remembered.
+// metPrecision returns the precision of the date of the first meeting: the longer ago, the lower.
 func metPrecision(r rng, daysAgo int) precision {
 	draw := r.IntN(100)
 	switch {
@@ -43,7 +43,7 @@ func metPrecision(r rng, daysAgo int) precision {
 	}
 }
 
-// biography is a line or two on what someone does and likes.
+// biography returns a line or two on what the person does and likes.
 func (b *builder) biography(r rng, p plan) string {
 	work := pick(r, []string{
 		"{title} at {org} in {city}.",

@@ -10,7 +10,7 @@ type Dataset struct {
 
 	// Document is the demo account's network.
 	Document
-	// Domains are the web domains of organizations by name; the document has no place for them.
+	// Domains are the web domains of organizations by name, which are not part of the document's format.
 	Domains map[string]string
 
 	// Records that were added on purpose for tests and visitors to find.
@@ -50,10 +50,10 @@ type Profile struct {
 // Link is one link of a profile; the URL is https.
 type Link struct{ Label, URL string }
 
-// DuplicatePair is a planted pair of connections that look like one person.
+// DuplicatePair is a pair of connections, added on purpose, that look like one person.
 type DuplicatePair struct {
 	FirstID    string
 	SecondID   string
-	Reason     string // what the two share
+	Reason     string // what the two have in common
 	SamePerson bool   // false for the pair of namesakes
 }

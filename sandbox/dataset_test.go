@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// someDay is the day that the golden hash belongs to.
+// someDay is the day of the golden hash.
 var someDay = time.Date(2026, time.January, 15, 0, 0, 0, 0, time.UTC)
 
 func count[T any](rows []T, matches func(T) bool) int {

@@ -2,7 +2,7 @@ package sandbox
 
 import "time"
 
-// Format names the shape of a Document.
+// Format is the name of the format of a Document.
 const Format = "kith-connections/1"
 
 // Document is a network in the format of Kith's lossless JSON export (contacts.json), so that the
@@ -30,7 +30,7 @@ type Connection struct {
 	MetOn             string          `json:"met_on"` // partial date
 	MetHow            string          `json:"met_how,omitempty"`
 	Source            string          `json:"source"`                       // "manual", "agent", "import" or "directory"
-	CadenceDays       int             `json:"cadence_days,omitempty"`       // own cadence
+	CadenceDays       int             `json:"cadence_days,omitempty"`       // its own cadence
 	SnoozedUntil      time.Time       `json:"snoozed_until,omitzero"`       // midnight, ahead of the day
 	LastInteractionAt time.Time       `json:"last_interaction_at,omitzero"` // the latest OccurredAt of its interactions
 	Handles           []Handle        `json:"handles,omitempty"`            // the first of a kind is the preferred one

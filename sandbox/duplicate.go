@@ -13,15 +13,15 @@ const (
 	sharesNameOnly     share = "nothing but the name: two different people"
 )
 
-// entry is the data of a person before their history is planned.
+// entry is a person's data before the history is planned.
 type entry struct {
 	name         name
 	home         place
 	organization string // name of an organizationSeed; empty when none is known
 }
 
-// duplicateSeed is one planted pair. The first entry is a full one; the second is the record of a
-// later import, or with typing errors, of the same person.
+// duplicateSeed is one planted pair. The first entry is complete; the second is another record of
+// the same person, from a later import or with typing errors.
 type duplicateSeed struct {
 	first, second entry
 	shares        share

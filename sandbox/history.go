@@ -1,6 +1,6 @@
 package sandbox
 
-// historyDays is how far back interactions reach: three years, less a margin.
+// historyDays is the maximum age of interactions: three years, less a margin.
 const historyDays = 1085
 
 // planHistories decides when each person was met and, for those without a cadence, when

@@ -10,9 +10,9 @@ const (
 	anniversaryCount = 6
 )
 
-// addImportantDates adds birthdays and anniversaries. Of the birthdays one is on the day,
-// one on 29 February, four in the next three weeks, three lack the day and one the month
-// too; four in ten lack the year. No other falls on the day, unless the day is 29 February.
+// addImportantDates adds birthdays and anniversaries. One birthday is on the day, one on 29
+// February, four are in the next three weeks, three have no day and one of them no month
+// either; four in ten have no year. No other birthday is on the day, unless it is 29 February.
 func (b *builder) addImportantDates() {
 	r := newRNG("important dates")
 	about := sample(r, b.originals(), birthdayCount+anniversaryCount)
@@ -55,8 +55,7 @@ func (b *builder) anniversary(ahead int) time.Time {
 	return date
 }
 
-// partialDate writes a date of which the year, the day, or the month and the day may be
-// unknown, which is 0.
+// partialDate formats a date. An unknown year, day, or month and day is 0.
 func partialDate(year, month, day int) string {
 	switch {
 	case year == 0:

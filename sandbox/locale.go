@@ -18,7 +18,7 @@ type place struct {
 	area          string // "+1 NXX" or "+44 20" where its people have such numbers
 }
 
-// String returns "City, Country", the city alone where it says it all, or nothing.
+// String returns "City, Country", only the city if there is no country, or "".
 func (p place) String() string {
 	if p.country == "" {
 		return p.city
@@ -59,9 +59,9 @@ func reading(word string) (text, latin string) {
 	return text, latin
 }
 
-// plain turns a Latin-letter name into what an e-mail address holds: lower case, no
-// accents, a hyphen for a space, no apostrophes. Letters that it does not know stay, and
-// a test of the addresses finds them.
+// plain converts a name in Latin letters to a part of an e-mail address: lower case, no
+// accents, hyphens for spaces, no apostrophes. It keeps unknown letters, and a test of the
+// addresses finds them.
 func plain(latin string) string {
 	var text strings.Builder
 	for _, r := range strings.ToLower(latin) {
@@ -86,7 +86,7 @@ func plainLetter(r rune) string {
 	return string(r)
 }
 
-// nicknames maps given names to the short form their bearers go by.
+// nicknames maps given names to short forms.
 func nicknames() map[string]string {
 	return map[string]string{
 		"Alexander": "Alex", "Benjamin": "Ben", "Eleanor": "Nell", "Josephine": "Jo",

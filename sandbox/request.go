@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Try is a ready-made request that GET /sandbox offers to visitors.
 type Try struct {
-	Title  string // what it shows, as a short imperative sentence
+	Title  string // what the request does, as a short imperative sentence
 	Method string
 	Path   string // relative to the base URL, with its query
 	Body   string // JSON to send as application/json; empty for a GET
@@ -37,7 +37,7 @@ func Requests() []Try {
 			ConnectionID string `json:"connection_id"`
 			Limit        int    `json:"limit"`
 		}{mostContacted, 5}),
-		call("See scopes, credits and what is out of reach", "get_account", struct{}{}),
+		call("See scopes, credits and which tools a token cannot use", "get_account", struct{}{}),
 	}
 }
 

@@ -17,7 +17,7 @@ func newRNG(name string) rng {
 // between returns a number from low to high, both included; low must not exceed high.
 func (r rng) between(low, high int) int { return low + r.IntN(high-low+1) }
 
-// chance returns true with a probability in percent.
+// chance returns true with the given probability in percent.
 func (r rng) chance(percent int) bool { return r.IntN(100) < percent }
 
 // pick returns one element of from, which must not be empty.

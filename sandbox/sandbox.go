@@ -15,9 +15,9 @@ const seed = 0x4b697468_53616e64
 
 // Build returns the demo account as it looks on the UTC day that contains day.
 //
-// The result depends on that day alone, and only its dates do: people, ids and texts are the same
-// on every day. Only reminders, snoozes and birthdays are in the future. Each call returns a fresh
-// Dataset that the caller may change. Safe for concurrent use.
+// Only the dates in the result depend on that day: people, ids and texts are the same on every day.
+// Only reminders, snoozes and birthdays are in the future. Each call returns a new Dataset that the
+// caller may change. Safe for concurrent use.
 func Build(day time.Time) *Dataset {
 	b := newBuilder(day)
 	b.sectors = sectors()
@@ -48,8 +48,8 @@ func Members(day time.Time) []Member {
 	return b.data.Members
 }
 
-// builder holds the account while its parts are added. Each step of Build reads what the
-// steps before it planned; the order in Build is the only valid one.
+// builder holds the account while its parts are added. Each step of Build uses the results of
+// earlier steps, so their order matters.
 type builder struct {
 	cal           calendar
 	data          *Dataset

@@ -3,7 +3,7 @@ package sandbox
 // sector is a line of work: job titles, topics of conversation and tags.
 type sector struct {
 	titles []string // junior to senior
-	topics []string // fit after "about" and "on"
+	topics []string // words that follow "about" and "on"
 	tags   []string // names of tags() that fit
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fill replaces the {placeholders} of a template with words that suit the person. {others} stands
-// for the other people. An unknown placeholder stays as it is; a test fails on it.
+// fill replaces the {placeholders} of a template with words about the person. {others} stands for
+// the other people. An unknown placeholder is kept, and a test fails on it.
 func (b *builder) fill(r rng, template string, p plan, others ...plan) string {
 	var text strings.Builder
 	for {

@@ -24,3 +24,15 @@ func Restore(ctx context.Context, databaseURL, file string) error {
 func CheckDatabase(ctx context.Context, databaseURL string) (clock time.Time, err error) {
 	return db.Check(ctx, databaseURL)
 }
+
+// TableRows is what Transfer copied of one table.
+type TableRows = db.TableRows
+
+// Transfer copies all rows of a SQLite database into an empty PostgreSQL one, or the other
+// way, compares them, and returns what it copied. No Kith may use either.
+func Transfer(ctx context.Context, from, to string, begin func(table string)) ([]TableRows, error) {
+	return db.Transfer(ctx, from, to, begin)
+}
+
+// DatabaseFile returns the path of the SQLite file of a database URL; empty for PostgreSQL.
+func DatabaseFile(databaseURL string) string { return db.File(databaseURL) }

@@ -5,6 +5,7 @@ set -euo pipefail
 
 declare -A packages=(
   [postgres]="postgresql postgresql-contrib"
+  [pgbackrest]=pgbackrest
   [redis-server]=redis-server
   [promtool]=prometheus
   [prometheus-alertmanager]=prometheus-alertmanager

@@ -5,12 +5,14 @@
 #
 #   KITH_BENCH_ROUNDS   number of rounds; default 9
 #   KITH_BENCH_FOR      how long a target is measured in a round; default 1s
-#   KITH_BENCH_ONLY     regular expression of sections: peers, typos, tools, tails, directory, start, ratio-…,
+#   KITH_BENCH_ONLY     regular expression of sections: peers, typos, tools, tails, directory, placement, start, ratio-…,
 #                       each followed by -sqlite or -postgres; default all
 #   KITH_BENCH_ROW      regular expression of the rows of the section of tools; default all
 #   KITH_BENCH_SIZES    sizes of the network in the section of tools; default 1000,10000,100000
 #   KITH_BENCH_PROFILES a folder for processor profiles; default none
 #   KITH_BENCH_SOAK     how long to keep one service busy and watch what it holds; default not at all
+#   KITH_BENCH_MEMBERS  the members of the section many, which takes long, or how many call over two edges and two backends in the
+#                       section placement; default none
 #   KITH_BENCH_PAGE     the page to write; empty for none
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -35,5 +37,5 @@ export KITH_TEST_CHROMIUM=${KITH_TEST_CHROMIUM:-none}
 "$root/deploy/e2e/with-services.sh" bash -c 'exec "$0" -postgres "$KITH_TEST_POSTGRES_URL" "$@"' "$work/bench" \
   -kith "$work/kith" -unobserved "$work/kith-unobserved" -root "$root" -peers "$work/peers" -work "$work" \
   -rounds "${KITH_BENCH_ROUNDS:-9}" -for "${KITH_BENCH_FOR:-1s}" -only "${KITH_BENCH_ONLY:-.}" -row "${KITH_BENCH_ROW:-.}" \
-  -sizes "${KITH_BENCH_SIZES:-1000,10000,100000}" -profiles "${KITH_BENCH_PROFILES:-}" -soak "${KITH_BENCH_SOAK:-0}" \
+  -sizes "${KITH_BENCH_SIZES:-1000,10000,100000}" -profiles "${KITH_BENCH_PROFILES:-}" -soak "${KITH_BENCH_SOAK:-0}" -members "${KITH_BENCH_MEMBERS:-0}" \
   -page "${KITH_BENCH_PAGE-$root/deploy/docs/performance.md}"

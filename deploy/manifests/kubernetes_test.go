@@ -19,7 +19,7 @@ import (
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	schemas := loadSchemas(t)
-	for _, overlay := range []string{"base", "production"} {
+	for _, overlay := range []string{"base", "production", "replicated"} {
 		t.Run(overlay, func(t *testing.T) {
 			t.Parallel()
 			objects := build(t, overlay)
@@ -41,7 +41,10 @@ func TestKubernetes(t *testing.T) {
 				"networking.k8s.io/v1 NetworkPolicy", "batch/v1 Job",
 			}
 			operator := []string{"monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PrometheusRule"}
-			if overlay == "production" {
+			if overlay == "replicated" {
+				wanted = append(wanted, "postgresql.cnpg.io/v1 Cluster")
+			}
+			if overlay != "base" {
 				wanted = append(wanted, operator...)
 			} else if kinds[operator[0]]+kinds[operator[1]] > 0 {
 				t.Error("the base needs the Prometheus operator")

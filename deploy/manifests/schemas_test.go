@@ -15,8 +15,9 @@ import (
 // Modules with the schemas. Tests only read their files; importing the modules would add all
 // their dependencies to go.mod.
 const (
-	kubernetes = "k8s.io/kubernetes@v1.34.2"
-	operator   = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
+	kubernetes  = "k8s.io/kubernetes@v1.34.2"
+	operator    = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
+	cloudnative = "github.com/cloudnative-pg/cloudnative-pg@v1.27.0"
 )
 
 // loadSchemas returns the schema of each kind of object, by "apiVersion kind".
@@ -30,12 +31,14 @@ func loadSchemas(t *testing.T) map[string]*openapi3.Schema {
 	for _, path := range documents {
 		loadDocument(t, path, schemas)
 	}
-	definitions, err := filepath.Glob(filepath.Join(moduleDir(t, operator), "example/prometheus-operator-crd/*.yaml"))
-	if err != nil || len(definitions) == 0 {
-		t.Fatalf("the operator has no definitions: %v", err)
-	}
-	for _, path := range definitions {
-		loadDefinition(t, path, schemas)
+	for module, files := range map[string]string{operator: "example/prometheus-operator-crd/*.yaml", cloudnative: "config/crd/bases/*.yaml"} {
+		definitions, err := filepath.Glob(filepath.Join(moduleDir(t, module), files))
+		if err != nil || len(definitions) == 0 {
+			t.Fatalf("%s has no definitions: %v", module, err)
+		}
+		for _, path := range definitions {
+			loadDefinition(t, path, schemas)
+		}
 	}
 	return schemas
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// itemStatuses sends a batch as bytes and returns its items' statuses.
+// itemStatuses sends a raw batch and returns the statuses of its items.
 func itemStatuses(t *testing.T, s *Server, body string) []int {
 	t.Helper()
 	r := raw(t, s, post("/api/batch", body))

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// TestBadInput sends raw requests that well-behaved clients never send. TestBadBatches does so for
+// TestBadInput sends raw requests that correct clients never send. TestBadBatches does so for
 // batches.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// posts are the rows that take a body.
+// posts are the routes that take a body.
 func posts() []route.Route {
 	rows := slices.DeleteFunc(route.Mounted(Routes(), true), func(r route.Route) bool { return !slices.Contains(r.Methods, "POST") })
 	for i := range rows {
@@ -25,7 +25,7 @@ func takesFile(r route.Route) bool {
 	return r.Pattern == "/import" || r.Pattern == "/people/con_1/photo-upload" || r.Pattern == "/people/share"
 }
 
-// limited is a configuration whose limits no test reaches.
+// limited returns a configuration with limits that no test reaches.
 func limited(t *testing.T) Config {
 	t.Helper()
 	c := testConfig(backendtest.New())
@@ -35,8 +35,8 @@ func limited(t *testing.T) Config {
 	return c
 }
 
-// wantShape checks that an error has the form of the row's protocol, and the headers of
-// its limit.
+// wantShape checks that an error has the format of the route's protocol, and the headers of its
+// limit.
 func wantShape(t *testing.T, row route.Route, r reply, status int) {
 	t.Helper()
 	want := map[route.Protocol]string{
@@ -52,8 +52,8 @@ func wantShape(t *testing.T, row route.Route, r reply, status int) {
 	}
 }
 
-// Every path that takes a body refuses one that is compressed or too large, in the
-// shape of its protocol.
+// Every path that takes a body refuses one that is compressed or too large, in the error format
+// of its protocol.
 func TestBodiesOfEveryPost(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, limited(t)))
@@ -61,7 +61,7 @@ func TestBodiesOfEveryPost(t *testing.T) {
 	for _, row := range posts() {
 		wantShape(t, row, raw(t, s, post(row.Pattern, "{}", bearer, "Content-Encoding: gzip")), 415)
 		if takesFile(row) {
-			continue // files are handed on while they arrive
+			continue // files are forwarded while they arrive
 		}
 		large := strings.Replace(post(row.Pattern, "", bearer, "Expect: 100-continue"), "Content-Length: 0", "Content-Length: "+strconv.Itoa(8<<20), 1)
 		wantShape(t, row, raw(t, s, large), 413)

@@ -26,14 +26,14 @@ const (
 	DefaultAddr       = "127.0.0.1:8080"
 	DefaultBaseURL    = "http://localhost:8080"
 	DefaultBackendURL = "http://127.0.0.1:8082"
-	// DefaultProfileCacheTTL is what programs set Config.ProfileCacheTTL to: the
-	// zero value there means no cache.
+	// DefaultProfileCacheTTL is the value that programs set in Config.ProfileCacheTTL, whose
+	// zero value means no cache.
 	DefaultProfileCacheTTL = time.Second
 	// DefaultMaxInFlight is how many requests are served at once.
 	DefaultMaxInFlight = 128
 	// DefaultMaxConnections is how many connections are served at once.
 	DefaultMaxConnections = 4096
-	// DefaultConnectionsPerAddress is how many of them one address may have.
+	// DefaultConnectionsPerAddress is how many connections of one address are served at once.
 	DefaultConnectionsPerAddress = 256
 )
 
@@ -47,12 +47,12 @@ type ToolObserver interface {
 	Observe(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
 }
 
-// RateObserver counts what rate policies decide; *metrics.RateLimits is one.
+// RateObserver counts the decisions of rate policies; *metrics.RateLimits is one.
 type RateObserver interface {
 	// Observe is called for each decision. The policies are those of RatePolicies.
 	Observe(policy string, admitted, refused int)
-	// Fallback is called with true when this edge counts alone, because Redis is unreachable, and
-	// with false when it shares its counts again.
+	// Fallback is called with true when this edge starts to count alone because Redis is
+	// unreachable, and with false when it shares its counts again.
 	Fallback(active bool)
 }
 
@@ -68,11 +68,11 @@ type BackendObserver interface {
 	Observe(outcome string)
 }
 
-// SandboxRequest is a ready-made request that GET /sandbox offers. Its fields are
-// those of the sandbox module's requests, so that one converts to the other.
+// SandboxRequest is a ready-made request of GET /sandbox. It has the same fields as the sandbox
+// module's type, so that values can be converted.
 type SandboxRequest = sandbox.Request
 
-// Config says how the edge runs. The zero value serves on localhost, with a backend on localhost
+// Config configures the edge. The zero value serves on localhost, with a backend on localhost
 // and no sandbox.
 type Config struct {
 	// Addr is the address to listen on, host:port. Defaults to DefaultAddr. On a
@@ -82,26 +82,27 @@ type Config struct {
 	// BaseURL is the public address of the service: http or https, a host, no
 	// path. Clients compare it byte for byte. Defaults to DefaultBaseURL.
 	BaseURL string
-	// BackendURL is the backend's address. Defaults to DefaultBackendURL. With an
-	// in-memory Transport any host will do.
-	BackendURL string
-	// Transport carries the calls to the backend, such as one that leads into a
-	// handler of the same process. Nil makes HTTP/1.1 connections to BackendURL.
+	// BackendURLs are the addresses of the backends; a host with several IP addresses is several
+	// backends. All calls of a member go to the same one. Defaults to DefaultBackendURL. With an
+	// in-memory Transport one of any host will do.
+	BackendURLs []string
+	// Transport makes the calls to the backend. It can call a handler of the same process. Nil
+	// makes HTTP/1.1 connections to BackendURLs.
 	Transport http.RoundTripper
-	// BackendTLS is for an https BackendURL. Nil is Go's default. Transport replaces it.
+	// BackendTLS is for https BackendURLs. Nil is Go's default. It is unused with a Transport.
 	BackendTLS *tls.Config
-	// ServiceToken proves to the backend that the edge calls. Empty sends none.
+	// ServiceToken authenticates the edge to the backend. Empty sends none.
 	ServiceToken string
-	// AllowedOrigins are web origins that may call the MCP server besides BaseURL's
-	// own; "*" allows every one.
+	// AllowedOrigins are the web origins that may call the MCP server, besides BaseURL's; "*"
+	// allows all.
 	AllowedOrigins []string
-	// ProfileCacheTTL is how long a rendered profile is cached; clients may keep answers for a
-	// minute anyway. Zero is off; programs use DefaultProfileCacheTTL.
+	// ProfileCacheTTL is how long a rendered profile is cached. Independently of that, clients may
+	// cache answers for a minute. Zero is off; programs use DefaultProfileCacheTTL.
 	ProfileCacheTTL time.Duration
 	// SignUpOpen is set if people can create an account themselves: the landing page then offers it.
 	SignUpOpen bool
-	// SecurityContacts are the addresses of security.txt, as URIs; without any it is not served.
-	// From SecurityExpires on, it is not served any more.
+	// SecurityContacts are the addresses in security.txt, as URIs. Without any, or after
+	// SecurityExpires, the file is not served.
 	SecurityContacts []string
 	SecurityExpires  time.Time
 	// SandboxEnabled mounts the sandbox. SandboxToken and SandboxUsername are then
@@ -109,11 +110,11 @@ type Config struct {
 	SandboxEnabled  bool
 	SandboxToken    string
 	SandboxUsername string
-	// SandboxRequests are what GET /sandbox suggests to try.
+	// SandboxRequests are the requests that GET /sandbox suggests.
 	SandboxRequests []SandboxRequest
 	// Version of the service, which MCP's initialize returns. Defaults to "dev".
 	Version string
-	// Logger takes one line for each request, and errors. Nil discards them.
+	// Logger logs one line for each request, and errors. Nil discards them.
 	Logger *slog.Logger
 	// Requests, Tools, Rates, Batches and Backend count; nil counts nothing.
 	Requests RequestObserver
@@ -125,15 +126,15 @@ type Config struct {
 	Tracer *tracing.Tracer
 	// TLS, if set, makes the listener speak TLS. It needs a certificate.
 	TLS *tls.Config
-	// MaxConnections caps the connections served at once; another one takes the
-	// place of an idle one or waits. Defaults to DefaultMaxConnections.
+	// MaxConnections is the maximum number of open connections. One more takes the place of an
+	// idle one, or waits. Defaults to DefaultMaxConnections.
 	MaxConnections int
-	// ConnectionsPerAddress caps the connections of one address, as the limits by
-	// address count it, except those of TrustedProxies. One beyond it is closed at
-	// once. Defaults to DefaultConnectionsPerAddress; negative bounds nothing.
+	// ConnectionsPerAddress is the maximum number of open connections of one address, as the
+	// limits by address count it, except for TrustedProxies. One more is closed at once. Defaults
+	// to DefaultConnectionsPerAddress; negative is no limit.
 	ConnectionsPerAddress int
 	// ConnectionMaxAge is the age from which a connection is closed after its next answer; 0 is no
-	// bound.
+	// limit.
 	ConnectionMaxAge time.Duration
 	// RateLimits override the policies of RatePolicies, by name: quota/window in seconds, such as
 	// "120/60", or "off".
@@ -144,17 +145,17 @@ type Config struct {
 	// Edges is how many edges share a Redis. While Redis cannot be reached, each edge divides the
 	// quotas by it. Defaults to 1.
 	Edges int
-	// TrustedProxies are CIDRs of proxies whose ClientHeader is read. It is ignored from any other
-	// peer. ClientHeader defaults to X-Forwarded-For.
+	// TrustedProxies are CIDRs of proxies whose ClientHeader is read; from other peers it is
+	// ignored. ClientHeader defaults to X-Forwarded-For.
 	TrustedProxies []string
 	ClientHeader   string
-	// Sunsets are the dates on which deprecated routes are removed, YYYY-MM-DD, by the
-	// names of DeprecatedRoutes. Start announces them to the backend, which refuses a
-	// date less than 180 days after the first announcement, and one that is earlier
-	// than the date announced before.
+	// Sunsets are the dates on which deprecated routes are removed, YYYY-MM-DD, by the names
+	// of DeprecatedRoutes. Start announces them to the backend, which refuses a date that is
+	// less than 180 days after the first announcement, or earlier than the announced date.
 	Sunsets map[string]string
-	// MaxInFlight is how many requests are served at once; more wait for up to a
-	// second and are then answered 503, unless few are in flight. Defaults to DefaultMaxInFlight; negative bounds nothing.
+	// MaxInFlight is how many requests are served at once; more wait for up to a second and are
+	// then answered 503, unless few are in flight. Defaults to DefaultMaxInFlight; negative is no
+	// limit.
 	MaxInFlight int
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -165,14 +166,17 @@ type resolved struct {
 	Config
 
 	host     string // of BaseURL, without its port
-	loopback bool   // Addr is reachable from this machine only
+	loopback bool   // Addr is reachable only from this machine
 	sunsets  map[string]time.Time
 }
 
 func resolve(c Config) (resolved, error) {
 	c.Addr = cmp.Or(c.Addr, DefaultAddr)
 	c.BaseURL = strings.TrimSuffix(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	c.BackendURL = cmp.Or(c.BackendURL, DefaultBackendURL)
+	c.BackendURLs = slices.Clone(c.BackendURLs)
+	if len(c.BackendURLs) == 0 {
+		c.BackendURLs = []string{DefaultBackendURL}
+	}
 	c.Version = cmp.Or(c.Version, "dev")
 	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
 	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, DefaultConnectionsPerAddress)
@@ -215,7 +219,7 @@ func parseBaseURL(text string) (host string, err error) {
 	return u.Hostname(), nil
 }
 
-// isLoopback says whether a listen address is reachable from this machine only.
+// isLoopback reports whether a listen address is reachable only from this machine.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

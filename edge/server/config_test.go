@@ -25,16 +25,16 @@ func TestNewRefusesConfigs(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"base URL with a path":     {func(c *Config) { c.BaseURL = "https://kith.example/x" }, "base URL"},
-		"base URL with a query":    {func(c *Config) { c.BaseURL = "https://kith.example?x" }, "base URL"},
-		"base URL with a password": {func(c *Config) { c.BaseURL = "https://a:hunter2@kith.example" }, "base URL"},
-		"base URL without scheme":  {func(c *Config) { c.BaseURL = "kith.example" }, "base URL"},
-		"base URL of no URL":       {func(c *Config) { c.BaseURL = ":" }, "base URL"},
-		"backend with a path":      {func(c *Config) { c.BackendURL = "http://backend/x" }, "backend address"},
-		"sandbox without a token":  {func(c *Config) { c.SandboxEnabled, c.SandboxUsername = true, "demo" }, "token and username"},
-		"sandbox without a name":   {func(c *Config) { c.SandboxEnabled, c.SandboxToken = true, "t" }, "token and username"},
-		"negative cap":             {func(c *Config) { c.MaxConnections = -1 }, "negative"},
-		"negative time":            {func(c *Config) { c.ProfileCacheTTL = -time.Second }, "negative"},
+		"base URL with a path":       {func(c *Config) { c.BaseURL = "https://kith.example/x" }, "base URL"},
+		"base URL with a query":      {func(c *Config) { c.BaseURL = "https://kith.example?x" }, "base URL"},
+		"base URL with a password":   {func(c *Config) { c.BaseURL = "https://a:hunter2@kith.example" }, "base URL"},
+		"base URL without scheme":    {func(c *Config) { c.BaseURL = "kith.example" }, "base URL"},
+		"base URL that is not a URL": {func(c *Config) { c.BaseURL = ":" }, "base URL"},
+		"backend with a path":        {func(c *Config) { c.BackendURLs = []string{"http://backend/x"} }, "backend address"},
+		"sandbox without a token":    {func(c *Config) { c.SandboxEnabled, c.SandboxUsername = true, "demo" }, "token and username"},
+		"sandbox without a name":     {func(c *Config) { c.SandboxEnabled, c.SandboxToken = true, "t" }, "token and username"},
+		"negative cap":               {func(c *Config) { c.MaxConnections = -1 }, "negative"},
+		"negative time":              {func(c *Config) { c.ProfileCacheTTL = -time.Second }, "negative"},
 	} {
 		var c Config
 		test.change(&c)

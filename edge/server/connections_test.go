@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// dialFrom connects from a loopback address of the caller's choice.
+// dialFrom connects from the given loopback address.
 func dialFrom(t *testing.T, s *Server, address string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 10 * time.Second}
@@ -36,8 +36,7 @@ func asks(conn net.Conn) bool {
 	return err == nil
 }
 
-// One address opens as many connections as it can: it is limited to its share, and other
-// addresses are still served.
+// An address that opens too many connections is limited, and other addresses are still served.
 func TestConnectionsPerAddress(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -59,7 +58,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 }
 
 // Trusted proxies have no limit per address: they carry the connections of many clients.
-func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
+func TestTrustedProxiesHaveNoLimitPerAddress(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
 	c.ConnectionsPerAddress, c.TrustedProxies = 2, []string{"127.0.0.2"}
@@ -71,8 +70,8 @@ func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Many addresses open and keep all the connections that the server allows: the longest idle ones
-// are closed for new connections.
+// If clients keep all the connections open that the server allows, the connections that are idle
+// longest are closed for new ones.
 func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -94,8 +93,8 @@ func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
 	}
 }
 
-// A connection that has reached its maximum age is closed after an answer, so that new
-// edges get load.
+// A connection that has reached its maximum age is closed after an answer, so that new edges
+// get a share of the requests.
 func TestOldConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	for age, closes := range map[time.Duration]bool{0: false, time.Nanosecond: true, time.Hour: false} {

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// The pages of the demo need no session, have a rate limit of their own and are for reading only:
-// a request that writes does not reach the backend. Without a sandbox there are none.
+// The pages of the demo need no session, have their own rate limit and are read-only: a request
+// that writes does not reach the backend. They do not exist without a sandbox.
 func TestDemoPages(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []bool{true, false} {

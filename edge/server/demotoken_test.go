@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// The demo account's token is public. Paths for members refuse it like an invalid token;
-// the sandbox's paths need no token and ignore any.
+// The demo account's token is public. Paths for members refuse it like an invalid token; the
+// sandbox's paths ignore all tokens.
 func TestDemoTokenOutsideTheSandbox(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, testConfig(backendtest.New())))

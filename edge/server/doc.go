@@ -1,11 +1,10 @@
-// Package server is the edge's composition root: the one package of this module
-// that others import. It reads a Config, builds every part with what it needs,
-// and starts and stops the listener.
+// Package server builds, starts and stops the edge from a Config. It is the only package of
+// this module that other modules import.
 //
 //	routes.go    every public path, one list
-//	pipeline.go  what every request passes, in its order
-//	parts.go     the parts that routes and pipeline are made of
-//	listener.go  bounds on connections
+//	pipeline.go  the steps that every request passes, in order
+//	parts.go     the parts that routes and pipeline use
+//	listener.go  limits on connections
 //
-// The edge holds no database and no state that a second edge would need.
+// The edge has no database and no state that another edge would need.
 package server

@@ -64,11 +64,11 @@ type reply struct {
 	closes bool // the server said that it closes the connection
 }
 
-// raw sends bytes as they are, which no HTTP client would, and reads one answer.
+// raw sends raw bytes, which an HTTP client would not send, and reads one answer.
 func raw(t *testing.T, s *Server, text string) reply {
 	t.Helper()
 	conn := dial(t, s)
-	go func() { _, _ = io.WriteString(conn, text) }() // the server may answer, and hang up, before the end
+	go func() { _, _ = io.WriteString(conn, text) }() // the server may answer and close the connection before the end
 	return readReply(t, conn)
 }
 
@@ -104,7 +104,7 @@ func get(target string) string {
 	return "GET " + target + " HTTP/1.1\r\nHost: kith.example\r\nConnection: close\r\n\r\n"
 }
 
-// post is a POST request with a JSON body and more header lines.
+// post returns a POST request with a JSON body and further header lines.
 func post(target, body string, lines ...string) string {
 	head := "POST " + target + " HTTP/1.1\r\nHost: kith.example\r\nConnection: close\r\nContent-Type: application/json\r\n" +
 		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
@@ -116,7 +116,7 @@ func post(target, body string, lines ...string) string {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// isProblem says whether the answer is one of ours, not net/http's.
+// isProblem reports whether the answer is a problem, and not one of net/http.
 func (r reply) isProblem() bool {
 	return r.header.Get("Content-Type") == "application/problem+json" && strings.Contains(r.body, `"code":`)
 }

@@ -52,8 +52,8 @@ func (p *parts) buildLimits() (err error) {
 	return err
 }
 
-// warnOfSandbox tells the operator that the sandbox lets more calls through than the
-// 60 a minute of the specification.
+// warnOfSandbox warns the operator if the sandbox admits more than the 60 calls a minute
+// that the specification fixes.
 func warnOfSandbox(logger *slog.Logger, policies []ratelimit.Policy) {
 	for _, p := range policies {
 		if p.Name != ratelimit.PolicyMCPSandbox {

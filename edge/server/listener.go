@@ -15,19 +15,19 @@ import (
 const (
 	// shortIdleTimeout is how long a connection may be idle while many are open.
 	shortIdleTimeout = 5 * time.Second
-	// manyOpen is the part of the bound, in percent, from which many are open.
+	// manyOpen is the percentage of the maximum from which shortIdleTimeout applies.
 	manyOpen = 75
 )
 
-// boundedListener bounds the open connections: of all clients together, and of each
-// address. A connection beyond its address's bound is closed at once. One beyond
-// the bound of all takes the place of an idle one, or waits until another ends.
-// Near that bound a connection may be idle for a short time only.
+// boundedListener limits the open connections, in total and per address. A connection beyond
+// the limit of its address is closed at once. One beyond the total limit takes the place of an
+// idle one, or waits until another ends. Near the total limit, connections may be idle only
+// for a short time.
 type boundedListener struct {
 	net.Listener
 
-	perAddress int                   // 0 or less bounds none
-	exempt     func(netip.Addr) bool // addresses without a bound of their own
+	perAddress int                   // 0 or less is no limit
+	exempt     func(netip.Addr) bool // addresses without a limit
 	slots      chan struct{}
 	closed     chan struct{}
 	once       sync.Once
@@ -45,7 +45,7 @@ func newBoundedListener(l net.Listener, limit, perAddress int, exempt func(netip
 	}
 }
 
-// Accept returns the next connection whose address is below its bound, once there is a slot for it.
+// Accept returns the next connection whose address is below its limit, once there is a slot for it.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -86,8 +86,8 @@ func (l *boundedListener) takeSlot(c *boundedConn) bool {
 	return true
 }
 
-// wait records whether a connection waits for a slot. If one does, the longest idle connection is
-// closed, or else the next that becomes idle.
+// wait records whether a connection waits for a slot. If one does, the connection that is idle
+// longest is closed; if none is idle, the next one that becomes idle.
 func (l *boundedListener) wait(waiting bool) {
 	l.mu.Lock()
 	l.waiting = waiting
@@ -98,7 +98,7 @@ func (l *boundedListener) wait(waiting bool) {
 	}
 }
 
-// admit counts the connection on its address, and returns nil if the address has reached its bound.
+// admit counts the connection for its address, and returns nil if the address has reached its limit.
 func (l *boundedListener) admit(conn net.Conn) *boundedConn {
 	c := &boundedConn{Conn: conn, listener: l}
 	if peer, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil && l.perAddress > 0 && !l.exempt(peer.Addr()) {
@@ -130,8 +130,8 @@ func (l *boundedListener) closeIdle() {
 	}
 }
 
-// longestIdle returns the connection that is idle for the longest time, or nil. The
-// mutex is held.
+// longestIdle returns the connection that is idle for the longest time, or nil. The caller
+// holds the mutex.
 func (l *boundedListener) longestIdle() *boundedConn {
 	if front := l.idle.Front(); front != nil {
 		c, _ := front.Value.(*boundedConn)
@@ -171,7 +171,7 @@ func (l *boundedListener) observe(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// forget removes the connection from the idle ones. The mutex is held.
+// forget removes the connection from the idle ones. The caller holds the mutex.
 func (l *boundedListener) forget(c *boundedConn) {
 	if c.element != nil {
 		l.idle.Remove(c.element)
@@ -179,7 +179,7 @@ func (l *boundedListener) forget(c *boundedConn) {
 	}
 }
 
-// release frees the connection's slot and its count on the address, once.
+// release frees the connection's slot and its count for the address, once.
 func (l *boundedListener) release(c *boundedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,7 +209,7 @@ type boundedConn struct {
 	net.Conn
 
 	listener *boundedListener
-	bucket   string // "" when its address is not bounded
+	bucket   string // "" if its address has no limit
 
 	// The listener's mutex guards these.
 	slot      bool
@@ -224,11 +224,11 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// hangUp closes an idle connection; its client may ask again over another one.
+// hangUp closes an idle connection; its client can open a new one.
 func (c *boundedConn) hangUp() { _ = c.Close() }
 
-// CloseWrite ends the sending side alone. net/http needs it to close the connection of a client
-// that is still sending without losing the answer.
+// CloseWrite closes only the sending side. net/http needs it to close the connection of a client
+// that is still sending, without losing the answer.
 func (c *boundedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// The metadata without a path names the resource of the specification; those with
-// one name their own path.
+// The metadata without a path is for the resource of the specification, other metadata for the
+// resource at its path.
 func TestProtectedResourceOfEachPath(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, testConfig(backendtest.New())).Handler()

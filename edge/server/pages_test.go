@@ -11,7 +11,7 @@ import (
 
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
-// open asks as a browser does when a person opens an address, unless accept says otherwise.
+// open sends the request of a browser when a person opens an address, with another Accept if given.
 func open(h http.Handler, method, target, accept string, cookies ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/", nil)
 	r.RequestURI = target
@@ -28,7 +28,7 @@ func open(h http.Handler, method, target, accept string, cookies ...string) *htt
 }
 
 // Errors are pages for browsers, signed in or not. Other callers, and all callers of the API, get
-// the error of the protocol.
+// an error in the format of the protocol.
 func TestErrorsForBrowsers(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, testConfig(backendtest.New())).Handler()
@@ -89,8 +89,8 @@ func TestErrorsForBrowsers(t *testing.T) {
 	}
 }
 
-// What goes wrong on the way to a page is a page: a backend that is down, a full server, a limit.
-func TestTroubleForBrowsers(t *testing.T) {
+// Failures of requests for pages are pages: a backend that is down, an overloaded server, a limit.
+func TestFailuresForBrowsers(t *testing.T) {
 	t.Parallel()
 	backend := backendtest.New()
 	c := testConfig(backend)
@@ -120,7 +120,7 @@ func TestTroubleForBrowsers(t *testing.T) {
 	}
 }
 
-// The public pages pass the steps that other pages pass: no CORS, limits, and compression.
+// The public pages have what other pages have: no CORS headers, limits, and compression.
 func TestPublicPages(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

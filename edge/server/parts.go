@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/middleware"
 	"github.com/kith-crm/kith/edge/internal/page"
+	"github.com/kith-crm/kith/edge/internal/placement"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
@@ -20,12 +21,13 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// parts are what the edge is built of.
+// parts are the components of the edge.
 type parts struct {
 	resolved
 
 	catalog      *catalog.Catalog
 	backend      *upstream.Client
+	placement    *placement.Placement // nil if Config.Transport is set
 	pages        *page.Pages
 	problems     *httpapi.Problems
 	errorWriters map[route.Protocol]httpapi.ErrorWriter
@@ -69,11 +71,11 @@ func newParts(c resolved) (*parts, error) {
 	return p, err
 }
 
-// buildBackend makes what calls the backend: the client of its RPCs and the proxy.
+// buildBackend makes the components that call the backend: the RPC client and the proxy.
 func (p *parts) buildBackend() error {
-	transport := p.Transport
-	if transport == nil {
-		transport = upstream.NewTransport(p.BackendTLS)
+	transport, known, err := p.transport()
+	if err != nil {
+		return err
 	}
 	var observe func(string)
 	if p.Backend != nil {
@@ -84,15 +86,15 @@ func (p *parts) buildBackend() error {
 	for _, rpc := range p.catalog.Tools() {
 		procedures = append(procedures, rpc.Procedure)
 	}
-	var err error
 	p.backend, err = upstream.New(upstream.Options{
-		BaseURL: p.BackendURL, Transport: transport, ServiceToken: p.ServiceToken, Procedures: procedures, Tracer: p.Tracer,
+		BaseURL: p.BackendURLs[0], Transport: transport, ServiceToken: p.ServiceToken, Procedures: procedures, Tracer: p.Tracer,
+		Known: known,
 	})
 	if err != nil {
 		return err
 	}
 	options := proxy.Options{
-		BackendURL: p.BackendURL, Transport: transport, ServiceToken: p.ServiceToken, ErrorWriters: p.errorWriters, Logger: p.Logger,
+		BackendURL: p.BackendURLs[0], Transport: transport, ServiceToken: p.ServiceToken, ErrorWriters: p.errorWriters, Logger: p.Logger,
 		ClientAddress: p.clientBucket,
 	}
 	if p.Tracer != nil {
@@ -100,6 +102,26 @@ func (p *parts) buildBackend() error {
 	}
 	p.proxy, err = proxy.New(options)
 	return err
+}
+
+// transport returns what carries the calls to the backends, and whether it knows where those of a
+// bearer go; nil if there is one backend only.
+func (p *parts) transport() (transport http.RoundTripper, known func(bearer string) bool, err error) {
+	if p.Transport != nil {
+		return p.Transport, nil, nil
+	}
+	p.placement, err = placement.New(placement.Options{
+		URLs: p.BackendURLs, TLS: p.BackendTLS, NewTransport: upstream.NewTransport, SessionCookie: route.SessionCookie(p.BaseURL),
+		Reads: func(path string) bool {
+			rpc, ok := p.catalog.Procedure(path)
+			return ok && !rpc.Writes
+		},
+		Logger: p.Logger, Now: p.Now,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.placement, p.placement.Knows, nil
 }
 
 func (p *parts) buildPublic() (err error) {
@@ -135,5 +157,5 @@ func (p *parts) observeBatch() func(map[int]int) {
 	return p.Batches.Observe
 }
 
-// clientBucket is the caller's address, as limits by address count it.
+// clientBucket returns the caller's key in limits by address.
 func (p *parts) clientBucket(r *http.Request) string { return p.clients.Resolve(r).Bucket }

@@ -19,8 +19,8 @@ type handler func(w http.ResponseWriter, r *http.Request, m *route.Match)
 // step answers a request itself, or passes it on to next.
 type step func(next handler) handler
 
-// pipeline returns the handler of every request. These are the steps that it passes,
-// in their order, with the statuses of those that they refuse.
+// pipeline returns the handler of all requests. It has the steps in their order, each with the
+// statuses with which it refuses requests.
 func (p *parts) pipeline(table *route.Table) http.Handler {
 	var serve handler = func(w http.ResponseWriter, r *http.Request, m *route.Match) { m.Serve(w, r) }
 	for _, s := range slices.Backward([]step{
@@ -82,8 +82,8 @@ func routeHeaders(next handler) handler {
 	}
 }
 
-// limitRate counts the request under its rate policy. A preflight does not count:
-// browsers send it on their own.
+// limitRate counts the request under its rate policy. It does not count preflights, which browsers
+// send on their own.
 func (p *parts) limitRate(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		if m.RatePolicy == "" || r.Method == http.MethodOptions {
@@ -93,7 +93,7 @@ func (p *parts) limitRate(next handler) handler {
 		r = r.WithContext(ratelimit.NewContext(r.Context()))
 		if !p.limiter.Limit(w, r, m.RatePolicy) {
 			m.Errors.WriteError(w, r, httpapi.Error{
-				Code: httpapi.RateLimited, Detail: "Too many requests: Retry-After says for how many seconds to wait.",
+				Code: httpapi.RateLimited, Detail: "Too many requests: wait for the number of seconds in Retry-After.",
 			})
 			return
 		}
@@ -104,7 +104,7 @@ func (p *parts) limitRate(next handler) handler {
 	}
 }
 
-// refuseUnmatched answers a request that has no route. OPTIONS may ask about the
+// refuseUnmatched answers a request that has no route. OPTIONS with the target "*" is about the
 // whole server (RFC 9110, section 9.3.7).
 func refuseUnmatched(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
@@ -164,8 +164,8 @@ func checkQuery(next handler) handler {
 	}
 }
 
-// limitConcurrency serves the request while there is room for it. While it waits for bytes of its
-// body it does not count: slow clients do not block others.
+// limitConcurrency serves the request when there is a place for it. A request does not count while
+// it waits for bytes of its body, so that slow clients do not block others.
 func (p *parts) limitConcurrency(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		arrived := time.Now()
@@ -183,10 +183,10 @@ func (p *parts) limitConcurrency(next handler) handler {
 	}
 }
 
-// compressAnswer compresses large answers. The length of a compressed page that has a secret beside
-// the input of an attacker leaks the secret, if the attacker can make the browser ask for it again
-// and again (BREACH). So a page is compressed only if the browser says that one of our own pages or
-// the person asked for it, which other sites cannot make it say.
+// compressAnswer compresses large answers. If a page contains a secret and an attacker's input, the
+// compressed length can leak the secret to an attacker who makes the browser request the page many
+// times (BREACH). So a page is compressed only if Fetch Metadata says that a page of this origin or
+// the person made the request, which other sites cannot forge.
 func (p *parts) compressAnswer(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		compressible := m.Compressible || m.Page && askedByUs(r)
@@ -198,8 +198,8 @@ func (p *parts) compressAnswer(next handler) handler {
 	}
 }
 
-// askedByUs reports whether a browser says that a page of this origin or the person behind it, with
-// a bookmark, say, made the request (Fetch Metadata).
+// askedByUs reports whether Fetch Metadata says that a page of this origin, or the person (for
+// example with a bookmark), made the request.
 func askedByUs(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "same-origin" || site == "none"

@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// codeOnly answers with the code alone.
+// codeOnly is an ErrorWriter that writes only the code.
 type codeOnly struct{ prefix string }
 
 func (c codeOnly) WriteError(w http.ResponseWriter, _ *http.Request, e httpapi.Error) {
@@ -131,7 +131,7 @@ func TestDeprecatedPathsAreMarked(t *testing.T) {
 	}
 }
 
-// lastRoute remembers the route of the last request.
+// lastRoute records the route of the last request.
 type lastRoute struct{ name string }
 
 func (*lastRoute) Enter() {}

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
-// routes returns every public path, in the order in which they are documented. A
-// package returns its routes with their handlers; a new path is one more Route there.
+// routes returns every public path, in the order of the documentation. Each package returns its
+// routes with their handlers; a new path is a new Route in its package.
 func (p *parts) routes() []route.Route {
 	return slices.Concat(
 		p.public.Routes(),
@@ -38,9 +38,8 @@ func (p *parts) routes() []route.Route {
 	)
 }
 
-// Routes returns every public path, for what describes them. The handlers cannot be
-// called.
+// Routes returns every public path, for documents and tests. The handlers cannot be called.
 func Routes() []route.Route { return new(parts).routes() }
 
-// RouteNames returns the names under which requests are counted and logged.
+// RouteNames returns the names of routes in metrics and logs.
 func RouteNames() []string { return route.Names(route.Mounted(Routes(), true)) }

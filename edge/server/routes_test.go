@@ -12,15 +12,15 @@ func TestMountedWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	for _, r := range route.Mounted(Routes(), false) {
 		if r.SandboxOnly || strings.Contains(r.Pattern, "sandbox") {
-			t.Errorf("row %s is there without the sandbox", r.Name)
+			t.Errorf("route %s exists without the sandbox", r.Name)
 		}
 	}
 }
 
-// The sandbox repeats every path that needs no credential, but for the
-// authorization server, the people's pages, the contact of the server and the metadata that would make a
-// client sign in.
-func TestSandboxRepeatsAnonymousPaths(t *testing.T) {
+// The sandbox has a copy of every path that needs no credential, except the authorization
+// server, the pages for people, the security contact and the metadata that would make a client
+// sign in.
+func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 	t.Parallel()
 	rows := route.Mounted(Routes(), true)
 	for _, r := range rows {
@@ -38,8 +38,7 @@ func TestSandboxRepeatsAnonymousPaths(t *testing.T) {
 	}
 }
 
-// The list of paths that need a bearer token, both ways; the members' pages have
-// a login session instead.
+// Exactly these paths need a bearer token. Members' pages need a login session instead.
 func TestAnonymousPaths(t *testing.T) {
 	t.Parallel()
 	var credential []string

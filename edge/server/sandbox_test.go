@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// answerOf is an answer without what differs between two answers to one request:
-// the request's id, and what is left of a budget.
+// answerOf is an answer without the parts that differ between two answers to one request: the
+// request id and the remaining budget.
 type answerOf struct {
 	Status int
 	Header http.Header
@@ -41,9 +41,9 @@ func ask(h http.Handler, method, path, body string) answerOf {
 	return answerOf{w.Code, header, strings.ReplaceAll(w.Body.String(), id, "ID")}
 }
 
-// Every path that needs no credential is under /sandbox too, and answers the same there, byte for
-// byte: what it serves, and what it refuses. Nothing else is there.
-func TestSandboxAnswersAsThePathsDo(t *testing.T) {
+// Every path that needs no credential has a copy under /sandbox, with byte-identical answers and
+// refusals. Nothing else is under /sandbox.
+func TestSandboxAnswersLikeTheOriginals(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
 	for _, policy := range RatePolicies() {
@@ -72,7 +72,7 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 			}
 			continue
 		}
-		if r.Name == mcp.RouteCurrent { // /sandbox/mcp/v1 is the demo account's own
+		if r.Name == mcp.RouteCurrent { // /sandbox/mcp/v1 is not a copy
 			continue
 		}
 		tries := append([]string{""}, bodies[r.Name]...)
@@ -89,8 +89,8 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 	}
 }
 
-// The sandbox ignores credentials: no request has a member's access there.
-func TestSandboxKnowsNoMember(t *testing.T) {
+// The sandbox ignores credentials: no request there has a member's access.
+func TestSandboxIgnoresCredentials(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, testConfig(backendtest.New())).Handler()
 	for path, want := range map[string]int{"/agent/identity": http.StatusOK, "/sandbox/agent/identity": http.StatusBadRequest} {

@@ -11,23 +11,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/shutdown"
 
 	"github.com/kith-crm/kith/edge/internal/middleware"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Limits of the listener. They bound what a slow or silent client can hold.
+// Limits of the listener, against slow and silent clients.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
 	writeTimeout      = 60 * time.Second
 	idleTimeout       = 60 * time.Second
-	maxStreams        = 100 // of one HTTP/2 connection
+	maxStreams        = 100 // per HTTP/2 connection
 )
 
 // errStarted is the error of a second Start.
-var errStarted = errors.New("start edge: it was started before")
+var errStarted = errors.New("start edge: it was already started")
 
 // Server is the edge. It is started at most once.
 type Server struct {
@@ -40,11 +41,11 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener
-	done     chan error // gets one value when serving has ended
+	done     chan error // receives one value when serving has ended
 }
 
-// New builds a server. It does not listen and makes no calls. It fails if the
-// configuration is not usable, and says what is wrong with it.
+// New builds a server. It does not listen and makes no calls. The error says what is wrong with
+// the configuration.
 func New(c Config) (*Server, error) {
 	config, err := resolve(c)
 	if err != nil {
@@ -82,17 +83,23 @@ func newHTTPServer(c resolved, handler http.Handler) *http.Server {
 	}
 }
 
-// Handler returns the handler of every public path, for a listener of the
-// caller's own.
+// Handler returns the handler of all public paths, for callers with their own listener.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Concurrency returns the limiter of the requests that are served at once, for its
-// metrics.
+// Concurrency returns the limiter of concurrent requests, for metrics.
 func (s *Server) Concurrency() *middleware.ConcurrencyLimiter { return s.parts.concurrency }
 
+// Backends returns the state of the backends; none with Config.Transport.
+func (s *Server) Backends() []metrics.BackendState {
+	if s.parts.placement == nil {
+		return nil
+	}
+	return s.parts.placement.States()
+}
+
 // Start announces the sunsets, listens and serves in the background. The error names the sunset
-// that the backend refuses, or the address that cannot be listened on. The end of ctx ends the
-// announcement, not the serving.
+// that the backend refuses, or the address on which it cannot listen. When ctx ends, the
+// announcement stops, but not serving.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.announceSunsets(ctx); err != nil {
 		return fmt.Errorf("start edge: %w", err)
@@ -109,6 +116,9 @@ func (s *Server) Start(ctx context.Context) error {
 	bounded := newBoundedListener(listener, s.parts.MaxConnections, s.parts.ConnectionsPerAddress, s.parts.clients.Trusts)
 	s.http.ConnState = bounded.follow(s.http.ConnState)
 	s.listener = bounded
+	if s.parts.placement != nil {
+		s.parts.placement.Start(ctx)
+	}
 	go s.serve(s.listener)
 	return nil
 }
@@ -127,7 +137,7 @@ func (s *Server) serve(listener net.Listener) {
 	close(s.done)
 }
 
-// Addr returns the address that is listened on, or nil before Start.
+// Addr returns the address on which the server listens, or nil before Start.
 func (s *Server) Addr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +151,8 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) Done() <-chan error { return s.done }
 
 // Stop closes the listener and idle connections, waits for the requests in flight until ctx ends,
-// and then closes their connections. It returns the first error. It may be called before Start, and
-// twice.
+// and then closes their connections. It returns the first error. It may be called before Start and
+// more than once.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	listener := s.listener
@@ -151,6 +161,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	if listener != nil {
 		err = s.drainer.Drain(ctx, listener)
 	}
+	if s.parts.placement != nil {
+		s.parts.placement.Stop()
+	}
 	s.closeStore.Do(func() { err = errors.Join(err, s.parts.store.Close()) })
 	if err != nil {
 		return fmt.Errorf("stop edge: %w", err)
@@ -158,9 +171,10 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil once the backend has answered and accepted the edge's service credential, and
-// from then on. Later failures of the backend or its store are answered 503 with Retry-After. A
-// load balancer that removed every edge for them would also stop the paths that need neither.
+// Ready returns an error until the backend has once answered and accepted the edge's service
+// credential. Later failures of the backend or its database do not change it: those requests are
+// answered 503 with Retry-After, and a load balancer that removed every edge would also stop the
+// paths that do not need the backend.
 func (s *Server) Ready(ctx context.Context) error {
 	if s.met.Load() {
 		return nil

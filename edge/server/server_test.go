@@ -105,7 +105,7 @@ func TestReady(t *testing.T) {
 		}
 	}
 	lonely := testConfig(backendtest.New())
-	lonely.Transport, lonely.BackendURL = nil, "http://127.0.0.1:1"
+	lonely.Transport, lonely.BackendURLs = nil, []string{"http://127.0.0.1:1"}
 	if err := newServer(t, lonely).Ready(t.Context()); err == nil {
 		t.Error("ready before the backend answered")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// shortOfTime is a server with short timeouts.
+// shortOfTime starts a server with short timeouts.
 func shortOfTime(t *testing.T, c Config) *Server {
 	t.Helper()
 	s := newServer(t, c)

@@ -20,8 +20,7 @@ const (
 	announceAgain   = 250 * time.Millisecond
 )
 
-// DeprecatedRoutes returns the paths of the deprecated routes by the names that
-// Config.Sunsets has them under.
+// DeprecatedRoutes returns the paths of the deprecated routes by their names in Config.Sunsets.
 func DeprecatedRoutes() map[string]string {
 	paths := map[string]string{}
 	for _, r := range Routes() {
@@ -32,8 +31,8 @@ func DeprecatedRoutes() map[string]string {
 	return paths
 }
 
-// ParseSunset reads a value of Config.Sunsets. The path is removed when the date
-// begins in UTC.
+// ParseSunset reads a value of Config.Sunsets. The path is removed at the start of that date in
+// UTC.
 func ParseSunset(text string) (time.Time, error) {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
@@ -57,8 +56,8 @@ func parseSunsets(dates map[string]string) (map[string]time.Time, error) {
 	return sunsets, nil
 }
 
-// announceSunsets tells the backend of each sunset. It waits for a backend that
-// does not answer yet.
+// announceSunsets announces each sunset to the backend. It waits for a backend that does not
+// answer yet.
 func (s *Server) announceSunsets(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// sunsetConfig is a server that removes /mcp on 2027-07-01, by a clock that the test
-// moves.
+// sunsetConfig is the configuration of a server that removes /mcp on 2027-07-01, with a clock
+// that the test controls.
 func sunsetConfig(backend *backendtest.Backend) (c Config, clock *atomic.Int64) {
 	c, clock = testConfig(backend), &atomic.Int64{}
 	c.Sunsets = map[string]string{"mcp": "2027-07-01"}
@@ -39,12 +39,12 @@ func mentions(h http.Handler) []string {
 	return list
 }
 
-// A path with a removal date works unchanged until then and names the date. Then it is removed,
-// also from every document, while the server runs.
+// A path with a removal date works unchanged until then, and its answers name the date. Then it is
+// removed, also from every document, while the server runs.
 func TestSunset(t *testing.T) {
 	t.Parallel()
 	c, clock := sunsetConfig(backendtest.New())
-	c.Addr = ":0" // on a loopback address MCP wants its Host
+	c.Addr = ":0" // on a loopback address MCP checks the Host
 	c.RateLimits["mcp"] = "1000/60"
 	h := newServer(t, c).Handler()
 	everywhere := []string{"/llms.txt", "/mcp/docs", "/openapi.json", "/sandbox/v1", "/v1"}
@@ -81,7 +81,7 @@ func TestSunset(t *testing.T) {
 	}
 }
 
-// A start announces each sunset to the backend, and nothing without one.
+// A start announces each sunset to the backend. Without sunsets it makes no call.
 func TestStartAnnouncesSunsets(t *testing.T) {
 	t.Parallel()
 	backend := backendtest.New()
@@ -96,8 +96,8 @@ func TestStartAnnouncesSunsets(t *testing.T) {
 	}
 }
 
-// A sunset that the backend refuses keeps the server from starting, and says why.
-func TestRefusedSunsetKeepsFromStarting(t *testing.T) {
+// The server does not start if the backend refuses a sunset. The error says why.
+func TestRefusedSunsetPreventsTheStart(t *testing.T) {
 	t.Parallel()
 	backend := backendtest.New()
 	backend.RefuseSunset = "the earliest date is 2027-08-01"
@@ -111,7 +111,7 @@ func TestRefusedSunsetKeepsFromStarting(t *testing.T) {
 	}
 }
 
-// A start waits for a backend that comes later, but not for ever.
+// A start waits for a backend that starts later, but not forever.
 func TestSunsetWaitsForTheBackend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// roundTrip is a transport of one function.
+// roundTrip is a function as an http.RoundTripper.
 type roundTrip func(r *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A browser with the cookie of a session gets the backend's page at /, uncompressed and not
-// shared with other sites. Everybody else gets the landing page. Caches keep the two apart.
+// A browser with a session cookie gets the backend's page at /, uncompressed and without CORS
+// headers. Everyone else gets the landing page. The Vary header separates the two in caches.
 func TestStartPage(t *testing.T) {
 	t.Parallel()
 	for base, name := range map[string]string{"http://kith.example": "kith_session", "https://kith.example": "__Host-kith_session"} {
@@ -25,7 +25,7 @@ func TestStartPage(t *testing.T) {
 		asked := 0
 		c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path != "/" {
-				t.Errorf("the backend is asked for %s", r.URL.Path)
+				t.Errorf("the backend got a request for %s", r.URL.Path)
 			}
 			asked++
 			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 5000)))
@@ -59,8 +59,8 @@ func TestStartPage(t *testing.T) {
 	}
 }
 
-// The files that pages load are compressed. Pages are only if no other site made the browser ask for
-// them.
+// The files that pages load are compressed. Pages are compressed only if no other site made the
+// browser request them.
 func TestCompressedPages(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

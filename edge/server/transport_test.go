@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStrictTransport: over https every answer, refusals included, has the browser
-// keep to https; over http none does, since that would lock people out.
+// TestStrictTransport: over https every answer, including errors, has
+// Strict-Transport-Security; over http none does, because that would lock people out.
 func TestStrictTransport(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{"https://kith.example": "max-age=31536000", "http://localhost:8080": ""} {

@@ -2,8 +2,8 @@
 //
 //	/status         what is wrong, and the key figures of the last hour, as a page
 //	/metrics        the metrics, for Prometheus
-//	/healthz        200 while the process answers at all; if not, restart it
-//	/readyz         200 while the process can serve; if not, send it no traffic
+//	/healthz        200 while the process answers; if it does not, restart it
+//	/readyz         200 while the process can serve; otherwise send it no traffic
 //	/debug/pprof/   the profiles of net/http/pprof
 //	/               a page that links to these
 //

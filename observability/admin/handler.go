@@ -34,7 +34,7 @@ type Options struct {
 	Hosts []string
 	// Profiles serves /debug/pprof/ also if Addr is not a loopback address.
 	Profiles bool
-	// Logger takes the errors of Ready; nil discards them.
+	// Logger logs the errors of Ready; nil discards them.
 	Logger *slog.Logger
 }
 

@@ -121,7 +121,7 @@ func TestReadyzLogsTheError(t *testing.T) {
 		t.Errorf("the error is not logged: %q", log.String())
 	}
 	if res, body := do(t, h, "GET", "/healthz"); res.StatusCode != 200 {
-		t.Errorf("/healthz = %d %q: a process that is not ready is alive all the same", res.StatusCode, body)
+		t.Errorf("/healthz = %d %q, want 200 for a process that is not ready", res.StatusCode, body)
 	}
 }
 

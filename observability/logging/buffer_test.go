@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 )
 
-// sink keeps what each call wrote.
+// sink is a writer that stores the lines of each call.
 type sink struct {
 	mu     sync.Mutex
 	writes []string

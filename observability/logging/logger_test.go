@@ -133,7 +133,7 @@ func TestOtherKeysAreKept(t *testing.T) {
 	}
 }
 
-func TestRedactingLeavesTheLoggedValueAlone(t *testing.T) {
+func TestRedactingDoesNotChangeTheLoggedValue(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"Authorization": {"Bearer " + secret}}
 	log, _ := newLogger(t, "info", "json")

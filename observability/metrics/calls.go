@@ -12,9 +12,9 @@ import (
 // unknown is the label value of a name that is not in its closed set.
 const unknown = "unknown"
 
-// Native histograms: neighbouring buckets differ by at most this factor. A series keeps
-// at most so many buckets; beyond that it lowers its resolution, and returns to the full
-// one after an hour at the earliest.
+// Native histograms: the factor between neighbouring buckets, and the maximum number of
+// buckets of a series. Beyond that, the series lowers its resolution; it returns to the
+// full one after at least an hour.
 const (
 	nativeBucketFactor = 1.1
 	nativeMaxBuckets   = 160
@@ -34,11 +34,11 @@ type calls struct {
 	traceID  func(context.Context) string // nil without traces
 }
 
-// callsOptions are what newCalls needs.
+// callsOptions configure newCalls.
 type callsOptions struct {
 	requests, requestsHelp string   // the counter
 	seconds, secondsHelp   string   // the histogram
-	labels                 []string // the counter's; the first is the histogram's too
+	labels                 []string // labels of the counter; the first one is also the histogram's
 	names                  []string // the closed set of the first label's values
 	anyName                bool     // see calls
 }

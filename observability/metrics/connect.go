@@ -73,8 +73,8 @@ func (m *Connect) observe(ctx context.Context, procedure, code string, d time.Du
 	m.calls.observe(ctx, d, strings.ToValidUTF8(strings.TrimPrefix(procedure, "/"), "_"), code)
 }
 
-// codeOf returns "ok" or the code that the caller receives. Like Connect itself, it
-// reads an error without a code as a context's error if it is one.
+// codeOf returns "ok" or the code that the caller receives. Like Connect, it maps a context's
+// error without a code to the corresponding code.
 func codeOf(err error) string {
 	if err == nil {
 		return "ok"

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 )
 
-// both registers collectors twice, as both halves of the all-in-one program do.
+// both registers collectors twice, as edge and backend do in one process.
 func both[M any](t *testing.T, make func() (M, error)) M {
 	t.Helper()
 	if _, err := make(); err != nil {

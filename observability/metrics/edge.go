@@ -42,8 +42,8 @@ func (m *RateLimits) Fallback(active bool) {
 }
 
 // NewConcurrencyLimit registers the metrics of the limit on requests in flight. limit
-// returns its present value, shed how many requests were refused so far. It fails if r
-// has the metrics already.
+// returns its current value, shed how many requests were refused so far. It fails if r
+// already has the metrics.
 func NewConcurrencyLimit(r prometheus.Registerer, limit, shed func() int64) error {
 	err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kith_http_in_flight_limit", Help: "HTTP requests that may be in flight at once; it falls while processors are short.",

@@ -40,8 +40,8 @@ func NewSandbox(r prometheus.Registerer, day func() time.Time) error {
 	}})
 }
 
-// NewCertificate registers the gauge of certificates' expiry with r, or adds to it. use
-// says what the certificate is for, from a closed set.
+// NewCertificate registers the gauge of the expiry of certificates with r, or adds a
+// certificate to it. use is the purpose of the certificate, from a closed set.
 func NewCertificate(r prometheus.Registerer, use string, notAfter time.Time) error {
 	if err := checkNames("certificate", []string{use}); err != nil {
 		return err
@@ -98,8 +98,8 @@ func NewDisk(r prometheus.Registerer, file string) error {
 	})
 }
 
-// NewSearch registers gauges of the memory of searches. indexes and vectors return for how many
-// members they are in memory, and their size in bytes.
+// NewSearch registers gauges of the memory that searches use. indexes and vectors return the number
+// of members whose index or vectors are in memory, and their size in bytes.
 func NewSearch(r prometheus.Registerer, indexes, vectors func() (members int, bytes int64)) error {
 	members := func(kept func() (int, int64)) func() float64 {
 		return func() float64 { n, _ := kept(); return float64(n) }

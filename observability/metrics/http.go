@@ -55,11 +55,11 @@ func NewHTTP(r prometheus.Registerer, routes []string) (*HTTP, error) {
 	}, err
 }
 
-// Enter counts a request as in flight until Leave. Each call needs its Leave,
-// also when the handler panics.
+// Enter counts a request as in flight until Leave. Call Leave once for each Enter, also
+// when the handler panics.
 func (m *HTTP) Enter() { m.inFlight.Inc() }
 
-// Leave ends what Enter began.
+// Leave ends the request that Enter counted.
 func (m *HTTP) Leave() { m.inFlight.Dec() }
 
 // Observe counts one answered request and its duration.

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Queries counts the statements sent to the database.
+// Queries counts the statements that are sent to the database.
 type Queries struct {
 	calls    *calls
 	outcomes map[string]bool

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes bounds the scrapes served at the same time; more get 503.
+// maxScrapes is the maximum number of concurrent scrapes; more get 503.
 const maxScrapes = 4
 
 // BuildInfo describes the running build. The zero value is a development build.
@@ -24,9 +24,9 @@ type BuildInfo struct {
 	Version string
 	// Revision is the commit it was built from. Defaults to "unknown".
 	Revision string
-	// Date is the commit's, in RFC 3339. Defaults to "unknown".
+	// Date is the date of the commit, in RFC 3339. Defaults to "unknown".
 	Date string
-	// GoVersion is the toolchain's. Defaults to that of the running binary.
+	// GoVersion is the version of the toolchain. Defaults to that of the running binary.
 	GoVersion string
 }
 
@@ -44,7 +44,7 @@ type Registry struct {
 // kith_build_info.
 func New(build BuildInfo) *Registry {
 	r := &Registry{Registry: prometheus.NewRegistry()}
-	// An empty registry accepts these three: their names are fixed and distinct.
+	// An empty registry accepts these three, because their names are fixed and distinct.
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

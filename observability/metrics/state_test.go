@@ -30,6 +30,30 @@ kith_backend_requests_total{outcome="unreachable"} 1
 `)
 }
 
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	states := []metrics.BackendState{{Backend: "gone:1", Up: true, Calls: 9}}
+	if err := metrics.NewPlacement(r, func() []metrics.BackendState { return states }); err != nil {
+		t.Fatal(err)
+	}
+	states = []metrics.BackendState{{Backend: "a:1", Up: true, Calls: 3}, {Backend: "b:1", Calls: 2, Fallbacks: 1}}
+	wantMetrics(t, r, `
+# HELP kith_placement_backend_up 1 while the edge sends calls to this backend, 0 while it leaves it out.
+# TYPE kith_placement_backend_up gauge
+kith_placement_backend_up{backend="a:1"} 1
+kith_placement_backend_up{backend="b:1"} 0
+# HELP kith_placement_calls_total HTTP requests that the edge sent to this backend.
+# TYPE kith_placement_calls_total counter
+kith_placement_calls_total{backend="a:1"} 3
+kith_placement_calls_total{backend="b:1"} 2
+# HELP kith_placement_fallbacks_total HTTP requests for members of this backend that another backend answered.
+# TYPE kith_placement_fallbacks_total counter
+kith_placement_fallbacks_total{backend="a:1"} 0
+kith_placement_fallbacks_total{backend="b:1"} 1
+`)
+}
+
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()

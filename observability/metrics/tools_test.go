@@ -44,7 +44,7 @@ func TestToolsObserveLabels(t *testing.T) {
 	}
 }
 
-func TestToolsInventedNamesAreUnknown(t *testing.T) {
+func TestToolsUnlistedNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	m, reg := newTools(t, "undo", "undo", "search_connections")
 	for i := range 1000 {

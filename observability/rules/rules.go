@@ -1,5 +1,5 @@
-// Package rules has the alert rules of the service. Prometheus reads the files; the status page
-// takes its limits from here, so that both say the same.
+// Package rules has the alert rules of the service. Prometheus reads the files, and the status
+// page takes its limits from them, so that both use the same limits.
 package rules
 
 import (
@@ -25,7 +25,7 @@ type Alert struct {
 	Limit      float64
 }
 
-// Fires reports whether the alert fires for a figure. It does not for NaN.
+// Fires reports whether the alert fires for a figure. It is false for NaN.
 func (a Alert) Fires(figure float64) bool {
 	switch a.Comparison {
 	case ">":
@@ -45,8 +45,8 @@ var (
 	runbookPattern  = regexp.MustCompile(`runbook_url: (\S+)`)
 )
 
-// Alerts returns the alerts of symptoms.yml by their names. Of an expression with several limits
-// it has the first.
+// Alerts returns the alerts of symptoms.yml by their names. For an expression with several limits,
+// the alert has the first one.
 func Alerts() (map[string]Alert, error) {
 	names := alertPattern.FindAllStringSubmatchIndex(symptoms, -1)
 	alerts := make(map[string]Alert, len(names))

@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/observability/rules"
 )
 
-// The limits are read as Prometheus reads them.
+// Limits are parsed as Prometheus parses them.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	all, err := rules.Alerts()

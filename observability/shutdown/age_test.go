@@ -37,7 +37,7 @@ func TestOldConnectionsEnd(t *testing.T) {
 				}
 			}
 			if anew := len(used) == 3; anew != want || !anew && len(used) != 1 {
-				t.Errorf("HTTP/%d, at most %s old: three requests went over %d connections", version, maxAge, len(used))
+				t.Errorf("HTTP/%d, at most %s old: three requests used %d connections", version, maxAge, len(used))
 			}
 		}
 	}

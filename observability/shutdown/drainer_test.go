@@ -107,8 +107,8 @@ func TestDrainDoesNotWaitWithoutConnections(t *testing.T) {
 	<-h.drain(t)
 }
 
-// slowAccept is a listener whose Accept reports that it was closed only after the second
-// Close, which is the server's.
+// slowAccept is a listener whose Accept returns only after the second Close, which is the
+// server's.
 type slowAccept struct {
 	net.Listener
 	closedAgain chan struct{}

@@ -6,25 +6,25 @@ import (
 	"github.com/kith-crm/kith/observability/rules"
 )
 
-// recent is how many readings a rate or a share is measured over: five minutes.
+// recent is the number of readings over which a rate or a share is measured: five minutes.
 const recent = 20
 
 // check compares a figure with the limit of an alert rule.
 type check struct {
-	// alert is the name of a rule of package rules.
+	// alert is the name of an alert of package rules.
 	alert       string
 	title, unit string
-	// metric must be in the registry for the check to be made.
+	// metric is a metric without which the check is skipped.
 	metric string
 	// measure returns the figure as a quotient, in the unit of the rule. Both parts are summed over
-	// the recent readings; of a gauge only the latest counts.
+	// the recent readings; for a gauge, only the latest reading is used.
 	measure func(span) (part, whole float64)
 	gauge   bool
-	// scale turns the unit of the rule into that of the page; 0 means 1.
+	// scale converts the unit of the rule to that of the page; 0 means 1.
 	scale float64
 }
 
-// truth is the unit of a figure that is 1 or 0.
+// truth is the unit of a figure that is 1 (yes) or 0 (no).
 const truth = "truth"
 
 const (
@@ -32,8 +32,8 @@ const (
 	slow = 0.5 // the bound of a duration in KithSlow, in seconds
 )
 
-// checks returns what the page checks, in its order. Two kinds of rules are left out: those about
-// other processes, and those about an hour or so.
+// checks returns the checks in the order of the page. Two kinds of rules have no check: those about
+// other processes, and those about periods of half an hour or more.
 func checks() []check {
 	return []check{
 		{alert: "KithStoreDown", title: "The database answers", unit: truth, metric: "kith_store_up", gauge: true, measure: gauge("kith_store_up")},
@@ -95,7 +95,7 @@ func slower(name string) func(span) (part, whole float64) {
 	}
 }
 
-// reading is what a check measured at one moment.
+// reading is a measurement of a check at one time.
 type reading struct{ part, whole float64 }
 
 // quotient returns the figure of several readings; NaN if there was nothing to measure.

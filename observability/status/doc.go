@@ -3,6 +3,6 @@
 //
 // A Recorder reads the process's own metrics every 15 seconds and keeps the last hour in
 // memory. The first line of the page says whether anything is wrong, by the limits of the alert
-// rules. The page has no script and loads nothing. It knows nothing of other processes:
-// for a service of several, use Prometheus and the dashboards.
+// rules. The page has no script and loads no other files. It shows only its own process: for a
+// service of several processes, use Prometheus and the dashboards.
 package status

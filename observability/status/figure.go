@@ -64,7 +64,7 @@ func (s span) quantile(q float64, name string) float64 {
 // figure is one number of the page.
 type figure struct {
 	title, unit string
-	// metric must be in the registry for the figure to be shown.
+	// metric is a metric without which the figure is not shown.
 	metric string
 	value  func(span) float64
 }

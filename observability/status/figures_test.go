@@ -19,14 +19,14 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 )
 
-// reports has the values that the collectors of a process read when they are scraped.
+// reports has the values that the collectors of a process report when they are scraped.
 type reports struct {
 	shed, bytes int64
 	jobs        []metrics.JobCount
 	day         time.Time
 }
 
-// connector opens connections to no database.
+// connector is a driver whose connections have no database.
 type connector struct{}
 
 func (connector) Connect(context.Context) (driver.Conn, error) { return idleConn{}, nil }
@@ -62,7 +62,7 @@ func TestFiguresMove(t *testing.T) {
 		"Credits spent": "200 /min", "Connect calls": "1 /s", "Database statements": "4 /s", "Statement duration, 99th percentile": "9.95 ms",
 		"Database connections in use": "3", "Queued jobs": "7", "Wait of the oldest queued job": "90.0 s",
 		"Search indexes": "5 MiB", "Age of the sandbox": "3 h",
-		// The test does not know how much of these a process uses.
+		// The test cannot know how much of these a process uses.
 		"Processors": "", "Resident memory": "", "Goroutines": "",
 	}
 	titles := regexp.MustCompile(`<h2>([^<]+)</h2>`).FindAllStringSubmatch(body, -1)
@@ -130,7 +130,7 @@ func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func(
 			shed: 30, bytes: 5 << 20, day: time.Now().Add(-3 * time.Hour),
 			jobs: []metrics.JobCount{
 				{Kind: "import", State: "queued", Count: 7, Waited: 90 * time.Second}, {Kind: "import", State: "running", Count: 2},
-				{Kind: "sweep", State: "scheduled", Count: 1}, // the periodic one waits for its time, not for a worker
+				{Kind: "sweep", State: "scheduled", Count: 1}, // the scheduled job does not wait for a worker
 			},
 		}
 	}

@@ -40,7 +40,7 @@ func NewPage(r *Recorder, build string) (*Page, error) {
 	}, nil
 }
 
-// graph is a figure with its curve. Limit says when an alert fires for it; it may be empty.
+// graph is a figure with its curve. Limit says when its alert fires; it may be empty.
 type graph struct {
 	Title, Unit, Now, Low, High, Limit string
 	Lines                              []string // points of each part; between parts there is no value
@@ -59,18 +59,19 @@ type result struct {
 	Fires                      bool
 }
 
-// verdict is what the checks say together.
+// verdict is the summary of all checks.
 type verdict struct {
 	Words string
 	// Wrong are the checks whose alerts fire, Checks all of them.
 	Wrong, Checks []result
 }
 
-// refreshParameter is the parameter that ends the refreshing, for people who read slowly.
+// refreshParameter is the query parameter that turns automatic reloading off, for people who need
+// more time to read.
 const refreshParameter = "refresh"
 
-// ServeHTTP writes the page. The browser loads it again with each reading of the metrics, unless
-// the parameter refresh is off.
+// ServeHTTP writes the page. The browser reloads it at the interval of the readings, unless the
+// parameter refresh is off.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list, at := p.Recorder.history()
 	content := struct {
@@ -110,7 +111,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(page.String())) // the client may have disconnected
 }
 
-// judge says what is wrong. Before the first rates are measured, it says that it is early.
+// judge returns the verdict. It says so if no rates have been measured yet.
 func judge(list []checked, rates bool) verdict {
 	v := verdict{}
 	for _, c := range list {
@@ -132,7 +133,7 @@ func judge(list []checked, rates bool) verdict {
 	return v
 }
 
-// words returns a figure with its unit.
+// words formats a figure with its unit.
 func (c checked) words(figure float64) string {
 	switch {
 	case math.IsNaN(figure) || math.IsInf(figure, 0):
@@ -147,7 +148,7 @@ func (c checked) words(figure float64) string {
 	return number(figure) + " " + c.unit
 }
 
-// limitWords says at which figures something is wrong.
+// limitWords returns the sentence that says when the alert fires.
 func (c checked) limitWords() string {
 	switch c.rule.Comparison {
 	case ">":

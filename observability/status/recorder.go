@@ -16,7 +16,7 @@ import (
 
 const (
 	interval = 15 * time.Second // between two readings of the metrics
-	kept     = 240              // readings that are shown: one hour
+	kept     = 240              // number of readings shown: one hour
 )
 
 // Recorder keeps the figures of the last hour. It is safe for concurrent use.
@@ -80,7 +80,7 @@ func (r *Recorder) Stop() {
 	<-r.stopped
 }
 
-// Record reads the metrics once. It logs and skips those that cannot be read.
+// Record reads the metrics once. It logs and skips metrics that cannot be read.
 func (r *Recorder) Record(ctx context.Context) {
 	gathered, err := r.gatherer.Gather()
 	if err != nil {
@@ -109,8 +109,8 @@ func (r *Recorder) Record(ctx context.Context) {
 	r.last, r.lastAt = now, at
 }
 
-// check measures what the process has metrics for. Rates and shares need the growth since the
-// reading before.
+// check measures the checks whose metrics the process has. Rates and shares use the increase since
+// the previous reading.
 func (r *Recorder) check(s span, grew bool) {
 	for i, c := range r.checks {
 		switch {
@@ -118,7 +118,7 @@ func (r *Recorder) check(s span, grew bool) {
 			r.recent[i] = nil
 			continue
 		case c.gauge:
-			r.recent[i] = nil // only the latest counts
+			r.recent[i] = nil // only the latest is used
 		case !grew:
 			continue
 		}
@@ -128,8 +128,8 @@ func (r *Recorder) check(s span, grew bool) {
 	}
 }
 
-// results returns the checks whose metrics this process has. rates is false until two readings of the
-// metrics made it possible to compute rates.
+// results returns the checks whose metrics this process has. rates is false until two readings
+// exist, from which rates can be computed.
 func (r *Recorder) results() (list []checked, rates bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ func (want labels) match(pairs []*dto.LabelPair) bool {
 	return true
 }
 
-// has reports whether the process has a metric.
+// has reports whether the process has the metric.
 func (f families) has(name string) bool { return f[name] != nil }
 
 // sum returns the sum of the series of a counter or a gauge.

@@ -94,7 +94,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The page works after the reset of a counter, and for a time without requests.
+// The page handles the reset of a counter, and intervals without requests.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestGaps(t *testing.T) {
 	})
 }
 
-// The last hour is kept, and no more.
+// Only the last hour is kept.
 func TestLastHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func verdict(t *testing.T, page string) (words, wrong string) {
 	return words, wrong
 }
 
-// The first line says what is wrong, by the limits of the alert rules, with the page that says what
-// to do. It is good again five minutes after the last failure.
+// The first lines say what is wrong, by the limits of the alert rules, and link to the runbook. Five
+// minutes after the last failure, nothing is wrong again.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestVerdict(t *testing.T) {
 	})
 }
 
-// Every rule that compares one figure of a process is checked.
+// Every rule that compares one figure of a process has a check.
 func TestRulesAreChecked(t *testing.T) {
 	t.Parallel()
 	left := map[string]string{
@@ -241,7 +241,7 @@ func TestRulesAreChecked(t *testing.T) {
 	}
 }
 
-// The page loads itself again, until the reader stops it.
+// The page reloads itself until the reader turns that off.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t, newProcess(), time.Now)

@@ -17,7 +17,7 @@ const (
 	keyFailure   = "error.type"
 	keyOutcome   = "kith.outcome"
 	keyAttempt   = "kith.job.attempt"
-	logPrefix    = "kith." // of attributes of the log line
+	logPrefix    = "kith." // attributes of the log line
 )
 
 // allowed reports whether an attribute is exported.

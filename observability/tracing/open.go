@@ -29,7 +29,7 @@ type Options struct {
 	Env func(name string) string
 	// Exporter, if set, receives the spans instead of the collector.
 	Exporter sdk.SpanExporter
-	// Logger takes failed exports; nil discards them.
+	// Logger logs failed exports; nil discards them.
 	Logger *slog.Logger
 }
 

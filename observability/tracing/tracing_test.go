@@ -49,7 +49,7 @@ func open(t *testing.T, env environment) (*tracing.Tracer, func() tracetest.Span
 	}
 }
 
-// kept keeps its spans when it is shut down.
+// kept is an exporter that keeps its spans after Shutdown.
 type kept struct {
 	*tracetest.InMemoryExporter
 	spans tracetest.SpanStubs

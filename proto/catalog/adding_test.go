@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// What is said to add only must exist, write, and not be destructive.
+// Each of AddingTools must exist, write, and not be destructive.
 func TestAddingTools(t *testing.T) {
 	t.Parallel()
 	c, err := catalog.Load()

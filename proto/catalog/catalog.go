@@ -13,7 +13,7 @@ var generated []byte
 // ScopeWrite is the scope that every writing tool needs besides its group's.
 const ScopeWrite = "write"
 
-// The kinds of acts before which a member can be asked.
+// The kinds of acts for which a member can require approval.
 const (
 	ActDelete = "delete"
 	ActMerge  = "merge"
@@ -24,20 +24,20 @@ const (
 // Acts returns the kinds of acts, in the order in which forms show them.
 func Acts() []string { return []string{ActDelete, ActMerge, ActImport, ActBulk} }
 
-// Access says who may call an RPC.
+// Access is who may call an RPC.
 type Access string
 
 // The kinds of access. An RPC that is not in the catalogue may not be called.
 const (
 	// AccessAnonymous needs no member credential.
 	AccessAnonymous Access = "anonymous"
-	// AccessCredential needs any live member credential.
+	// AccessCredential needs any valid member credential.
 	AccessCredential Access = "credential"
-	// AccessScoped needs a live credential with RPC.Scopes.
+	// AccessScoped needs a valid credential with RPC.Scopes.
 	AccessScoped Access = "scoped"
 )
 
-// RPC is one procedure of the contract, and says who may call it.
+// RPC is one procedure of the contract.
 type RPC struct {
 	// Procedure is the path of the RPC: /package.Service/Method.
 	Procedure string `json:"procedure"`
@@ -65,10 +65,10 @@ type Tool struct {
 	Credits int `json:"credits"`
 	// JobKind is the kind of job that the tool starts; "" if it starts none.
 	JobKind string `json:"job_kind,omitempty"`
-	// Waits says that the caller can ask the tool to wait before it answers.
+	// Waits is set if the caller can ask the tool to wait before it answers.
 	Waits bool `json:"waits,omitempty"`
-	// Acts are the kinds of acts that a call can be: those before which a member can have an
-	// agent ask first.
+	// Acts are the kinds of acts that a call can perform and for which a member can require
+	// approval.
 	Acts []string `json:"acts,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
@@ -76,8 +76,8 @@ type Tool struct {
 	// the answer. They are valid under JSON Schema draft-07 and 2020-12.
 	InputSchema  json.RawMessage `json:"input_schema"`
 	OutputSchema json.RawMessage `json:"output_schema"`
-	// BoundedSchema is InputSchema with the bounds that the server checks, and without
-	// null. Documentation and tests read it.
+	// BoundedSchema is InputSchema with the bounds that the server checks, and without null. It
+	// is for documentation and tests.
 	BoundedSchema json.RawMessage `json:"bounded_schema"`
 	// TextByOthers names the fields of the answer, at any depth, whose text someone other
 	// than the member may have written; sorted.

@@ -74,7 +74,7 @@ func TestEveryGeneratedMethodIsInTheCatalogue(t *testing.T) {
 
 func TestEveryEntryIsAGeneratedMethod(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("catalog.json") // Load lists tools only
+	data, err := os.ReadFile("catalog.json") // Load lists only tools
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestEveryEntryIsAGeneratedMethod(t *testing.T) {
 	}
 }
 
-// A package of the contract that this file does not import would go unchecked.
+// A package of the contract that this file does not import would not be checked.
 func TestEveryGeneratedPackageIsChecked(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../gen/kith/*/v*")
@@ -235,8 +235,9 @@ type schema struct {
 	defs           map[string]any
 }
 
-// published are the keywords that clients are shown. Bounds and additionalProperties are
-// not among them: a client that checks them fails with a worse message than the server's.
+// published are the keywords of the schemas for clients. They do not include bounds and
+// additionalProperties, because a client that checks those fails with a worse message than the
+// server's.
 var published = []string{"type", "description", "enum", "items", "properties", "required", "$ref", "$defs"}
 
 func (s *schema) check(t *testing.T, input, output protoreflect.MessageDescriptor) {

@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Tagline says what the service is in 100 characters, the most that MCP registries take.
+// Tagline says what the service is, in at most 100 characters, the limit of MCP registries.
 const Tagline = "A personal CRM for AI agents: one person's people, notes, meetings and reminders, by consent."
 
-// Client is how to connect one MCP client to the service.
+// Client says how to connect one MCP client to the service.
 type Client struct {
 	// ID is the client's name in addresses.
 	ID, Name string
-	// Docs is the page of the client's maker that Steps and Config follow.
+	// Docs is the client's own documentation, on which Steps and Config are based.
 	Docs string
 	// Steps are Markdown with bold text, code and links.
 	Steps string
-	// Language and Config are what to run or to paste; "" where there is a dialogue only.
+	// Config is the command to run or the text to paste, and Language its language; "" if the
+	// client has only a dialogue.
 	Language, Config string
-	// Install opens the client with everything filled in; "" if it has no such link.
+	// Install is a link that opens the client with the configuration filled in; "" if the client
+	// has none.
 	Install string
 }
 
-// Clients returns how to connect the clients that people ask for first to the MCP server at an
-// address.
+// Clients returns how to connect the most popular clients to the MCP server at an address.
 func Clients(address string) []Client {
 	inCursor := `{"url":"` + address + `"}`
 	inVSCode := `{"name":"kith","type":"http","url":"` + address + `"}`

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// written are the names of text fields in answers into which other people cannot write sentences:
-// ids, dates, codes, closed sets of words, addresses (which have no spaces), the service's own
+// written are the names of text fields in answers that cannot have sentences of other people: ids,
+// dates, codes, closed sets of words, addresses (which have no spaces), the service's own
 // sentences, and the names of the member and of the calling credential.
 const written = `
 id connection_id connection_ids change_id import_id reminder_id source_ids undoes undone_by duplicate_of

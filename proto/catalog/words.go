@@ -1,16 +1,16 @@
 package catalog
 
-// Words describe in plain language what a scope lets an agent do. People read them
-// on the consent page, so they name every kind of action: a tool that does something
-// new needs a word here.
+// Words describe in plain language what a scope lets an agent do. The consent page shows
+// them, so they name every kind of action: a tool with a new kind of action needs a word
+// here.
 type Words struct {
 	// Title names the scope in a few words.
 	Title string
 	// Read is what the scope permits by itself.
 	Read string
-	// Write is what it permits together with ScopeWrite; empty if nothing.
+	// Write is what it additionally permits together with ScopeWrite; empty for nothing.
 	Write string
-	// Does is Write in a few words.
+	// Does is a short form of Write.
 	Does string
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// acts are the tools that change something, or hand everything out, and how the
-// words of their scope name what they do.
+// acts maps each tool that writes or exports data to the part of its scope's words that names
+// the action.
 var acts = map[string]string{
 	"create_connection": "Add", "update_connection": "change people", "archive_connections": "archive people", "delete_connection": "delete people (you can restore them for 30 days)",
 	"merge_connections": "merge duplicates", "link_connections": "how they are related", "export_connections": "export all",
@@ -32,7 +32,7 @@ func TestWordsNameWhatToolsDo(t *testing.T) {
 		act, ok := acts[rpc.Tool.Name]
 		if !ok {
 			if rpc.Writes {
-				t.Errorf("%s writes: say in the words of %s what it does", rpc.Tool.Name, rpc.Tool.Group)
+				t.Errorf("%s writes: name the action in the words of %s", rpc.Tool.Name, rpc.Tool.Group)
 			}
 			continue
 		}

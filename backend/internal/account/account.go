@@ -6,14 +6,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// LinkPurpose says what a mail link is for.
+// LinkPurpose is the purpose of a mail link.
 type LinkPurpose string
 
 // The purposes of mail links.
 const (
 	PurposeVerify LinkPurpose = "verify"
 	PurposeReset  LinkPurpose = "reset"
-	// PurposeChange is the change of the member's address to the one that the link was sent to.
+	// PurposeChange changes the member's address to the one to which the link was sent.
 	PurposeChange LinkPurpose = "change"
 )
 
@@ -33,8 +33,7 @@ type MailLink struct {
 	NewEmail  string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username belongs to the member; it is read with the link and stored with the
-	// member.
+	// Username is the member's; it is read with the link but stored with the member.
 	Username string `bun:",scanonly"`
 }
 

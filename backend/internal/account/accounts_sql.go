@@ -42,9 +42,9 @@ func account(ctx context.Context, s *db.DB, column, value string) (*Member, erro
 // members.
 const Writable = " AND NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = members.id AND st.read_only)"
 
-// SetPassword replaces the password's hash and ends all of the member's login sessions and
-// open links that reset the password or change the address. It fails with fault.NotFound if there is no such member who may
-// have a password.
+// SetPassword replaces the password's hash. It ends all of the member's login sessions, and all open
+// links that reset the password or change the address. It fails with fault.NotFound if there is no
+// such member who may have a password.
 func SetPassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		return setPassword(ctx, s, tx, owner, hash)
@@ -66,8 +66,8 @@ func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 	return err
 }
 
-// RaisePasswordHash replaces the hash of a password that stays the same, so that nothing else
-// changes. It does nothing if the member has another hash by now.
+// RaisePasswordHash replaces the hash of an unchanged password, and changes nothing else. It does
+// nothing if the member's hash has changed in the meantime.
 func RaisePasswordHash(ctx context.Context, s *db.DB, owner tenant.ID, hash, dearer string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		_, err := tx.NewRaw("UPDATE members SET password_hash = ? WHERE id = ? AND password_hash = ?"+Writable, dearer, owner, hash).Exec(ctx)
@@ -75,8 +75,8 @@ func RaisePasswordHash(ctx context.Context, s *db.DB, owner tenant.ID, hash, dea
 	})
 }
 
-// MarkEmailVerified marks the member's address as verified. It fails with
-// fault.NotFound if the member has another address by now.
+// MarkEmailVerified marks the member's address as verified. It fails with fault.NotFound if
+// the address has changed in the meantime.
 func MarkEmailVerified(ctx context.Context, s *db.DB, owner tenant.ID, email string) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "the member has another e-mail address by now"),
 		markVerified, s.Now(), s.Now(), owner, email)
@@ -103,8 +103,7 @@ func OwnedTables() []string {
 // in one transaction. It fails with fault.NotFound or fault.ReadOnly.
 func DeleteMember(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		// Every write of a tenant locks this row first, so that from here on no other
-		// write runs.
+		// Every write of a tenant locks this row first, so no other write can run from here on.
 		var readOnly bool
 		err := tx.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING read_only", owner).Scan(ctx, &readOnly)
 		switch {

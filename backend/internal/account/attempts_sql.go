@@ -24,7 +24,7 @@ RETURNING count, expires_at`
 // errSpent rolls back a transaction that found a full window.
 var errSpent = errors.New("the window is full")
 
-// unlimited returns a decision that every limit is stricter than.
+// unlimited returns a decision that is less strict than any limit.
 func unlimited() Decision { return Decision{Allowed: true, Remaining: math.MaxInt} }
 
 // SpendAttempts counts one attempt on the subject of every limit, each in its own fixed

@@ -93,8 +93,8 @@ func make11() (links []account.Link) {
 	return links
 }
 
-// An address that runs a script, leads to another host than it seems, or is not https
-// never becomes a link or a picture.
+// An address is refused as a link or picture if it runs a script, looks like another host, or is
+// not https.
 func TestCheckRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// DeviceOf returns the browser and the system that a User-Agent header names, in words such as
-// "Firefox on Linux". The words are from a closed set, whatever the header holds.
+// DeviceOf returns the browser and the system of a User-Agent header, such as "Firefox on Linux".
+// The words are from a closed set, whatever the header contains.
 func DeviceOf(userAgent string) string {
 	const maxHeader = 512
 	userAgent = userAgent[:min(len(userAgent), maxHeader)]
-	// Most browsers name others, which they are like: the first that is found counts.
+	// Most browsers also name others that they are compatible with, so the first match counts.
 	browser := firstOf(userAgent, [][2]string{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Vivaldi/", "Vivaldi"}, {"FxiOS/", "Firefox"},
 		{"Firefox/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
@@ -30,7 +30,7 @@ func DeviceOf(userAgent string) string {
 	return browser + " on " + system
 }
 
-// firstOf returns the name of the first mark that the text contains; empty if it has none.
+// firstOf returns the name of the first mark that the text contains; empty if it contains none.
 func firstOf(text string, marks [][2]string) string {
 	for _, mark := range marks {
 		if strings.Contains(text, mark[0]) {
@@ -40,9 +40,9 @@ func firstOf(text string, marks [][2]string) string {
 	return ""
 }
 
-// CoarseAddress returns the network of a client, the form in which addresses are kept for
-// members to read: the /24 of an IPv4 address, the /48 of an IPv6 one. It takes an address, or a
-// network as AddressBucket returns it. Anything else is empty.
+// CoarseAddress returns the network of a client: the /24 of an IPv4 address, the /48 of an IPv6
+// one. Addresses that members can read are stored in this form. It takes an address, or a network
+// from AddressBucket; for anything else it returns "".
 func CoarseAddress(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// directory is the directory as one audience sees it. Its texts are SQL without arguments:
-// the databases use a partial index only if they see its condition.
+// directory is the directory for one audience. Its texts are SQL without arguments, because the
+// databases use a partial index only if its condition is in the statement.
 type directory struct {
 	shown string // which profiles
-	words string // what is searched in one of them
-	index string // the column with it in SQLite's index of words
+	words string // the expression with the searched words of a profile
+	index string // the column with these words in SQLite's full-text index
 }
 
 var (
@@ -21,37 +21,36 @@ var (
 	memberDirectory = newDirectory("listed AND visibility IN ('public', 'members')", "member_text", "member_words")
 )
 
-// newDirectory writes the conditions and words as the indexes have them.
+// newDirectory writes conditions and words with the same expressions as the indexes.
 func newDirectory(shown, text, index string) directory {
 	return directory{"coalesce(" + shown + ", FALSE)", "CASE WHEN " + shown + " THEN " + text + " || ' ' || username END", index}
 }
 
-// ListPublicProfiles returns listed public profiles by name whose username or public
-// words contain each of the words, those after the position, at most limit. The words are
-// folded and contain no spaces.
+// ListPublicProfiles returns the listed public profiles whose username or public words contain
+// each of the words: sorted by name, at most limit, and only those after the position. The
+// words are folded and contain no spaces.
 func ListPublicProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	return publicDirectory.list(ctx, s, words, after, limit)
 }
 
-// listMemberProfiles is ListPublicProfiles for members, who see more pages and more of
-// their fields. Callers reduce the result to that audience.
+// listMemberProfiles is ListPublicProfiles for members, who can see more profiles and fields.
+// Callers reduce the result to that audience.
 func listMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	return memberDirectory.list(ctx, s, words, after, limit)
 }
 
 const (
-	// indexed is how many characters a word needs to be found by the index of words.
+	// indexed is the minimum length of a word in the full-text index, in characters.
 	indexed = 3
-	// nearby is how many profiles are read for each one that is wanted before the index of
-	// words is used. Words that more profiles have are found within them; sorting the matches of
-	// those that fewer have takes a few milliseconds.
+	// nearby is how many profiles are read per wanted profile before the full-text index is used.
+	// Common words are found within these; for rare words, sorting all matches takes a few
+	// milliseconds.
 	nearby = 50
 )
 
-// list reads the directory by name until it has found enough, if that is soon. Otherwise
-// the words are seldom, or those who have them are at the end: it then finds all who have
-// them by the index of words, and sorts them. Both databases would choose one of the two
-// ways by what they think of a word, and be wrong at times.
+// list first reads some of the directory by name. If that does not find enough matches, the words
+// are rare or their profiles are at the end: then it finds all matches with the full-text index
+// and sorts them. The query planners of both databases sometimes choose the slower way.
 func (d directory) list(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	var long []string
 	for _, word := range words {
@@ -71,7 +70,7 @@ func (d directory) list(ctx context.Context, s *db.DB, words []string, after Pos
 	return d.matching(ctx, s, from, args, words, after, limit)
 }
 
-// having selects the profiles that have the words, with few others, by the index of words.
+// having selects the profiles with the words by the full-text index. It may select a few others.
 func (d directory) having(s *db.DB, long []string) (from string, args []any) {
 	if s.Engine() == "sqlite" {
 		quoted := make([]string, len(long))
@@ -86,7 +85,7 @@ func (d directory) having(s *db.DB, long []string) (from string, args []any) {
 		conditions[i] = "kith_trigrams(" + d.words + ") @> (SELECT kith_trigrams(?))"
 		args = append(args, word)
 	}
-	// OFFSET 0 keeps PostgreSQL from mixing this with the rest of the statement.
+	// OFFSET 0 keeps PostgreSQL from merging this subquery with the rest of the statement.
 	return "SELECT * FROM profiles WHERE " + strings.Join(conditions, " AND ") + " OFFSET 0", args
 }
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Sentence says what happened. object is the name of the agent, token or factor that the event
-// concerns; it may be empty.
+// Sentence describes the event. object is the name of the agent, token or factor that it concerns;
+// it may be empty.
 func (e *SecurityEvent) Sentence(object string) string {
 	if words, ok := objectWords()[e.Kind]; ok {
 		if object == "" {
@@ -26,14 +26,14 @@ func (e *SecurityEvent) Sentence(object string) string {
 	return string(e.Kind)
 }
 
-// objectWords are the words with the name of an object, and those without.
+// objectWords are the sentence with the name of an object, and the one without.
 func objectWords() map[EventKind][2]string {
 	return map[EventKind][2]string{
 		AgentAllowed:  {"Connected the agent %s", "Connected an agent"},
-		AgentNarrowed: {"Allowed the agent %s less", "Allowed an agent less"},
+		AgentNarrowed: {"Reduced the access of the agent %s", "Reduced the access of an agent"},
 		AgentPaused:   {"Paused the agent %s", "Paused an agent"},
 		AgentResumed:  {"Resumed the agent %s", "Resumed an agent"},
-		AgentAsks:     {"Chose what %s asks first", "Chose what an agent asks first"},
+		AgentAsks:     {"Changed which actions of %s need approval", "Changed which actions of an agent need approval"},
 		TokenCreated:  {"Made the personal token %s", "Made a personal token"},
 		AccessRevoked: {"Revoked the access of %s", "Revoked access"},
 		FactorAdded:   {"Added the second factor %s", "Added a second factor"},
@@ -42,7 +42,7 @@ func objectWords() map[EventKind][2]string {
 	}
 }
 
-// countedWords are the words for one and, after the number, for several.
+// countedWords are the sentence for one event, and the words after the number of several.
 func countedWords() map[EventKind][2]string {
 	return map[EventKind][2]string{
 		SignInFailed:        {"Failed sign-in", " failed sign-ins"},

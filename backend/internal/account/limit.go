@@ -16,14 +16,14 @@ type RatePolicy struct {
 // DefaultLogin is the login policy unless the operator sets another.
 func DefaultLogin() RatePolicy { return RatePolicy{Quota: 10, Window: 300 * time.Second} }
 
-// Limit is a policy applied to one subject.
+// Limit is a policy for one subject.
 type Limit struct {
-	// Subject identifies what attempts are counted on; see the function Subject.
+	// Subject is the key under which attempts are counted; see the function Subject.
 	Subject string
 	Policy  RatePolicy
-	// Quiet hides this limit from the caller. When its window is full, the attempt is
-	// still counted on the other limits, and the decision is Closed instead of
-	// refused. The rate-limit headers are then the same as for any other attempt.
+	// Quiet hides this limit from the caller. If its window is full, the attempt is still
+	// counted under the other limits, and the decision is Closed instead of refused. The
+	// rate-limit headers are then the same as for any other attempt.
 	Quiet bool
 }
 
@@ -40,8 +40,7 @@ type Decision struct {
 	Closed bool
 }
 
-// Decide returns the decision on an attempt that a store counted as the count-th of a
-// window.
+// Decide returns the decision on the count-th attempt of a window.
 func (p RatePolicy) Decide(count int, resetAt, now time.Time) Decision {
 	return Decision{
 		Allowed: count <= p.Quota, Remaining: max(0, p.Quota-count), Reset: max(0, resetAt.Sub(now)),
@@ -70,15 +69,15 @@ func (d Decision) With(l Limit, one Decision) Decision {
 	return one.Stricter(d)
 }
 
-// Subject returns the key that attempts are counted on. It is a hash, because people
+// Subject returns the key under which attempts are counted. It is a hash, because people
 // sometimes type their password into the username field.
 func Subject(kind, value string) string {
 	return HashSecret(HashSecret(kind) + strings.ToLower(value))
 }
 
-// AddressBucket returns the key that distinguishes clients: an IPv4 address, or the /64
-// of an IPv6 address, which is what one household or server has. An invalid address is
-// returned unchanged.
+// AddressBucket returns the key that distinguishes clients: an IPv4 address, or the /64 of an
+// IPv6 address, which a household or server typically has. It returns an invalid address
+// unchanged.
 func AddressBucket(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -76,11 +76,11 @@ func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
 	return err
 }
 
-// ChangeEmail gives the member the e-mail address that the link was sent to, marks it as
-// verified, and deletes the link. It ends every login session but the one to keep, and every
+// ChangeEmail sets the member's e-mail address to the one to which the link was sent, marks it as
+// verified, and deletes the link. It ends every login session except the one to keep, and every
 // other mail link of the member; agents and tokens keep their access. It fails with
-// fault.NotFound if the link is over or belongs to another member, and with fault.Conflict if
-// another member has the address by now; the link then stays.
+// fault.NotFound if the link has expired, was used, or belongs to another member. It fails with
+// fault.Conflict if another member has the address; then the link remains.
 func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, keep, linkHash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		l, err := useLink(ctx, s, tx, linkHash, PurposeChange)
@@ -170,7 +170,7 @@ func completeSignUp(ctx context.Context, s *db.DB, tx db.Querier, hash string, m
 	return InsertMembers(ctx, tx, []Member{*m}, []Profile{newProfile(m)})
 }
 
-// newProfile returns the empty, private page of a new member.
+// newProfile returns the empty, private profile of a new member.
 func newProfile(m *Member) Profile {
 	return Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: Private, UpdatedAt: m.CreatedAt}
 }

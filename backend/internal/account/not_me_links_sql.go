@@ -13,24 +13,24 @@ import (
 // NotMeLifetime is how long a NotMeLink works.
 const NotMeLifetime = 7 * 24 * time.Hour
 
-// notMeMargin is how much earlier than the link what it is about may have happened.
+// notMeMargin is the maximum time between a security event and the creation of its link.
 const notMeMargin = 10 * time.Minute
 
-// NotMeLink is a single-use link in an email about a security event, by which the member says
-// "this was not me", and its row. It gives no access: it ends all access.
+// NotMeLink is a single-use link in an email about a security event, with which the member says
+// "this was not me", and its row. It does not give access: it ends all access.
 type NotMeLink struct {
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
-	// Email is where the link was sent, the member's address at that time.
+	// Email is the address to which the link was sent, the member's at that time.
 	Email     string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username and Present, the present address, belong to the member; they are read with the link.
+	// Username and Present, the current address, are the member's; they are read with the link.
 	Username string `bun:",scanonly"`
 	Present  string `bun:",scanonly"`
 }
 
-// CreateNotMeLink stores a link that is sent to an address, and returns its secret.
+// CreateNotMeLink stores a link for an address, and returns its secret.
 func CreateNotMeLink(ctx context.Context, s *db.DB, owner tenant.ID, email string) (secret string, err error) {
 	if secret, err = NewSecret(""); err != nil {
 		return "", err
@@ -52,23 +52,23 @@ func GetNotMeLink(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error
 // EndedAccess says what UseNotMeLink did.
 type EndedAccess struct {
 	MemberID tenant.ID
-	// Email is where the link was sent.
+	// Email is the address to which the link was sent.
 	Email string
-	// Reset is set if it is the member's address now, so that a link to choose a new password can be
-	// sent there. It is not if another member has the address by now.
+	// Reset is set if Email is the member's address now, so that a link to choose a new password can
+	// be sent there. It is not set if the address now belongs to another member.
 	Reset bool
 }
 
-// UseNotMeLink uses up a link: it ends all access, as RevokeEverything does, with the changes of
-// the address that wait for confirmation, the password, and second factors that were added when the
-// link was sent or later: a thief's would keep the member out. If the address was changed since the
-// link was sent, it is changed back. It fails with fault.NotFound if the link is not valid.
+// UseNotMeLink uses up a link. It ends all access like RevokeEverything, and removes the password,
+// unconfirmed changes of the address, and second factors that were added at the time of the event or
+// later, because a thief's second factor would lock the member out. If the address was changed since
+// the link was sent, it is changed back. It fails with fault.NotFound if the link is not valid.
 func UseNotMeLink(ctx context.Context, s *db.DB, hash string) (*EndedAccess, error) {
 	done := &EndedAccess{}
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		*done = EndedAccess{}
 		var sent time.Time
-		// The member is locked first, as by the deletion of a member, which deletes the link, too.
+		// Lock the member first, in the same order as DeleteMember, which also deletes the link.
 		if lock := db.LockRows(tx, "FOR UPDATE"); lock != "" {
 			_, err := tx.NewRaw("SELECT id FROM members WHERE id = (SELECT member_id FROM not_me_links WHERE hash = ?)"+lock, hash).Exec(ctx)
 			if err != nil {

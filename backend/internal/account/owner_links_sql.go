@@ -13,8 +13,8 @@ import (
 // OwnerLinkLifetime is how long an owner link works.
 const OwnerLinkLifetime = 15 * time.Minute
 
-// OwnerLink is a single-use link that creates the first member, and its row. The operator sees
-// it; only the hash of its secret is stored.
+// OwnerLink is a single-use link that creates the first member, and its row. The server prints it
+// for the operator; only the hash of its secret is stored.
 type OwnerLink struct {
 	Hash      string `bun:",pk"`
 	CreatedAt time.Time
@@ -24,12 +24,11 @@ type OwnerLink struct {
 // Owner is the first member, as typed.
 type Owner struct {
 	Username, Name, Email, Timezone string
-	// PasswordHash is stored as it is.
+	// PasswordHash is the hash of the password.
 	PasswordHash string
 }
 
-// Check cleans the name and the time zone, and fails with fault.Invalid, naming each of the two
-// that breaks a rule.
+// Check cleans the name and the time zone. It fails with fault.Invalid, naming each invalid field.
 func (o *Owner) Check() error {
 	c := checker{}
 	o.Name = c.name(o.Name)
@@ -37,7 +36,7 @@ func (o *Owner) Check() error {
 	return c.fault()
 }
 
-// noMember is the condition that there is no member but those of the sandbox.
+// noMember is the condition that there is no member except those of the sandbox.
 const noMember = "NOT EXISTS (SELECT 1 FROM members JOIN tenant_states st ON st.tenant_id = members.id WHERE NOT st.read_only)"
 
 // CreateOwnerLink stores a link for OwnerLinkLifetime and returns its secret. It fails with
@@ -46,7 +45,7 @@ func CreateOwnerLink(ctx context.Context, s *db.DB) (secret string, err error) {
 	if secret, err = NewSecret(""); err != nil {
 		return "", err
 	}
-	return secret, updateOne(ctx, s, fault.New(fault.Conflict, "there is a member already"),
+	return secret, updateOne(ctx, s, fault.New(fault.Conflict, "a member already exists"),
 		"INSERT INTO owner_links (hash, created_at, expires_at) SELECT ?, ?, ? WHERE "+noMember,
 		HashSecret(secret), s.Now(), s.Now().Add(OwnerLinkLifetime))
 }
@@ -59,9 +58,9 @@ func CheckOwnerLink(ctx context.Context, s *db.DB, hash string) error {
 	return err
 }
 
-// CreateOwner creates the first member and deletes all owner links, this one included. It fails with
-// fault.NotFound if the link is not valid or there is a member, and with fault.AlreadyExists if the
-// sandbox has the username or the e-mail address; the link can then be used again.
+// CreateOwner creates the first member and deletes all owner links, including this one. It fails
+// with fault.NotFound if the link is not valid or a member exists, and with fault.AlreadyExists if
+// the sandbox has the username or the e-mail address; then the link can be used again.
 func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Member, error) {
 	memberID, err := s.NewID(id.Member)
 	if err != nil {
@@ -88,8 +87,8 @@ func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Memb
 	return m, nil
 }
 
-// useOwnerLinks deletes all links. Whoever comes second waits for the first transaction to end and
-// then finds no link, even with a link of their own.
+// useOwnerLinks deletes all links. A second concurrent call waits until the first transaction has
+// ended and then finds no link, even if it uses another one.
 func useOwnerLinks(ctx context.Context, s *db.DB, tx db.Querier, hash string) error {
 	var links []OwnerLink
 	if err := tx.NewRaw("DELETE FROM owner_links RETURNING *").Scan(ctx, &links); err != nil {

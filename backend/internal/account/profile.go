@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Visibility says who may see a profile or one of its fields.
+// Visibility is who may see a profile or one of its fields.
 type Visibility string
 
 // The visibilities; an unset one means private.
@@ -38,8 +38,8 @@ func Fields() []string {
 		FieldLanguages, FieldLinks, FieldOpenTo, FieldAvatarURL}
 }
 
-// Profile is a member's page, and the row that holds it. E-mail, phone and
-// birthday are not part of it: they can never be made public.
+// Profile is a member's profile, and its row. E-mail, phone and birthday are not part of it,
+// because they can never be made public.
 type Profile struct {
 	MemberID     tenant.ID `bun:",pk" json:"-"`
 	Name         string
@@ -54,7 +54,7 @@ type Profile struct {
 	Links        []Link   `bun:"type:text"`
 	OpenTo       []string `bun:"type:text"`
 	AvatarURL    string
-	// Visibility of the page as a whole.
+	// Visibility of the whole profile.
 	Visibility Visibility
 	// FieldVisibility is the visibility of single fields; a missing field is private.
 	FieldVisibility map[string]Visibility `bun:"type:text"`
@@ -120,9 +120,9 @@ func (p *Profile) Reduce(audience Visibility) {
 	}
 }
 
-// Index sets SearchText, MemberText and SortName from what each audience sees. fold is
-// the text folding that searches use. The words do not include the username: the
-// directory searches it beside them.
+// Index sets SearchText, MemberText and SortName from the fields that each audience can see. fold
+// is the text folding of searches. The texts do not include the username, which the directory
+// searches separately.
 func (p *Profile) Index(fold func(string) string) {
 	words := func(audience Visibility) string {
 		seen := *p

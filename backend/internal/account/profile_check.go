@@ -107,7 +107,7 @@ func (c *checker) list(field string, entries []string, most int) []string {
 func (c *checker) name(typed string) string {
 	name := c.line(FieldName, typed, MaxName)
 	if !text.Visible(name) {
-		c.refuse(FieldName, "enter the name that others shall see")
+		c.refuse(FieldName, "enter the name that others see")
 	}
 	return name
 }

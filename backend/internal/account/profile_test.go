@@ -58,7 +58,7 @@ func TestFieldsAreAllThatCanBeShown(t *testing.T) {
 
 // A new field of Profile must either have its own visibility, or be listed here as one
 // that Reduce never clears.
-func TestReduceToNothingLeavesOnlyWhatIsAlwaysThere(t *testing.T) {
+func TestReduceToNothingKeepsOnlyUnconditionalFields(t *testing.T) {
 	t.Parallel()
 	always := []string{"MemberID", "Name", "Visibility", "Username"}
 	p := full()

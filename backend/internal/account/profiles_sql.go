@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// shownProfiles selects pages that an audience may see, with their usernames.
+// shownProfiles selects profiles that an audience may see, with their usernames.
 func shownProfiles(s *db.DB, rows *[]Profile, audience Visibility) *bun.SelectQuery {
 	q := s.NewSelect().Model(rows).
 		ColumnExpr("?TableColumns").

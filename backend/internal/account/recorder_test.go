@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// marks is a store that records when tokens were last used.
+// marks is a fake store of the times at which tokens were last used.
 type marks struct {
 	mu     sync.Mutex
 	at     map[string]time.Time
@@ -83,7 +83,7 @@ func TestUseFromManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsDroppedAndLogged(t *testing.T) {
+func TestFailedWritesAreDroppedAndLogged(t *testing.T) {
 	t.Parallel()
 	m := marks{err: errors.New("no database")}
 	var log bytes.Buffer
@@ -127,7 +127,7 @@ func TestStartFlushesAtItsInterval(t *testing.T) {
 	})
 }
 
-func TestStopWritesWhatIsLeft(t *testing.T) {
+func TestStopWritesTheRemainingTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var m marks

@@ -21,10 +21,10 @@ type RPC struct {
 	DB *db.DB
 }
 
-// memberSearch is the search that a cursor of search_directory belongs to.
+// memberSearch identifies the search of a cursor of search_directory.
 type memberSearch struct{ Words []string }
 
-// SearchDirectory returns pages as other members see them.
+// SearchDirectory returns profiles as other members see them.
 func (h *RPC) SearchDirectory(ctx context.Context, req *directoryv1.SearchDirectoryRequest) (*directoryv1.SearchDirectoryResponse, error) {
 	if req.Query != nil {
 		if err := call.CheckWords(req.GetQuery(), insteadOfDirectory); err != nil {
@@ -106,7 +106,7 @@ func (h *RPC) UpdateMySettings(ctx context.Context, tx *db.Tx, req *accountv1.Up
 	return &accountv1.UpdateMySettingsResponse{Timezone: s.Timezone, Locale: s.Locale, Today: today, ChangeId: call.Optional(changeID)}, nil
 }
 
-const insteadOfDirectory = "leave query out to list everybody in the directory"
+const insteadOfDirectory = "leave query out to list everyone in the directory"
 
 const defaultPerPage = 20
 
@@ -160,7 +160,7 @@ func (h *PublicRPC) ListMembers(ctx context.Context, req *directoryv1.ListMember
 	return res, nil
 }
 
-// profileMessages returns what everybody sees of the profiles.
+// profileMessages returns the public parts of the profiles.
 func profileMessages(found []Profile) []*directoryv1.Profile {
 	var out []*directoryv1.Profile
 	for i := range found {
@@ -171,8 +171,8 @@ func profileMessages(found []Profile) []*directoryv1.Profile {
 	return out
 }
 
-// Published returns what everybody sees of a page: its public fields. It returns nil if the
-// page is not public. p is not changed.
+// Published returns the public fields of a profile, or nil if the profile is not public. It does
+// not change p.
 func Published(p *Profile) *directoryv1.Profile {
 	if p.Visibility != Public {
 		return nil

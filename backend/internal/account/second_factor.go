@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// SecondFactors are what a member has besides the password. As soon as they have one, a password
-// alone signs nobody in.
+// SecondFactors are the second factors of a member. If there is one, the password alone is not
+// enough to sign in.
 type SecondFactors struct {
 	// TOTP is set if the member has an app for one-time codes.
 	TOTP bool
@@ -19,7 +19,7 @@ type SecondFactors struct {
 	RecoveryCodes int
 }
 
-// On reports whether signing in takes a second factor. Recovery codes alone are none.
+// On reports whether signing in requires a second factor. Recovery codes alone are not one.
 func (f SecondFactors) On() bool { return f.TOTP }
 
 // TOTPSecret is the secret of a member's app for one-time codes, and its row.
@@ -29,27 +29,27 @@ type TOTPSecret struct {
 	MemberID tenant.ID `bun:",pk"`
 	// Secret is encrypted by package secretkey, for TOTPPurpose and the member.
 	Secret string
-	// LastStep is the step of the last code that was used. Codes of it and of earlier steps
-	// don't work any more.
+	// LastStep is the time step of the last used code. Codes of this and earlier steps are not
+	// accepted any more.
 	LastStep   int64
 	CreatedAt  time.Time
 	LastUsedAt time.Time
 }
 
-// TOTPPurpose is what the secrets of TOTPSecret are encrypted for.
+// TOTPPurpose is the purpose with which secrets of TOTPSecret are encrypted.
 const TOTPPurpose = "totp"
 
 // TOTPObject is the object of security events about the app for one-time codes.
 const TOTPObject = "totp"
 
-// SignInStep is a sign-in that waits for the second factor, and its row. It belongs to the browser
-// that has its secret in a cookie, and gives no access.
+// SignInStep is a sign-in that waits for the second factor, and its row. The browser has its secret
+// in a cookie, which gives no access.
 type SignInStep struct {
-	// Hash is that of the secret.
+	// Hash is the hash of the secret.
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
-	// AttemptHash is the sign-in at a provider that is linked to the member afterwards; empty
-	// for none.
+	// AttemptHash is the hash of a sign-in at an identity provider that is linked to the member
+	// afterwards; empty for none.
 	AttemptHash string
 	ReturnTo    string
 	CreatedAt   time.Time
@@ -62,11 +62,11 @@ const SignInStepLifetime = 10 * time.Minute
 // recoveryCodes is how many recovery codes a member gets at once.
 const recoveryCodes = 10
 
-// recoveryLength is the length of a recovery code without its hyphens. In base32 it has 80 random
-// bits: too many to guess, also from the hash.
+// recoveryLength is the length of a recovery code without its hyphens. In base32 these are 80 random
+// bits: too many to guess, even with the hash.
 const recoveryLength = 16
 
-// NewRecoveryCodes generates ten recovery codes as a person reads them.
+// NewRecoveryCodes generates ten recovery codes with hyphens, for display.
 func NewRecoveryCodes() []string {
 	codes := make([]string, recoveryCodes)
 	for i := range codes {
@@ -78,8 +78,8 @@ func NewRecoveryCodes() []string {
 
 var notInRecoveryCode = regexp.MustCompile(`[^a-z2-7]+`)
 
-// HashRecoveryCode returns the form in which a member's recovery code is stored. Case, spaces and
-// hyphens don't count.
+// HashRecoveryCode returns the hash of a member's recovery code, as it is stored. It ignores case,
+// spaces and hyphens.
 func HashRecoveryCode(owner tenant.ID, typed string) string {
 	return HashSecret("kith recovery code " + string(owner) + " " + notInRecoveryCode.ReplaceAllString(strings.ToLower(typed), ""))
 }

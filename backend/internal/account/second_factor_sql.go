@@ -9,14 +9,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Proof is a second factor that was checked. It is used up in the transaction of what it permits,
-// so that none works twice.
+// Proof is a second factor that was checked. It is used up in the transaction of the action that it
+// permits, so it works only once.
 type Proof interface {
 	// use fails with fault.Unauthenticated if the proof was used in the meantime.
 	use(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) error
 }
 
-// CodeProof is the code of a step, of the member's app.
+// CodeProof is the time step of a code from the member's app.
 type CodeProof struct{ Step int64 }
 
 func (p CodeProof) use(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) error {
@@ -61,10 +61,11 @@ func GetTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) (*TOTPSecret,
 	return db.Found(row, err, "there is no app for one-time codes")
 }
 
-// CreateTOTPSecret turns one-time codes on, with the secret and the step of the code that
-// confirmed it. If it is the first second factor, the member also gets the recovery codes, and their
-// other login sessions end, which began without it; keep is the hash of the one to keep. It
-// returns whether it was the first. It fails with fault.Conflict if the member has an app already.
+// CreateTOTPSecret turns one-time codes on. The secret's LastStep is the time step of the code that
+// confirmed it. If this is the first second factor, the member also gets the recovery codes, and
+// their other login sessions end, because those began without it; keep is the hash of the session to
+// keep. It returns whether it was the first. It fails with fault.Conflict if the member already has
+// an app.
 func CreateTOTPSecret(ctx context.Context, s *db.DB, row *TOTPSecret, codes []string, keep string) (first bool, err error) {
 	row.CreatedAt = s.Now()
 	row.LastUsedAt = row.CreatedAt
@@ -80,12 +81,12 @@ func CreateTOTPSecret(ctx context.Context, s *db.DB, row *TOTPSecret, codes []st
 		return beginFactors(ctx, s, tx, row.MemberID, codes, keep)
 	})
 	if db.IsTaken(err) {
-		err = fault.New(fault.Conflict, "there is an app for one-time codes already")
+		err = fault.New(fault.Conflict, "an app for one-time codes is already set up")
 	}
 	return first && err == nil, err
 }
 
-// beginFactors is what comes with a member's first second factor.
+// beginFactors ends the other sessions and stores recovery codes, for a member's first second factor.
 func beginFactors(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, codes []string, keep string) error {
 	if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx); err != nil {
 		return err
@@ -104,8 +105,8 @@ func insertCodes(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 	return nil
 }
 
-// ReplaceRecoveryCodes gives a member other recovery codes; the old ones don't work any more. It
-// fails with fault.NotFound if the member has no second factor.
+// ReplaceRecoveryCodes replaces a member's recovery codes. It fails with fault.NotFound if the
+// member has no second factor.
 func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, owner tenant.ID, codes []string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		on, err := lockFactors(ctx, tx, owner)
@@ -122,7 +123,8 @@ func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, owner tenant.ID, codes 
 	})
 }
 
-// lockFactors makes other changes of a member's factors wait, and reports whether there is a second factor.
+// lockFactors locks a member's factors against concurrent changes, and reports whether there is a
+// second factor.
 func lockFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, err error) {
 	if _, err := tx.NewRaw("UPDATE members SET updated_at = updated_at WHERE id = ?", owner).Exec(ctx); err != nil {
 		return false, err
@@ -130,13 +132,14 @@ func lockFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, 
 	return on, tx.NewRaw("SELECT "+hasFactor("?"), owner).Scan(ctx, &on)
 }
 
-// hasFactor is the condition that a member, given by an expression, has a second factor.
+// hasFactor returns the SQL condition that the member with the id in an expression has a second
+// factor.
 func hasFactor(member string) string {
 	return "EXISTS (SELECT 1 FROM totp_secrets f WHERE f.member_id = " + member + ")"
 }
 
-// DeleteTOTPSecret turns one-time codes off. With the last second factor the recovery codes go, too. It
-// fails with fault.NotFound if there is no app.
+// DeleteTOTPSecret turns one-time codes off. With the last second factor it also deletes the recovery
+// codes. It fails with fault.NotFound if there is no app.
 func DeleteTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		return deleteFactor(ctx, tx, owner, "there is no app for one-time codes", "DELETE FROM totp_secrets WHERE member_id = ?", owner)
@@ -156,8 +159,9 @@ func deleteFactor(ctx context.Context, tx db.Querier, owner tenant.ID, missing, 
 	return dropUselessCodes(ctx, tx, owner)
 }
 
-// DeleteSecondFactors removes all second factors of a member and their recovery codes, for an
-// operator, and ends their login sessions: the password alone signs in again. It fails with fault.NotFound if there are none.
+// DeleteSecondFactors removes all second factors and recovery codes of a member, for an operator,
+// and ends the member's login sessions. Afterwards the password alone is enough to sign in. It fails
+// with fault.NotFound if there are none.
 func DeleteSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		on, err := lockFactors(ctx, tx, owner)

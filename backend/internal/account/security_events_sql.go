@@ -15,11 +15,11 @@ import (
 // KeepSecurityEvents is how long security events are stored.
 const KeepSecurityEvents = 365 * 24 * time.Hour
 
-// collapseWithin is the time in which failures of one kind, from one network, are one row.
+// collapseWithin is the period in which failures of one kind from one network share a row.
 const collapseWithin = time.Hour
 
-// CreateSecurityEvent stores an event with the current time, or counts it on the row of the same
-// failure within the hour, and sets Times.
+// CreateSecurityEvent stores an event with the current time and sets Times. A failure that already
+// has a row within collapseWithin is counted there instead.
 func CreateSecurityEvent(ctx context.Context, s *db.DB, e *SecurityEvent) error {
 	now := s.Now()
 	if e.Kind.collapses() {
@@ -35,8 +35,8 @@ SELECT max(id) FROM security_events WHERE subject = ? AND kind = ? AND address =
 	return err
 }
 
-// ListSecurityEvents returns a member's latest events, the latest first: those with an id below
-// before, unless that is 0.
+// ListSecurityEvents returns a member's events, the latest first. Unless before is 0, it returns
+// only events with a lower id.
 func ListSecurityEvents(ctx context.Context, s *db.DB, owner tenant.ID, before int64, limit int) ([]SecurityEvent, error) {
 	var events []SecurityEvent
 	q := s.NewSelect().Model(&events).Where("tenant_id = ?", owner).Order("id DESC").Limit(int64(limit))
@@ -54,10 +54,11 @@ const (
 	maxNotices = 5
 )
 
-// ListNotices returns the events that the member is told of in a browser, where no mail is sent:
-// the latest that happened elsewhere and whose notice was not dismissed there, the latest first. What
-// happened in the same session with another device, or from another network, happened elsewhere: the
-// cookie may be copied. device and network are those of the request, from DeviceOf and CoarseAddress.
+// ListNotices returns the events for the notice in a browser, which replaces emails if no mail is
+// sent: the latest events of other browsers whose notice was not dismissed in this one, the latest
+// first. An event of the same session, but with another device or from another network, counts as one
+// of another browser: the cookie may be copied. device and network are those of the request, from
+// DeviceOf and CoarseAddress.
 func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, network string) ([]SecurityEvent, error) {
 	var events []SecurityEvent
 	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("(session_id <> ? OR device <> ? OR address <> ?)", session.ID, device, network).
@@ -66,10 +67,10 @@ func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, n
 	return events, err
 }
 
-// SuspendMember suspends a member: no sign-in, token or grant works, and their page and
-// directory entry are hidden. Their login sessions end, and their running jobs stop before the
-// next step and wait; the rest works again after ResumeMember. It fails with fault.NotFound if there is no such member, and with
-// fault.Conflict if the member is already suspended.
+// SuspendMember suspends a member: sign-in, tokens and grants stop working, and the profile and the
+// directory entry are hidden. Login sessions end. Running jobs stop before the next step and wait.
+// Everything except the sessions works again after ResumeMember. It fails with fault.NotFound if
+// there is no such member, and with fault.Conflict if the member is already suspended.
 func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		now := s.Now()
@@ -80,7 +81,7 @@ func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant
 		for _, statement := range []string{
 			"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)",
 			"DELETE FROM login_sessions WHERE member_id = ?", deleteSteps,
-			// The worker's lease is over with another fence, and jobs of suspended members are not claimed.
+			// The new fence ends the worker's lease, and workers do not claim jobs of suspended members.
 			"UPDATE jobs SET state = 'queued', fence = fence + 1, lease_until = NULL WHERE tenant_id = ? AND state = 'running'",
 		} {
 			if _, err := tx.NewRaw(statement, owner).Exec(ctx); err != nil {

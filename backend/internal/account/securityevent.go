@@ -20,11 +20,12 @@ const (
 	// SignedInNew is a sign-in in a browser where the member had not signed in before.
 	SignedInNew  EventKind = "signed_in_new_device"
 	SignInFailed EventKind = "sign_in_failed"
-	// SignInBlocked is a sign-in that was refused, whatever the password, because many failed before.
+	// SignInBlocked is a sign-in that was refused without checking the password, because many had
+	// failed before.
 	SignInBlocked EventKind = "sign_in_blocked"
 	SignedOut     EventKind = "signed_out"
-	// SessionEnded is the end of another browser's session by the member, OtherSessionsEnded of all
-	// others, SessionsEnded of all with this one.
+	// The member ended the session of another browser (SessionEnded), of all other browsers
+	// (OtherSessionsEnded), or of all including this one (SessionsEnded).
 	SessionEnded       EventKind = "session_ended"
 	OtherSessionsEnded EventKind = "other_sessions_ended"
 	SessionsEnded      EventKind = "sessions_ended"
@@ -43,11 +44,11 @@ const (
 	AgentAllowed  EventKind = "agent_allowed"
 	TokenCreated  EventKind = "token_created"
 	AccessRevoked EventKind = "access_revoked"
-	// AgentNarrowed means that the member took scopes or tools from an agent.
+	// AgentNarrowed means that the member removed scopes or tools from an agent.
 	AgentNarrowed EventKind = "agent_narrowed"
 	AgentPaused   EventKind = "agent_paused"
 	AgentResumed  EventKind = "agent_resumed"
-	// AgentAsks means that the member chose before which acts an agent or a token asks first.
+	// AgentAsks means that the member changed for which acts an agent or a token needs approval.
 	AgentAsks EventKind = "agent_asks"
 
 	PasswordChanged  EventKind = "password_changed"
@@ -76,25 +77,25 @@ const (
 	SettingsSet     EventKind = "settings_set"
 )
 
-// failures are the kinds of which the member is told when there are ManyFailures.
+// failures are the kinds about which the member is notified after ManyFailures.
 func failures() []EventKind { return []EventKind{SignInFailed, PasswordCheckFailed, FactorFailed} }
 
-// collapses reports whether events of the kind can come in great numbers: those of an hour from
-// one network are one row.
+// collapses reports whether events of the kind can be very frequent, so that those of an hour from
+// one network share a row.
 func (k EventKind) collapses() bool { return k == SignInBlocked || slices.Contains(failures(), k) }
 
-// ManyFailures is how many failures of one kind, in an hour and from one network, the member is
-// told of.
+// ManyFailures is the number of failures of one kind, in an hour and from one network, after which
+// the member is notified.
 const ManyFailures = 10
 
-// kindsToTell are the kinds of events that the member is told of at once.
+// kindsToTell are the kinds of events about which the member is notified at once.
 func kindsToTell() []EventKind {
 	return append(failures(), SignInBlocked, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
 		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported, DeletedForGood)
 }
 
-// Tells reports whether the member is told of the event at once: of failures, when there are
-// ManyFailures of them.
+// Tells reports whether the member is notified of the event at once. For failures that is when
+// their number reaches ManyFailures.
 func (e *SecurityEvent) Tells() bool {
 	switch {
 	case e.Kind == SignInBlocked:
@@ -128,11 +129,11 @@ type SecurityEvent struct {
 	// ObjectID is the credential, client or deletion that the event concerns; empty for
 	// none, and for more than one.
 	ObjectID string
-	// Times is how often it happened, from At to LastAt: failures of an hour from one network
-	// are one event.
+	// Times is how often it happened between At and LastAt, because failures of an hour from one
+	// network are one event.
 	Times  int
 	LastAt time.Time
-	// Email is where the member is told of the event; empty means at their present address.
+	// Email is the address for the notification; empty means the member's current address.
 	Email string `bun:"-"`
 }
 
@@ -143,15 +144,15 @@ type EventRecorder struct {
 	tell   func(ctx context.Context, e SecurityEvent)
 }
 
-// NewEventRecorder returns an EventRecorder that stores rows in the store. It calls tell, if that
-// is not nil, with each event that the member is told of.
+// NewEventRecorder returns an EventRecorder that stores rows in the store. If tell is not nil, it is
+// called with each event about which the member is notified.
 func NewEventRecorder(store *db.DB, logger *slog.Logger, tell func(ctx context.Context, e SecurityEvent)) *EventRecorder {
 	return &EventRecorder{store: store, logger: logger, tell: tell}
 }
 
-// Record logs and stores an event, even if the caller has disconnected. An event of a
-// member needs no subject. Of the address it keeps the network only. The recorded action has
-// already happened, so if the store fails, the error is logged and not returned.
+// Record logs and stores an event, even if the caller has disconnected. An event of a member needs
+// no subject. Of the address it stores only the network. The action has already happened, so if the
+// store fails, the error is logged and not returned.
 func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if r == nil {
 		return

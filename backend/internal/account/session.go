@@ -6,33 +6,34 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// FreshFor is how long after a proof of who they are a member may do what is worth most to a thief.
+// FreshFor is how long after authenticating a member may take sensitive actions without
+// authenticating again.
 const FreshFor = 10 * time.Minute
 
-// Fresh reports whether the member proved who they are in the last FreshFor.
+// Fresh reports whether the member authenticated within the last FreshFor.
 func (l *LoginSession) Fresh(now time.Time) bool { return now.Sub(l.AuthenticatedAt) <= FreshFor }
 
 // LoginSession is the session of a signed-in browser, and its row.
 type LoginSession struct {
-	// Hash is that of the secret in the cookie. It changes when the secret is rotated.
+	// Hash is the hash of the secret in the cookie. It changes when the secret is rotated.
 	Hash string `bun:",pk"`
 	// ID names the session on pages and in events; it gives no access.
 	ID       string
 	MemberID tenant.ID
-	// Device is the browser and the system in words, from DeviceOf, and Address where the
-	// session began, from CoarseAddress.
+	// Device is the browser and the system in words, from DeviceOf. Address is the network in
+	// which the session began, from CoarseAddress.
 	Device, Address string
 	CreatedAt       time.Time
-	// AuthenticatedAt is when the member last proved in this browser who they are, with
-	// everything that the account asks for.
+	// AuthenticatedAt is when the member last authenticated in this browser, with all factors
+	// that the account requires.
 	AuthenticatedAt time.Time
 	// LastUsedAt is a few minutes late: it is written in batches.
 	LastUsedAt time.Time
 	ExpiresAt  time.Time
 	// SeenEvent is the id of the last security event whose notice was dismissed in this browser.
 	SeenEvent int64
-	// Username, Name, Email, Timezone, Locale and Plan belong to the member; they are read with
-	// the session.
+	// Username, Name, Email, Timezone, Locale and Plan are the member's; they are read with the
+	// session.
 	Username string `bun:",scanonly"`
 	Name     string `bun:",scanonly"`
 	Email    string `bun:",scanonly"`

@@ -38,9 +38,9 @@ func begin(s *db.DB, row *LoginSession) error {
 	return err
 }
 
-// RotateLoginSession gives a live session another secret, and ends its requests for consent,
-// which belong to the old one. It sets when the member authenticated, unless that is zero. It
-// fails with fault.NotFound if the session has ended.
+// RotateLoginSession replaces the secret of a live session, and ends its requests for consent,
+// which belong to the old secret. It sets AuthenticatedAt unless the given time is zero. It fails
+// with fault.NotFound if the session has ended.
 func RotateLoginSession(ctx context.Context, s *db.DB, oldHash, newHash string, authenticatedAt time.Time) error {
 	set, args := "hash = ?", []any{newHash}
 	if !authenticatedAt.IsZero() {

@@ -20,16 +20,16 @@ func CreateSignInStep(ctx context.Context, s *db.DB, row *SignInStep) error {
 	return err
 }
 
-// GetSignInStep returns a sign-in that waits, or fault.NotFound.
+// GetSignInStep returns a waiting sign-in, or fault.NotFound.
 func GetSignInStep(ctx context.Context, s *db.DB, hash string) (*SignInStep, error) {
 	row := &SignInStep{}
 	err := s.NewSelect().Model(row).Where("hash = ?", hash).Where("expires_at > ?", s.Now()).Scan(ctx)
 	return db.Found(row, err, stepOver)
 }
 
-// CompleteSignIn uses up the sign-in that waits and the second factor, and inserts the session. All
-// of that happens or nothing. It fails with fault.NotFound if the sign-in doesn't wait any more,
-// and with fault.Unauthenticated if the second factor was used already.
+// CompleteSignIn uses up the waiting sign-in and the second factor, and inserts the session, all or
+// nothing. It fails with fault.NotFound if the sign-in no longer waits, and with
+// fault.Unauthenticated if the second factor was already used.
 func CompleteSignIn(ctx context.Context, s *db.DB, stepHash string, owner tenant.ID, p Proof, session *LoginSession) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		result, err := tx.NewRaw("DELETE FROM sign_in_steps WHERE hash = ? AND member_id = ? AND expires_at > ?", stepHash, owner, s.Now()).Exec(ctx)

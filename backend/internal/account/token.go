@@ -33,7 +33,7 @@ type PersonalToken struct {
 	// Tools are the names of the tools that it is limited to, separated by single
 	// spaces; empty means no limit.
 	Tools string
-	// Asks says before which acts it asks the member first, as tenant.Asks writes it.
+	// Asks are the acts for which it needs the member's approval, as tenant.Asks writes them.
 	Asks       string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time `bun:",nullzero"`
@@ -105,7 +105,7 @@ func (r *UseRecorder) Flush(ctx context.Context) {
 	r.mu.Unlock()
 	for id, at := range used {
 		if err := r.mark(ctx, id, at); err != nil {
-			r.logger.WarnContext(ctx, "note the use of a token", "error", err)
+			r.logger.WarnContext(ctx, "record the use of a token", "error", err)
 		}
 	}
 }

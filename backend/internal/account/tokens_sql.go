@@ -35,7 +35,7 @@ func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID
 		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", at, tokenID, owner)
 }
 
-// SetTokenAsks says before which acts a token asks the member first. It fails with
+// SetTokenAsks sets the acts for which a token needs the member's approval. It fails with
 // fault.NotFound if the member has no such live token.
 func SetTokenAsks(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, asks tenant.Asks) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),

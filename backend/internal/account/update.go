@@ -11,12 +11,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// change.Profile is the object kind of a member's page in changes; its id is the
-// member's. The states are whole Profiles. Restoring one replaces the page by it: an
-// undo shows only what the member had chosen to show before. If the page was changed on
-// the settings page since, that is a conflict, as with any other object.
+// change.Profile is the object kind of a member's profile in changes; its id is the member's.
+// The states are whole Profiles, and restoring one replaces the profile. So an undo shows only
+// what the member had chosen to show before. If the profile was changed on the settings page
+// since, that is a conflict, as with any other object.
 
-// Patch is what an agent may change of a page; nil fields and empty lists change
+// Patch has the changes of a profile that an agent may make; nil fields and empty lists change
 // nothing.
 type Patch struct {
 	Name, Headline, Bio, Location, Organization, Title *string
@@ -27,9 +27,9 @@ type Patch struct {
 	Listed *bool
 }
 
-// Update changes the member's page on behalf of an agent: it can change texts and hide
-// fields; showing more is rejected. It returns the page with the id of the change,
-// which is empty if nothing changed.
+// Update changes the member's profile on behalf of an agent. It can change texts and hide
+// fields, and refuses to show more. It returns the profile and the id of the change, which is
+// empty if nothing changed.
 func Update(ctx context.Context, w *db.Tx, p Patch) (*Profile, string, error) {
 	if err := p.check(); err != nil {
 		return nil, "", err

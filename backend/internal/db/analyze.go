@@ -44,13 +44,16 @@ func (s *DB) analyzeSmall(ctx context.Context) error {
 	return err
 }
 
-// optimize has SQLite analyse the tables that have no statistics yet, or ten times as
+// optimizeSQLite has SQLite analyse the tables that have no statistics yet, or ten times as
 // many rows as when they were analysed. Without statistics, it takes a member to have
 // about ten rows in each table. Of the mask, 0x02 is to analyse, 0x10 to read at most
 // 2,000 rows of an index for it, and 0x10000 to include tables that this connection has
 // not read. With that limit, SQLite keeps no samples of values, for which it would plan a
 // kept statement anew at each call.
+const optimizeSQLite = "PRAGMA optimize = 0x10012"
+
+// optimize updates SQLite's statistics.
 func (s *DB) optimize(ctx context.Context) error {
-	_, err := s.engine.admin.ExecContext(ctx, "PRAGMA optimize = 0x10012")
+	_, err := s.engine.admin.ExecContext(ctx, optimizeSQLite)
 	return err
 }

@@ -20,6 +20,9 @@ const (
 	serviceRole = "kith_service"
 )
 
+// applicationName is how PostgreSQL lists the connections of Kith.
+const applicationName = "kith"
+
 // migrationLock is the key of the advisory lock that one migrating process holds.
 const migrationLock = 0x6b697468
 
@@ -32,7 +35,7 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 		return engine{}, fmt.Errorf("the database URL cannot be read: %w", err)
 	}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	conf.RuntimeParams["application_name"] = "kith"
+	conf.RuntimeParams["application_name"] = applicationName
 	admin := openPool(conf, 2)
 	if err := admin.PingContext(ctx); err != nil {
 		return engine{}, errors.Join(fmt.Errorf("cannot reach the database: %w", err), admin.Close())

@@ -189,15 +189,6 @@ func Halving(r Reader, column string, now time.Time, halfLife time.Duration) sch
 	return bun.SafeQuery("pow(2.0, -max(julianday(?) - julianday(?), 0) / ?)", now, bun.Safe(column), halfLife.Hours()/24)
 }
 
-// Bytewise returns SQL that orders a column by its bytes, which is the same in both
-// databases.
-func Bytewise(r Reader, column string) schema.QueryAppender {
-	if isPostgres(r) {
-		return bun.SafeQuery(`? COLLATE "C"`, bun.Safe(column))
-	}
-	return bun.Safe(column)
-}
-
 // Prepared is a read across tenants with one argument. It is used for reads that are so
 // frequent that parsing their text would cost as much as running them.
 type Prepared struct {

@@ -80,7 +80,12 @@ func File(databaseURL string) string {
 
 // sqlitePath returns the path of the file in a database URL.
 func sqlitePath(url string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(url, "sqlite://"), "file:")
+	for _, scheme := range []string{"sqlite://", "sqlite:", "file:"} {
+		if path, has := strings.CutPrefix(url, scheme); has {
+			return path
+		}
+	}
+	return url
 }
 
 // createPrivate creates the file if it doesn't exist, and makes it readable by its owner
@@ -106,9 +111,12 @@ func makePrivate(path string) error {
 }
 
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
-	options := "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
-		"&_pragma=synchronous(NORMAL)&_time_format=sqlite&" + option
-	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options)
+	return openSQLiteFile(path, "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"+
+		"&_pragma=synchronous(NORMAL)&"+option, conns)
+}
+
+func openSQLiteFile(path, options string, conns int) (*bun.DB, error) {
+	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_time_format=sqlite&" + options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database %s: %w", path, err)
 	}

@@ -25,24 +25,24 @@ const (
 )
 
 const (
-	// Lifetime is how long a decision can be made.
+	// Lifetime is how long a member has to decide.
 	Lifetime = 7 * 24 * time.Hour
-	// MaxWaiting is how many decisions of a member can wait.
+	// MaxWaiting is how many waiting decisions a member can have.
 	MaxWaiting = 100
-	// keep is how long a decision is kept after it could be made.
+	// keep is how long a decision is kept after it has expired.
 	keep = 90 * 24 * time.Hour
 )
 
-// Decision is a call that the member is asked about first, and its row.
+// Decision is a call that waits or waited for the member's approval, and its row.
 type Decision struct {
 	TenantID tenant.ID `bun:",pk"`
 	ID       string    `bun:",pk"`
 	// JobID and TaskID are the id and the number of its job.
 	JobID  string
 	TaskID int32
-	// CredentialID, CredentialName and Tool are who called what.
+	// CredentialID and CredentialName identify the caller; Tool is the called tool.
 	CredentialID, CredentialName, Tool string
-	// Kinds are the kinds of acts that the call is, separated by single spaces.
+	// Kinds are the kinds of acts that the call performs, separated by single spaces.
 	Kinds string
 	// Fingerprint is a hash of the arguments.
 	Fingerprint string
@@ -50,37 +50,37 @@ type Decision struct {
 	Arguments string
 	Preview   Preview `bun:"type:text"`
 	State     string
-	// ChangeID is the change that was made once it was approved; empty for none.
+	// ChangeID is the change that the approved call recorded; empty for none.
 	ChangeID  string `bun:",nullzero"`
 	CreatedAt time.Time
-	// ExpiresAt is until when it can be approved, DecidedAt when it left the state waiting.
+	// ExpiresAt is the time until which it can be approved, DecidedAt when it left the state waiting.
 	ExpiresAt time.Time
 	DecidedAt time.Time `bun:",nullzero"`
-	// JobState and JobError are of the job; empty once that is deleted. Only ListLast reads them.
+	// JobState and JobError are those of the job; empty once the job is deleted. Only ListLast sets them.
 	JobState, JobError string `bun:",scanonly"`
 }
 
-// Preview is what a call would do.
+// Preview says what a call would do.
 type Preview struct {
-	// Summary is one line.
+	// Summary describes the call in one line.
 	Summary string `json:"summary"`
-	// Effects are the first effects of the change that it would record, More is how many
-	// more there are.
+	// Effects are the first effects of the change that it would record; More is the number of
+	// further ones.
 	Effects []history.Effect `json:"effects,omitempty"`
 	More    int              `json:"more,omitempty"`
-	// People is how many people it would change.
+	// People is the number of people that it would change.
 	People int `json:"people,omitempty"`
-	// Price is what it would cost, in credits.
+	// Price is its cost in credits.
 	Price int `json:"price,omitempty"`
-	// Digest is a hash of whom it would change and what it would delete. What is done must
-	// have the same one.
+	// Digest is a hash of the people that it would change and of what it would delete. The approved
+	// call must have the same digest.
 	Digest string `json:"digest"`
 }
 
-// Why are the kinds of acts that the call is.
+// Why are the kinds of acts that the call performs.
 func (d *Decision) Why() []string { return strings.Fields(d.Kinds) }
 
-// Outcome is the state, but for a decision whose job was given up: that is Failed.
+// Outcome returns the state, or Failed if the job was abandoned.
 func (d *Decision) Outcome() string {
 	if d.State == Approved && d.JobState != "" && job.Terminal(d.JobState) {
 		return Failed
@@ -88,7 +88,7 @@ func (d *Decision) Outcome() string {
 	return d.State
 }
 
-// Questions says how many decisions wait, in words; empty for none.
+// Questions returns a sentence with the number of waiting decisions; empty for none.
 func Questions(waiting int) string {
 	switch waiting {
 	case 0:
@@ -99,7 +99,7 @@ func Questions(waiting int) string {
 	return strconv.Itoa(waiting) + " questions wait for you"
 }
 
-// Codes of failures that tell an agent why its call was not done.
+// Error codes that tell an agent why its call was not executed.
 const (
 	CodeRefused   = "refused"
 	CodeExpired   = "expired"
@@ -108,8 +108,8 @@ const (
 	CodeCancelled = "cancelled"
 )
 
-// Ending returns the failure of the job of a decision that ended without a call; nil for other
-// states.
+// Ending returns the error of a job whose decision ended without executing the call; nil for
+// other states.
 func Ending(state string) error {
 	switch state {
 	case Refused:

@@ -12,15 +12,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// Call is a call to ask about.
+// Call is a call that needs approval.
 type Call struct {
-	// Fingerprint is a hash of the arguments, Arguments are they in JSON.
+	// Fingerprint is a hash of the arguments, Arguments the arguments as JSON.
 	Fingerprint, Arguments string
 	Kinds                  string
 	Preview                Preview
 }
 
-// Find returns the decision that waits for the same call of the same credential, or nil.
+// Find returns the waiting decision about the same call of the same credential, or nil.
 func Find(ctx context.Context, tx *db.Tx, fingerprint string) (*Decision, error) {
 	d := &Decision{}
 	err := tx.From(d).Where("state = ?", Waiting).Where("expires_at > ?", tx.Now()).Where("credential_id = ? AND tool = ? AND fingerprint = ?",
@@ -31,8 +31,8 @@ func Find(ctx context.Context, tx *db.Tx, fingerprint string) (*Decision, error)
 	return d, err
 }
 
-// Ask stores a decision and its job, or returns the one that waits for the same call. first is
-// set if no other decision of the member waits. It fails with fault.Conflict when too many wait.
+// Ask stores a decision and its job, or returns the waiting decision about the same call. first is
+// set if the member has no other waiting decision. It fails with fault.Conflict if too many wait.
 func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err error) {
 	if d, err = Find(ctx, tx, c.Fingerprint); d != nil || err != nil {
 		return d, false, err
@@ -61,8 +61,8 @@ func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err e
 	return d, waiting == 0, err
 }
 
-// Decide approves or refuses a decision that waits, and makes its job due. It fails with
-// fault.NotFound if there is none, and with fault.Conflict if it has ended or expired.
+// Decide approves or refuses a waiting call, and makes its job due. It fails with fault.NotFound
+// if there is no such decision, and with fault.Conflict if it has ended or expired.
 func Decide(ctx context.Context, tx *db.Tx, decisionID string, approve bool) (*Decision, error) {
 	d, err := get(ctx, tx, "id = ?", decisionID)
 	if err != nil {
@@ -88,8 +88,8 @@ func Decide(ctx context.Context, tx *db.Tx, decisionID string, approve bool) (*D
 	return d, err
 }
 
-// move takes a decision from one state to another, and reports whether it was in the first. What
-// it is about is deleted unless it is to be done.
+// move changes the state of a decision, and reports whether it was in the expected state. It deletes
+// the arguments and the preview unless the call is still to be executed.
 func (d *Decision) move(ctx context.Context, tx *db.Tx, from, to string) (bool, error) {
 	result, err := tx.NewRaw(`UPDATE decisions SET state = ?0, decided_at = coalesce(decided_at, ?1),
 arguments = CASE WHEN ?2 THEN arguments ELSE '' END, preview = CASE WHEN ?2 THEN preview ELSE '{}' END
@@ -119,8 +119,8 @@ func get(ctx context.Context, q db.Reader, condition, value string) (*Decision, 
 	return db.Found(d, err, "there is no such decision")
 }
 
-// End ends a decision that is in the state in which it was read, and records the change that was
-// made; empty for none. It reports false if the decision has left that state.
+// End ends a decision and stores the recorded change; empty for none. It reports false if the
+// decision is no longer in the state in which it was read.
 func End(ctx context.Context, tx *db.Tx, d *Decision, to, changeID string) (bool, error) {
 	moved, err := d.move(ctx, tx, d.State, to)
 	if err != nil || !moved || changeID == "" {
@@ -130,7 +130,7 @@ func End(ctx context.Context, tx *db.Tx, d *Decision, to, changeID string) (bool
 	return true, err
 }
 
-// Cancel implements job.Cancel: it ends the decision of a job. A job of another kind has none.
+// Cancel implements job.Cancel: it ends the decision of a job. It ignores jobs of other kinds.
 func Cancel(ctx context.Context, tx *db.Tx, j *job.Job) (bool, error) {
 	if j.Kind != JobKind {
 		return true, nil
@@ -142,7 +142,7 @@ func Cancel(ctx context.Context, tx *db.Tx, j *job.Job) (bool, error) {
 	return d.move(ctx, tx, d.State, Cancelled)
 }
 
-// Count returns how many decisions wait.
+// Count returns the number of waiting decisions.
 func Count(ctx context.Context, q db.Reader) (int, error) {
 	n, err := q.From((*Decision)(nil)).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Count(ctx)
 	return int(n), err
@@ -155,14 +155,14 @@ func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 	return all, err
 }
 
-// ListWaiting returns the decisions that can be made, the oldest first.
+// ListWaiting returns the waiting decisions that have not expired, the oldest first.
 func ListWaiting(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var waiting []Decision
 	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("id").Scan(ctx)
 	return waiting, err
 }
 
-// ListLast returns the decisions that were made or have expired, the latest first.
+// ListLast returns the decisions that have ended or expired, the latest first.
 func ListLast(ctx context.Context, q db.Reader, limit int) ([]Decision, error) {
 	var last []Decision
 	err := q.From(&last).ColumnExpr("?TableAlias.*").ColumnExpr("j.state AS job_state, j.error_detail AS job_error").
@@ -172,8 +172,8 @@ func ListLast(ctx context.Context, q db.Reader, limit int) ([]Decision, error) {
 	return last, err
 }
 
-// Sweep deletes decisions that could be made until a time.
+// Sweep deletes decisions that expired by a time.
 const Sweep = "DELETE FROM decisions WHERE expires_at <= ?"
 
-// SweepBefore returns that time.
+// SweepBefore returns the time to pass to Sweep.
 func SweepBefore(now time.Time) time.Time { return now.Add(-keep) }

@@ -1,5 +1,4 @@
-// Package decision owns the calls of agents about which a member is asked first: what waits for
-// an answer, and what became of it.
+// Package decision stores the calls of agents that need a member's approval, and their outcomes.
 //
 //	waiting ──approve──▶ approved ──job──▶ done
 //	   │ │                   │  └─────────▶ failed     with the error of the call
@@ -7,12 +6,12 @@
 //	   ├──7 days──▶ expired
 //	   └──revoke, cancel_job──▶ cancelled
 //
-// Each decision has a job, which the agent reads with get_job. The job is due when the decision
-// expires, or at once when it is made; then it does what was approved, or ends with the reason why
-// nothing was done. A transition and the effect of the call are each one transaction of the
-// member, and those happen one after the other, so of two transitions only one takes place. When
-// the agent's access ends, triggers of the database cancel what it asked about.
+// Each decision has a job, which the agent reads with get_job. The job is due as soon as the member
+// decides, or when the decision expires. Then it executes the approved call, or ends with the
+// reason why nothing was done. Each transition, and the effect of the call, is one transaction of
+// the member. A member's transactions run one after the other, so of two concurrent transitions only one
+// takes place. When the agent's access ends, database triggers cancel its waiting decisions.
 //
-// What a call would change, with its arguments, is stored only until the decision has ended.
-// Package rpc makes decisions and carries out what was approved.
+// The arguments and the preview of a call are stored only until the decision has ended. Package
+// rpc creates decisions and executes approved calls.
 package decision

@@ -18,21 +18,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// shownEffects is how many effects a preview has.
+// shownEffects is the maximum number of effects in a preview.
 const shownEffects = 20
 
-// Measured is what a call did within its transaction.
+// Measured says what a call did in its transaction.
 type Measured struct {
 	Preview
 
-	// ChangeID is the change that it recorded; empty for none.
+	// ChangeID is the change that the call recorded; empty for none.
 	ChangeID string
-	// deletes is set if it deletes something or archives somebody, starts if it started a job.
+	// deletes is set if the call deletes something or archives a person, starts if it started a job.
 	deletes, starts bool
 }
 
-// Measure returns what a call did in a transaction that is still open: by the change that it
-// recorded, or the job that it started. A dry run did nothing.
+// Measure returns what a call did in a transaction that is still open, from the change that it
+// recorded or the job that it started. A dry run did nothing.
 func Measure(ctx context.Context, tx *db.Tx, req, res proto.Message) (m Measured, err error) {
 	if field(req, "dry_run").Bool() {
 		return m, nil
@@ -58,7 +58,7 @@ func Measure(ctx context.Context, tx *db.Tx, req, res proto.Message) (m Measured
 	return m, nil
 }
 
-// addChange adds a recorded change. It returns whom it changed and what it deleted.
+// addChange adds a recorded change. It returns the people that it changed and what it deleted.
 func (m *Measured) addChange(c *history.Change) (parts []string) {
 	people := map[string]bool{}
 	for i, o := range c.Objects() {
@@ -79,7 +79,7 @@ func (m *Measured) addChange(c *history.Change) (parts []string) {
 	return slices.Compact(parts)
 }
 
-// addJob adds a job, unless an earlier call started it. It returns what the job works on.
+// addJob adds a job, unless an earlier call started it. It returns the file or import of the job.
 func (m *Measured) addJob(j *job.Job, tx *db.Tx) (parts []string, err error) {
 	if !j.CreatedAt.Equal(tx.Now()) {
 		return nil, nil
@@ -102,8 +102,7 @@ func (m *Measured) addJob(j *job.Job, tx *db.Tx) (parts []string, err error) {
 	return []string{params.Sha256}, nil
 }
 
-// Acts returns the kinds of acts that the call is, of those that its tool can be, and before
-// which the credential asks.
+// Acts returns the kinds of acts that the call performs and for which the credential needs approval.
 func (m Measured) Acts(tool []string, asks tenant.Asks) []string {
 	is := map[string]bool{
 		catalog.ActDelete: m.deletes, catalog.ActMerge: m.ChangeID != "", catalog.ActImport: m.starts, catalog.ActBulk: m.People > asks.Above,
@@ -126,7 +125,7 @@ func field(m proto.Message, name protoreflect.Name) fieldValue {
 	return fieldValue{value: m.ProtoReflect().Get(descriptor).Interface()}
 }
 
-// fieldValue is the value of a field. Its methods return the zero value for another type.
+// fieldValue is the value of a field. Its methods return the zero value if it has another type.
 type fieldValue struct{ value any }
 
 func (v fieldValue) Bool() bool {

@@ -16,23 +16,22 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
 
-// What a member can choose for one record.
+// The choices for one record.
 const (
-	// DoNew adds a new person, unless the file's key of the person is known already.
+	// DoNew adds a new person, unless the file's key of the person is already known.
 	DoNew = "new"
-	// DoSame takes the record for somebody.
+	// DoSame treats the record as a given person.
 	DoSame = "same"
 	// DoSkip leaves the record out.
 	DoSkip = "skip"
 )
 
-// RowChoice is what a member chose for one record. The zero value leaves it to the rules of
-// matching.
+// RowChoice is a member's choice for one record. The zero value means the rules of matching.
 type RowChoice struct {
 	// Do is DoNew, DoSame or DoSkip.
 	Do string `json:"do"`
-	// With DoSame, Person is the id of a stored person; otherwise Row is an earlier record of
-	// the file.
+	// With DoSame, Person is the id of a stored person; if it is empty, Row is an earlier record
+	// of the file.
 	Person string `json:"person,omitempty"`
 	Row    int    `json:"row,omitempty"`
 }
@@ -40,8 +39,8 @@ type RowChoice struct {
 // MaxRowChoices limits the choices for single records of one file.
 const MaxRowChoices = 2000
 
-// ParseRowChoice reads what String returns. It reports whether the text is a choice; the empty
-// text is the zero value.
+// ParseRowChoice parses a text from String. It reports whether the text is valid; the empty text is
+// the zero value.
 func ParseRowChoice(s string) (RowChoice, bool) {
 	do, of, _ := strings.Cut(s, ":")
 	switch {
@@ -66,18 +65,18 @@ func (c RowChoice) String() string {
 	return c.Do
 }
 
-// For returns the choice for a person who is the same, or may be.
+// For returns the choice of a matching or similar person.
 func (a Alike) For() RowChoice { return RowChoice{Do: DoSame, Person: a.ID, Row: a.Row} }
 
-// OpenDraft reads a file for a member who is about to say what its columns mean. It fails with
-// fault.Invalid if the file cannot be read at all.
+// OpenDraft reads a file for the page on which a member chooses the meaning of its columns. It fails
+// with fault.Invalid if the file cannot be read.
 func OpenDraft(f *File, o Options) (*source.File, error) {
 	return source.Open(f.Content, source.Options{
 		Filename: f.Name, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, Columns: o.Columns, Draft: true,
 	})
 }
 
-// Chosen returns the options that the member has chosen for a file so far.
+// Chosen returns the stored choices of a member for a file.
 func (f *File) Chosen() (o Options, err error) {
 	if f.Choices == "" {
 		return o, nil
@@ -97,9 +96,9 @@ func GetUpload(ctx context.Context, q db.Reader, fileID string) (*File, error) {
 	return f, err
 }
 
-// UpdateChoices changes what the member has chosen for a file that waits for an import. It fails
-// with fault.NotFound if there is no such file, and with fault.Invalid if there are too many
-// choices for single records.
+// UpdateChoices changes the stored choices for a file that waits for an import. It fails with
+// fault.NotFound if there is no such file, and with fault.Invalid if there are too many choices for
+// single records.
 func UpdateChoices(ctx context.Context, t *db.Tenant, page, fileID string, change func(o *Options)) error {
 	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
 		f := &File{}
@@ -127,8 +126,8 @@ func UpdateChoices(ctx context.Context, t *db.Tenant, page, fileID string, chang
 	})
 }
 
-// ListAdded returns the ids of the people whom an import added and who are still there, at most
-// limit of them after skip, and how many there are. They are in the order in which they were added.
+// ListAdded returns the ids of the people whom an import added and who still exist, in the order in
+// which they were added: at most limit of them after skip, and their total number.
 func ListAdded(ctx context.Context, q db.Reader, importID string, skip, limit int) (ids []string, total int, err error) {
 	err = q.NewRaw(`SELECT DISTINCT s.connection_id FROM source_keys s JOIN connections c ON c.tenant_id = s.tenant_id AND c.id = s.connection_id
 WHERE s.tenant_id = ? AND s.import_id = ? AND c.archived_at IS NULL AND c.merged_into IS NULL ORDER BY s.connection_id`, q.TenantID(), importID).Scan(ctx, &ids)

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chosen returns options in which the columns of a file mean what the fields say, by header;
-// the others mean what the page suggests.
+// chosen returns options with the given fields for columns, by header, and the suggested fields for
+// the other columns.
 func chosen(t testing.TB, content string, fields map[string]string) importer.Options {
 	t.Helper()
 	f, err := importer.OpenDraft(importer.NewFile("people.csv", []byte(content)), importer.Options{})
@@ -65,8 +65,8 @@ func (d *fixture) notes(t testing.TB) []string {
 	return texts
 }
 
-// Columns mean what the member says, columns that nobody knows become one note, and importing the
-// file again changes nothing.
+// Columns are imported as the member chose, unknown columns become one note, and importing the file
+// again changes nothing.
 func TestChosenColumns(t *testing.T) {
 	t.Parallel()
 	const content = "Name,Handle,E-mail,Diet,Score,Secret\nAna Lee,Annie,ana@x.example,\"no\nnuts\",0,pssst\nBo Berg,,bo@x.example,,3,pssst\n"
@@ -89,8 +89,7 @@ func TestChosenColumns(t *testing.T) {
 	})
 }
 
-// What a member chooses for a row is done, whatever the rules of matching say; without a choice it
-// is what they say.
+// A member's choice for a row overrides the rules of matching; without a choice, the rules apply.
 func TestChosenRows(t *testing.T) {
 	t.Parallel()
 	const held = "Name,E-mail,Phone\nAna Lee,ana@x.example,\nCy Chen,cy@x.example,\nDee Diaz,,\n"
@@ -143,8 +142,8 @@ func TestChosenRows(t *testing.T) {
 	})
 }
 
-// A choice that names nobody of the member is not followed: the rules decide, and a warning says
-// so.
+// A choice of a person who is not the member's is ignored: the rules of matching apply, and there is
+// a warning.
 func TestChoiceOfAnotherMember(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -158,7 +157,7 @@ func TestChoiceOfAnotherMember(t *testing.T) {
 		if p := d.try(t, content, o); p.Created != 2 || len(p.Warnings) != 2 {
 			t.Errorf("preview: %s, %q", counts(p.Report), p.Warnings)
 		}
-		if r := d.imports(t, "people.csv", content, o); r.Created != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "not there any more") {
+		if r := d.imports(t, "people.csv", content, o); r.Created != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "no longer exists") {
 			t.Errorf("import: %s, %q", counts(r), r.Warnings)
 		}
 		if after := fmt.Sprint(other.export(t)); after != before {
@@ -167,7 +166,7 @@ func TestChoiceOfAnotherMember(t *testing.T) {
 	})
 }
 
-// What a member chose is stored with the file, for that member alone and within bounds.
+// Choices are stored with the file, only for that member and with a limit.
 func TestStoredChoices(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -229,7 +228,7 @@ func TestStoredChoices(t *testing.T) {
 	})
 }
 
-// randomTable draws a table whose rows repeat people, share addresses and have broken cells.
+// randomTable generates a table whose rows repeat people, share addresses and have invalid cells.
 func randomTable(t *rapid.T, label string, most int) string {
 	pick := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
 	var b strings.Builder
@@ -247,8 +246,8 @@ func randomTable(t *rapid.T, label string, most int) string {
 	return b.String()
 }
 
-// For random people, files and choices, each row becomes what its preview says.
-func TestPreviewIsWhatHappens(t *testing.T) {
+// For random people, files and choices, the import does with each row what the preview says.
+func TestPreviewEqualsImport(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		n := 0
@@ -277,7 +276,7 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 	})
 }
 
-// checkPreview imports a file, and fails unless each row becomes what the preview says.
+// checkPreview imports a file, and fails unless the import does what the preview says.
 func (d *fixture) checkPreview(t *testing.T, r *rapid.T, content string, o importer.Options) {
 	before := d.export(t)
 	p := d.try(t, content, o)

@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// mortal is a process that dies at one of a job's steps: before or after the commit.
+// mortal is a process that is killed at one of a job's steps, before or after the commit.
 type mortal struct {
 	steps  atomic.Int32
 	diesAt int32
@@ -31,7 +31,7 @@ func (m *mortal) step(ctx context.Context, s *db.DB, j *job.Job, fn func(context
 		return step, err
 	})
 	if dies {
-		return job.ErrLeaseLost // a dead process writes nothing more to the queue
+		return job.ErrLeaseLost // a killed process writes nothing more to the queue
 	}
 	return err
 }
@@ -52,9 +52,9 @@ func many(rows int) string {
 	return content
 }
 
-// The process may die twice, at a step's end or within it: the import still ends with the
+// Even if the process is killed twice, during a step or at its end, the import ends with the
 // counts and the people of an uninterrupted one.
-func TestKilledImportGoesOn(t *testing.T) {
+func TestKilledImportContinues(t *testing.T) {
 	t.Parallel()
 	const rows = 34
 	content := many(rows)
@@ -97,7 +97,7 @@ func TestKilledImportGoesOn(t *testing.T) {
 }
 
 // A cancelled import keeps what it has written, and its report says so.
-func TestCancelledImportTellsWhatItDid(t *testing.T) {
+func TestCancelledImportReportsItsResult(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		cancel := func(j *job.Job) {

@@ -8,16 +8,16 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// deduper finds records of one file that are the same person. It remembers hashes of
-// match keys rather than the keys: a file may have a hundred thousand people.
+// deduper finds records of one file that are the same person. It stores hashes of match keys
+// instead of the keys, because a file may have a hundred thousand people.
 type deduper struct {
 	seed    maphash.Seed
 	leaders []string           // keys of the first records of people
 	rows    []int              // their rows
-	names   []names.Names      // theirs
+	names   []names.Names      // their names
 	first   map[uint64]int32   // the index of the first leader with a match key
 	more    map[uint64][]int32 // further leaders with it, maxSharing at most
-	chosen  map[int]int32      // the leaders of the rows that choices name; -1 if none yet
+	chosen  map[int]int32      // the leaders of the rows that choices refer to; -1 if none yet
 }
 
 // maxSharing limits the leaders with one match key whose names are compared.
@@ -33,9 +33,10 @@ func newDeduper(choices map[int]RowChoice) *deduper {
 	return d
 }
 
-// add remembers a record. It sets the leader of the entry, the first record that is the same
-// person, or else a person with the same address. For people with ids of ours, only the id decides
-// whether they are the same; for others, what a person chose, except over keys.
+// add stores a record. It sets the entry's leader (the first record that is the same person) or
+// else its namesake (a person with the same address). For people with Kith's own ids, only the id
+// decides whether they are the same. For others, a member's choice takes precedence, except over
+// equal keys.
 func (d *deduper) add(e *entry) {
 	hashes := []uint64{d.hash("key", e.key)}
 	at, known := d.first[hashes[0]]
@@ -88,7 +89,7 @@ func (d *deduper) search(e *entry) (at int32, known bool) {
 	return 0, false
 }
 
-// choose replaces the leader that was found by what a person chose.
+// choose replaces the found leader with the chosen one.
 func (d *deduper) choose(e *entry, found int32, known bool) (int32, bool) {
 	switch {
 	case e.choice.Do == DoSame && e.choice.Row > 0:
@@ -103,13 +104,13 @@ func (d *deduper) choose(e *entry, found int32, known bool) (int32, bool) {
 	return found, known
 }
 
-// lost ignores the choice for an entry whose person is not there any more.
+// lost ignores the choice for an entry if the chosen person no longer exists.
 func (e *entry) lost() {
 	e.choice = RowChoice{}
-	e.warnings = append(slices.Clip(e.warnings), "the person who was chosen is not there any more")
+	e.warnings = append(slices.Clip(e.warnings), "the chosen person no longer exists")
 }
 
-// alike returns a leader as somebody who is the same as the one of a record.
+// alike returns a leader as a match of a record.
 func (d *deduper) alike(at int32, by string) Alike {
 	return Alike{Row: d.rows[at], Name: d.names[at].Full, By: by}
 }

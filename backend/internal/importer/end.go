@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// deleteFile ends the import. An upload of a dry run stays for the real import.
+// deleteFile deletes the file of an import. The upload of a dry run is kept for the real import.
 func (im *fileImport) deleteFile(ctx context.Context) error {
 	if im.params.Options.DryRun && im.params.Uploaded {
 		return nil

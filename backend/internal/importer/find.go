@@ -14,18 +14,18 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Wanted says which people to look for.
+// Wanted says which people to find.
 type Wanted struct {
 	Keys []MatchKey
-	// Notes asks for the texts of people's notes, Names for people who have no more than a
-	// name in common. Bare asks for ids only.
+	// Notes requests the texts of people's notes, Names also people who have only a name in
+	// common. Bare requests only ids.
 	Notes, Names, Bare bool
 	// ImportID is the import that makes the query.
 	ImportID string
 }
 
-// wanted returns what to look for in order to match entries; names includes people who have no
-// more than a name in common with one.
+// wanted returns the query to match entries; names includes people who have only a name in
+// common with one.
 func wanted(entries []*entry, importID string, names bool) Wanted {
 	w := Wanted{ImportID: importID, Names: names}
 	for _, e := range entries {

@@ -20,8 +20,8 @@ import (
 // CodeUnreadable is the code of a job whose file cannot be read.
 const CodeUnreadable = "file_unreadable"
 
-// Bounds of a step: how many records it has, and about how many bytes of text. In SQLite,
-// everybody's metered calls wait while a step is written.
+// Limits of a step: the number of records and the approximate bytes of text. In SQLite, all
+// metered calls wait while a step is written.
 const (
 	stepRecords = 150
 	stepBytes   = 1 << 20
@@ -80,7 +80,7 @@ type fileImport struct {
 	file   *source.File
 	// at is the checkpoint of the last step.
 	at checkpoint
-	// fileKeys are the hashed keys of the file's people if these are ids of ours.
+	// fileKeys are the hashed keys of the file's people if these are Kith's own ids.
 	fileKeys map[string]bool
 	// groupDetails are the file's records of groups, by folded names.
 	groupDetails map[string]export.GroupRecord
@@ -91,16 +91,16 @@ type fileImport struct {
 	// records for which the file has further records of the same person.
 	dry      *plan
 	repeated map[string]bool
-	// see, if set, is called with what a dry run decides about each record.
+	// see, if set, is called with the decision of a dry run about each record.
 	see func(Row)
 }
 
-// checkpoint is how far an import got.
+// checkpoint is the progress of an import.
 type checkpoint struct {
 	Phase  phase  `json:"phase"`
 	Next   int    `json:"next"` // records of the phase that are done
 	Report Report `json:"report"`
-	// Related says that people of the file have relationships, or are not the same as others.
+	// Related is set if people of the file have relationships or are marked as not the same person.
 	Related bool `json:"related,omitempty"`
 }
 
@@ -182,7 +182,7 @@ func (im *fileImport) use(f *File) (err error) {
 	}
 	for rec := range im.file.Records() {
 		if !id.Valid(id.Connection, rec.Person.ID) {
-			break // either all people of a file have ids of ours, or none
+			break // either all people of a file have Kith's own ids, or none
 		}
 		im.fileKeys[SourceKey(rec.Person.ID)] = true
 	}

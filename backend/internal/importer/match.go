@@ -22,20 +22,20 @@ import (
 type entry struct {
 	row      int
 	warnings []string
-	// misfit says why the person that the record is about cannot have what it says.
+	// misfit says why the person cannot have the values of the record.
 	misfit error
 	// err says why the record cannot be imported; the fields after size are empty then.
 	err error
-	// size is how many bytes of text the record has, about.
+	// size is the approximate number of bytes of text in the record.
 	size    int
-	related bool // has relationships, or is not the same as somebody
+	related bool // has relationships or is marked as not the same as another person
 	person  *people.Connection
-	// key is the hash that identifies the record when the file is imported again. id is
-	// the record's key itself if that is an id of ours.
+	// key is the hash that identifies the record when the file is imported again. id is the
+	// record's key if that is one of Kith's own ids.
 	key, id string
 	// names are the names in the record, without a name that was guessed from an address.
 	names names.Names
-	// choice is what a person decided about the record.
+	// choice is the member's choice for the record.
 	choice RowChoice
 	// leader is the key of the first record in the file that is the same person; empty
 	// if this is the first.
@@ -57,9 +57,9 @@ type entry struct {
 	archived bool
 }
 
-// Alike is a person who is the same as the one of a record, or may be.
+// Alike is a person who matches a record, or may be the same person.
 type Alike struct {
-	// ID is that of a stored person. Otherwise Row is an earlier record of the file.
+	// ID is the id of a stored person; if it is empty, Row is an earlier record of the file.
 	ID  string
 	Row int
 	// Name and About, their job, are as stored or in the file; About may be empty.
@@ -77,9 +77,9 @@ func SourceKey(key string) string {
 // reader converts records to entries, in the order of the file.
 type reader struct {
 	dedupe *deduper
-	// choices are what a person decided about single records, by their rows.
+	// choices are the member's choices for single records, by their rows.
 	choices map[int]RowChoice
-	// tags are added to all people; own says that the file is a lossless export of ours.
+	// tags are added to all people; own is set if the file is a lossless export of Kith.
 	tags []string
 	own  bool
 	seen map[[16]byte]int
@@ -149,8 +149,8 @@ func (r *reader) key(rec *source.Record) (string, error) {
 // maxTags limits how many tags one person has.
 const maxTags = 50
 
-// connectionOf returns the row of a person. Only our own files say where and when a person
-// was added.
+// connectionOf returns the row of a person. Only Kith's own files say how and when a person was
+// added.
 func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connection {
 	c := p.Connection()
 	c.Source, c.Version, c.SnoozedUntil = people.SourceImport, 1, moment(p.SnoozedUntil)
@@ -211,7 +211,7 @@ func (e *entry) matchKeys() []MatchKey {
 	return out
 }
 
-// match is who an entry is, among the stored people.
+// match is the stored person that an entry is.
 type match struct {
 	// id is the stored person whom the entry is; empty if there is none.
 	id string
@@ -225,9 +225,9 @@ type match struct {
 const maxOthers = 5
 
 // find returns the stored person that an entry is. fileKeys are the hashed keys of the file's
-// people with ids of ours: a stored person with another one of these keys is not this person.
-// An address matches only with a compatible name. What a person chose takes precedence, except
-// over keys.
+// people if these are Kith's own ids: a stored person with another one of these keys is not this
+// person. An address matches only with a compatible name. The member's choice takes precedence,
+// except over keys.
 func (f Found) find(e *entry, fileKeys map[string]bool) match {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
 		if ids := f.IDs[key]; key.Value != "" && len(ids) > 0 {
@@ -279,14 +279,14 @@ func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 	return m
 }
 
-// add adds somebody who may be the entry's person.
+// add adds a person who may be the entry's person.
 func (m *match) add(a Alike) {
 	if len(m.others) < maxOthers && !slices.ContainsFunc(m.others, func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }) {
 		m.others = append(m.others, a)
 	}
 }
 
-// alike returns a stored person as somebody who is the same as the one of a record.
+// alike returns a stored person as a match of a record.
 func (f Found) alike(id, by string) Alike {
 	c := f.People[id]
 	if c == nil {
@@ -295,7 +295,7 @@ func (f Found) alike(id, by string) Alike {
 	return Alike{ID: id, Name: c.Name, About: jobOf(c), By: by}
 }
 
-// jobOf returns what a person does, in a few words.
+// jobOf returns a person's current title and organisation in a few words.
 func jobOf(c *people.Connection) string {
 	at := c.CurrentPosition()
 	return strings.Trim(at.Title+", "+at.Organization, ", ")

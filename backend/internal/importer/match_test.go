@@ -11,9 +11,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// Checks each key that identifies a person, among stored people and within one file; a
-// name alone never does.
-func TestWhoIsRecognised(t *testing.T) {
+// Each match key identifies a person, among stored people and within one file; a name alone does
+// not.
+func TestMatchKeys(t *testing.T) {
 	t.Parallel()
 	const header = "Name,E-mail,Phone,Website,Company\n"
 	for name, c := range map[string]struct {
@@ -68,7 +68,7 @@ func TestWhoIsRecognised(t *testing.T) {
 	}
 }
 
-// card is a vCard of a person with a number.
+// card returns the vCard of a person with a phone number.
 func card(name, phone string) string {
 	return "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:" + name + "\r\nTEL:" + phone + "\r\nEND:VCARD\r\n"
 }
@@ -76,7 +76,7 @@ func card(name, phone string) string {
 // Of thirteen cards, three have the number of a person with another name. They become
 // thirteen people, whether those are stored already or in one file; each pair gets a
 // warning and is offered as a duplicate. Importing the file again changes nothing.
-func TestStrangersWithOnePhoneStayApart(t *testing.T) {
+func TestDifferentPeopleWithOnePhoneAreNotMerged(t *testing.T) {
 	t.Parallel()
 	names := []string{"Ada Stone", "Bo Berg", "Cy Chen", "Dora Diaz", "Eli Eng", "Fay Fox", "Gus Gray", "Hal Hart", "Ida Ito", "Jo Jung"}
 	var first, shared strings.Builder
@@ -164,7 +164,7 @@ func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
 
 // Several people have one number: a record is the person with the same name, or the only
 // one with a compatible name, among stored people and within one file.
-func TestSharedPhoneTellsWithTheName(t *testing.T) {
+func TestSharedPhoneIdentifiesWithTheName(t *testing.T) {
 	t.Parallel()
 	const phone = "+1 212 555 0100"
 	family := card("Ada Stone", phone) + card("Ben Stone", phone) + card("Cy Reed", phone)
@@ -186,8 +186,8 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 	})
 }
 
-// An address that two people share identifies neither without the name.
-func TestSharedAddressTellsOnlyWithTheName(t *testing.T) {
+// An address that two people share identifies a person only together with the name.
+func TestSharedAddressIdentifiesOnlyWithTheName(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		doc := `{"format":"kith-connections/1","people":[%s],"notes":[],"interactions":[]}`

@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// plan decides what happens to the people of entries. It writes nothing.
+// plan holds the decisions about entries. It writes nothing.
 type plan struct {
 	onMatch string
 	report  *Report
@@ -30,7 +30,7 @@ type plan struct {
 	order  []*person
 	// overwritten are the stored people whom a record has overwritten.
 	overwritten map[string]bool
-	// see, if set, is called with what is decided about each entry.
+	// see, if set, is called with the decision about each entry.
 	see func(Row)
 }
 
@@ -174,12 +174,12 @@ func (p *plan) remember(e *entry, who *person) {
 }
 
 // warnOfNamesake warns that a new person has the address of another one, unless the member chose
-// so.
+// to add a new person.
 func (p *plan) warnOfNamesake(e *entry, m match) {
 	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}
 	for _, other := range append(slices.Clip(m.others), e.namesake) {
 		if e.choice.Do == "" && what[other.By] != "" {
-			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (from three people with it on, with a min_score of 0.4)",
+			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (with a min_score of 0.4 if three or more people have it)",
 				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80), what[other.By])
 			return
 		}
@@ -189,7 +189,7 @@ func (p *plan) warnOfNamesake(e *entry, m match) {
 // maxGroups limits how many groups one person is in.
 const maxGroups = 50
 
-// join adds a person to groups, and reports whether they were not in one of them.
+// join adds a person to groups, and reports whether that changed anything.
 func (p *plan) join(who *person, names []string) (changed bool) {
 	for _, name := range names {
 		same := func(other string) bool { return text.Fold(other) == text.Fold(name) }
@@ -206,7 +206,7 @@ func (p *plan) join(who *person, names []string) (changed bool) {
 	return changed
 }
 
-// show keeps the photo that the planned record names.
+// show stores the photo that the planned record refers to.
 func (w *person) show(photo *photos.Photo) {
 	if photo != nil && w.after.Photo == photo.ID {
 		w.photo = photo

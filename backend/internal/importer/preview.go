@@ -9,19 +9,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
 
-// Row is what an import does with one record of a file, and why.
+// Row says what an import does with one record of a file, and why.
 type Row struct {
 	// Number is the row in a spreadsheet, or the ordinal of a card or object.
 	Number int
 	// Name, About, their job, and Addresses, at most two, are as in the file.
 	Name, About string
 	Addresses   []string
-	// Kind says what happens to it. Changes is set if somebody who is known is changed.
+	// Kind says what happens to it. Changes is set if a known person is changed.
 	Kind    RowKind
 	Changes bool
-	// Alike are people who are the same, or may be, at most six. Matched says that the first is
-	// the same by the rules of matching, Exact that the file has been imported before: then
-	// only DoSkip changes anything.
+	// Alike are at most six people who are the same, or may be. Matched is set if the first one is
+	// the same by the rules of matching. Exact is set if the file was imported before: then only
+	// DoSkip changes anything.
 	Alike          []Alike
 	Matched, Exact bool
 	// Choice is what the member chose.
@@ -34,8 +34,8 @@ type Row struct {
 // RowKind is what happens to a record.
 type RowKind string
 
-// The kinds. Of those that add a person, RowDoubtful has people who may be the same, and nobody
-// chose yet.
+// The kinds. RowDoubtful adds a person like RowNew, but there are people who may be the same, and
+// the member has not chosen yet.
 const (
 	RowNew      RowKind = "new"
 	RowKnown    RowKind = "known"
@@ -44,7 +44,7 @@ const (
 	RowFailed   RowKind = "failed"
 )
 
-// row returns what was decided about an entry.
+// row returns the decision about an entry.
 func (p *plan) row(e *entry, m match, o outcome) Row {
 	r := Row{Number: e.row, Choice: e.choice, Warnings: e.warnings}
 	if e.err != nil {
@@ -94,7 +94,7 @@ func (r *Row) addAlike(p *plan, e *entry, m match) {
 		}
 	}
 	r.Alike = r.Alike[:min(len(r.Alike), maxOthers+1)]
-	// What was chosen stays to choose, even if another choice has made it unlikely since.
+	// A chosen person remains in the list, even if another choice has made the match unlikely.
 	picked := e.picked
 	if e.choice.Do == DoSame && e.choice.Person != "" && m.by == byChoice {
 		picked = p.found.alike(e.choice.Person, byChoice)
@@ -104,7 +104,7 @@ func (r *Row) addAlike(p *plan, e *entry, m match) {
 	}
 }
 
-// Preview is what an import would do.
+// Preview says what an import would do.
 type Preview struct {
 	Report
 	// Counts are how many records of each kind there are.
@@ -113,11 +113,11 @@ type Preview struct {
 	Rows []Row
 	// Others is set if the file has more than people, such as notes and groups.
 	Others bool
-	// Partly is set if the file has more than MaxPreviewed people; the others are not in it.
+	// Partly is set if the file has more than MaxPreviewed people; the preview omits the others.
 	Partly bool
 }
 
-// MaxPreviewed is how many records a preview looks at.
+// MaxPreviewed is the maximum number of records in a preview.
 const MaxPreviewed = 10_000
 
 // previewRecords is how many records a preview matches at a time.
@@ -138,8 +138,8 @@ func (p *Preview) Of(kind RowKind, skip, limit int) []Row {
 	return rows
 }
 
-// Try returns what an import of a file with the options would do, by the decisions of a dry run.
-// It writes nothing. It fails with fault.Invalid if the file cannot be read.
+// Try returns what an import of a file with the options would do. It is a dry run and writes
+// nothing. It fails with fault.Invalid if the file cannot be read.
 func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
 	o = o.Normal()
 	o.DryRun = true
@@ -162,7 +162,7 @@ func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error
 	return p, nil
 }
 
-// Why returns in a few words what somebody has in common with the person of a record.
+// Why returns in a few words what a person has in common with a record.
 func (a Alike) Why() string {
 	words := map[string]string{
 		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name",

@@ -23,7 +23,7 @@ import (
 
 // Data that one member exports or downloads and another one imports is unchanged,
 // including people who share a mailbox or a name.
-func TestRoundTripOfOurOwnExport(t *testing.T) {
+func TestRoundTripOfKithsExport(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		members, portraits := 0, portraits(t)
@@ -58,7 +58,7 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 			}
 			cleo.imports(t, "c.vcf", ada.vcards(t), importer.Options{})
 			if diff := gocmp.Diff(photosOf(held), photosOf(cleo.export(t))); diff != "" {
-				rt.Fatalf("photos of vCards (-file +on file):\n%s", diff)
+				rt.Fatalf("photos of vCards (-file +stored):\n%s", diff)
 			}
 		})
 	})
@@ -202,7 +202,7 @@ func normal(doc export.Document) export.Document {
 	return out
 }
 
-// portraits returns pictures as our files hold them: a JPEG and a PNG with transparency.
+// portraits returns pictures as Kith's files contain them: a JPEG and a PNG with transparency.
 func portraits(t testing.TB) []string {
 	t.Helper()
 	clear := phototest.Picture(20, 20)
@@ -243,7 +243,7 @@ func photosOf(doc export.Document) []string {
 	return out
 }
 
-// document draws an export. The first person may have one of the portraits.
+// document generates an export. The first person may have one of the portraits.
 func document(rt *rapid.T, portraits []string) export.Document {
 	doc := export.Document{Format: export.Format, People: []export.PersonRecord{}, Notes: []export.NoteRecord{}, Interactions: []export.InteractionRecord{}}
 	ids := make([]string, rapid.IntRange(1, 8).Draw(rt, "people"))
@@ -284,8 +284,8 @@ func document(rt *rapid.T, portraits []string) export.Document {
 
 func at(n int) time.Time { return time.Date(2025, 1, 2+n, 3, 4, 5, 6000, time.UTC) }
 
-// arrange draws groups, those of the people and an empty one, reminders about people and
-// about no person, and which people are archived.
+// arrange generates groups with people and an empty one, reminders about people and about no
+// person, and archives some people.
 func arrange(rt *rapid.T, doc *export.Document, ids []string) {
 	doc.Reminders, doc.Groups = []export.ReminderRecord{}, []export.GroupRecord{{Name: "Nobody yet", Description: "empty", CadenceDays: 90}}
 	for _, name := range []string{"Alpha", "beta"} {
@@ -322,7 +322,7 @@ func relate(rt *rapid.T, doc *export.Document) {
 	b.Relationships = append(b.Relationships, export.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
 }
 
-// distinguish draws who is not the same as the first person.
+// distinguish chooses the people who are marked as not the same as the first person.
 func distinguish(rt *rapid.T, doc *export.Document) {
 	first := &doc.People[0]
 	for i := range doc.People[1:] {

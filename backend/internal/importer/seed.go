@@ -13,9 +13,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Seed writes a lossless export of ours into an empty account. Unlike an import it is one
-// transaction, is free, records no change, and keeps every id. It fails if an object has
-// no id, or if an import would refuse or change it.
+// Seed writes a lossless export of Kith into an empty account. Unlike an import it is one
+// transaction, is free, records no change, and keeps every id. It fails if an object has no id,
+// or if an import would refuse or change it.
 func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
 	f, err := source.Open(content, source.Options{Format: source.JSON})
 	if err != nil {
@@ -29,7 +29,7 @@ func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
 	s.addPeople(f)
 	s.addLists(f)
 	if err := errors.Join(s.errs...); err != nil {
-		return fmt.Errorf("the file cannot be imported as it is: %w", err)
+		return fmt.Errorf("the file cannot be imported unchanged: %w", err)
 	}
 	return KeepBatch(ctx, tx, &s.rows)
 }

@@ -85,7 +85,7 @@ func TestSeedKeepsIDs(t *testing.T) {
 	})
 }
 
-// Seed refuses a file that it can't import as it is.
+// Seed refuses a file that it can't import unchanged.
 func TestSeedRefusesFaults(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {

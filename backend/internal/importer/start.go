@@ -39,8 +39,8 @@ type Options struct {
 	OnMatch       string   `json:"on_match,omitempty"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	Tags          []string `json:"tags,omitempty"`
-	// Columns say what the columns of a table mean, Rows what to do with single records, by
-	// their rows. Members set them on the pages, see UpdateChoices.
+	// Columns are the meanings of a table's columns, Rows the choices for single records, by
+	// their rows. Members set them on the pages; see UpdateChoices.
 	Columns []source.Choice   `json:"columns,omitempty"`
 	Rows    map[int]RowChoice `json:"rows,omitempty"`
 }
@@ -104,7 +104,7 @@ const checkAtOnce = 1 << 20
 
 // Start starts an import. If a live import already reads the same file with the same
 // options, Start returns it; if the request names no file, Start returns any live import.
-// Another file fails with fault.Conflict while an import is live.
+// It fails with fault.Conflict if another file's import is live.
 func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, err error) {
 	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil {
@@ -198,7 +198,7 @@ func Ended(ctx context.Context, w *db.Tx, importID string) error {
 	if p.ImportID != importID {
 		return nil
 	}
-	return fault.New(fault.Conflict, "job %d is still at this import: wait for its end with get_job, or cancel it with cancel_job", live.Number)
+	return fault.New(fault.Conflict, "job %d is still working on this import: wait for its end with get_job, or cancel it with cancel_job", live.Number)
 }
 
 // KeepUpload stores a file that waits for an import, and sets its id.

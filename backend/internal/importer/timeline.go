@@ -254,8 +254,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// together returns the first of the objects with one key that is about one of the people.
-// Objects about other people only do not count.
+// together returns the first of the objects with one key that is about one of the people. It
+// skips objects that are only about other people.
 func together[T any](alike []*T, people []string, of func(*T) []string) *T {
 	for _, object := range alike {
 		if slices.ContainsFunc(of(object), func(id string) bool { return slices.Contains(people, id) }) {

@@ -143,7 +143,7 @@ func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string
 	return out, err
 }
 
-// undoCheckpoint is how far an undo got: the change that was undone last.
+// undoCheckpoint is the progress of an undo: the change that was undone last.
 type undoCheckpoint struct {
 	Before string     `json:"before"`
 	Steps  int        `json:"steps"`
@@ -175,7 +175,7 @@ func undo(s *db.DB, kinds history.Kinds, step stepFunc) job.Kind {
 	}}
 }
 
-// readUndo returns how far an undo got.
+// readUndo returns the progress of an undo.
 func readUndo(run *job.Run) (at undoCheckpoint, err error) {
 	at.Report.Conflicts = []Conflict{}
 	if err := run.Params(&at.Report.UndoParams); err != nil {

@@ -107,7 +107,7 @@ func TestUndoneImport(t *testing.T) {
 	})
 }
 
-// inOrder leaves out when people were changed.
+// inOrder removes the times at which people were changed.
 func inOrder(doc export.Document) export.Document {
 	for i := range doc.People {
 		doc.People[i].UpdatedAt = time.Time{}
@@ -122,7 +122,7 @@ func drawnDocument(t *testing.T) string {
 
 // An object that was changed since the import stays unchanged, and is reported. Once it is
 // as the import left it, undoing the import again undoes that, too.
-func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
+func TestUndoOfAnImportKeepsLaterChanges(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		r := d.imports(t, "many.csv", many(34), importer.Options{})
@@ -178,9 +178,9 @@ func (d *fixture) write(t testing.TB, fn func(context.Context, *db.Tx) error) {
 	}
 }
 
-// The process may die twice, at a step's end or within it: in the end all people are
-// deleted, and each is reported once.
-func TestKilledUndoGoesOn(t *testing.T) {
+// Even if the process is killed twice, during a step or at its end, all people are deleted, and each
+// is reported once.
+func TestKilledUndoContinues(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		clock := &clock{at: time.Now()}

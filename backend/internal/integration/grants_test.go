@@ -85,7 +85,7 @@ func (f flow) redeem(t *testing.T, code, generation string) *oauth.Grant {
 }
 
 func (f flow) rotate(t *testing.T, from, to string) error {
-	_, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh(from), f.client, f.pair(to))
+	_, _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh(from), f.client, f.pair(to), nil)
 	return err
 }
 

@@ -136,7 +136,7 @@ func TestAnotherClientsTokensAreLeftAlone(t *testing.T) {
 			if _, err := oauth.RevokeToken(t.Context(), f.s, hash, thief.client); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
-			if _, err := oauth.RotateRefreshToken(t.Context(), f.s, hash, thief.client, thief.pair("9")); !fault.Is(err, fault.Conflict) {
+			if _, _, err := oauth.RotateRefreshToken(t.Context(), f.s, hash, thief.client, thief.pair("9"), nil); !fault.Is(err, fault.Conflict) {
 				t.Errorf("rotate: %v", err)
 			}
 		}
@@ -207,7 +207,7 @@ func TestRefreshNarrowsOneTokenOnly(t *testing.T) {
 		f.redeem(t, f.code(t, "code"), "0")
 		narrow := f.pair("1")
 		narrow.Scopes = "timeline"
-		if _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh("0"), f.client, narrow); err != nil {
+		if _, _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh("0"), f.client, narrow, nil); err != nil {
 			t.Fatal(err)
 		}
 		p, err := oauth.Authenticate(t.Context(), f.s, oauth.PrefixAccessToken+f.name+"1")
@@ -216,7 +216,7 @@ func TestRefreshNarrowsOneTokenOnly(t *testing.T) {
 		}
 		wide := f.pair("2")
 		wide.Scopes = "timeline account"
-		if _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh("1"), f.client, wide); !fault.Is(err, fault.Invalid) {
+		if _, _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh("1"), f.client, wide, nil); !fault.Is(err, fault.Invalid) {
 			t.Errorf("wider than granted: %v", err)
 		}
 		if err := f.rotate(t, "1", "3"); err != nil {

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
@@ -17,7 +18,11 @@ import (
 func litter(t *testing.T, f flow) {
 	t.Helper()
 	f.redeem(t, f.code(t, "code"), "0")
-	if err := f.rotate(t, "0", "1"); err != nil {
+	once, err := oauth.NewRefreshOnce("k", url.Values{}, func(*oauth.Grant) ([]byte, error) { return []byte("the answer"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := oauth.RotateRefreshToken(t.Context(), f.s, f.refresh("0"), f.client, f.pair("1"), once); err != nil {
 		t.Fatal(err)
 	}
 	f.request(t, "request")
@@ -56,6 +61,8 @@ func TestSweep(t *testing.T) {
 		want  retention.SweepResult
 	}{
 		{0, retention.SweepResult{}},
+		{oauth.RepeatLifetime - time.Second, retention.SweepResult{}},
+		{oauth.RepeatLifetime, retention.SweepResult{Answers: 1}},
 		{5 * time.Minute, retention.SweepResult{LoginAttempts: 1}},
 		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2, SignInSteps: 1}}, // two of them were answered
 		{account.OwnerLinkLifetime, retention.SweepResult{OwnerLinks: 1}},

@@ -122,6 +122,8 @@ type Pair struct {
 	AccessExpiresAt, RefreshExpiresAt time.Time
 	// Scopes of the access token; empty means those of the grant.
 	Scopes string
+	// answer is the encrypted answer with the tokens; nil if it is not kept.
+	answer []byte
 }
 
 // endBy returns the pair with no expiry later than the end of its grant.

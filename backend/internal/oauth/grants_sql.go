@@ -164,9 +164,10 @@ func insertPair(ctx context.Context, s *db.DB, tx db.Querier, g *Grant, pair Pai
 	if scopes == "" {
 		scopes = g.Scopes
 	}
-	if _, err := tx.NewRaw(`INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.scopes, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-		g.ID, pair.AccessHash, scopes, s.Now(), pair.AccessExpiresAt).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw(`INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at, answer) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.scopes, created_at = excluded.created_at,
+expires_at = excluded.expires_at, answer = excluded.answer`,
+		g.ID, pair.AccessHash, scopes, s.Now(), pair.AccessExpiresAt, pair.answer).Exec(ctx); err != nil {
 		return fmt.Errorf("insert access token: %w", err)
 	}
 	if _, err := tx.NewRaw("INSERT INTO refresh_tokens (hash, grant_id, created_at, expires_at) VALUES (?, ?, ?, ?)",
@@ -181,10 +182,13 @@ ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.sco
 // a spent one it also revokes the grant, and returns that as RedeemCode does. It fails
 // with ErrPaused while the grant is paused, and changes nothing. Of the live grant
 // only id, scopes and end are returned.
-func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair) (*Grant, error) {
+//
+// With once, which may be nil, the answer is kept. If the same request is made again, nothing
+// changes, and that answer is returned as repeated, without a grant.
+func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair, once *RefreshOnce) (g *Grant, repeated []byte, err error) {
 	var rotated, killed *Grant
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		killed = nil
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		killed, repeated = nil, nil
 		g := &Grant{}
 		now := s.Now()
 		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
@@ -192,6 +196,9 @@ AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id
 WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL)
 RETURNING grant_id`, now, hash, now, clientID).Scan(ctx, &g.ID)
 		if errors.Is(err, sql.ErrNoRows) {
+			if repeated, err = once.find(ctx, s, tx, hash, clientID); repeated != nil || err != nil {
+				return err
+			}
 			killed, err = killReplayed(ctx, s, tx, hash, clientID)
 			return err
 		}
@@ -209,16 +216,19 @@ RETURNING grant_id`, now, hash, now, clientID).Scan(ctx, &g.ID)
 				return err
 			}
 		}
+		if pair.answer, err = once.seal(g); err != nil {
+			return err
+		}
 		rotated = g
 		return insertPair(ctx, s, tx, g, pair)
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || repeated != nil {
+		return nil, repeated, err
 	}
 	if rotated == nil {
-		return killed, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
+		return killed, nil, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
 	}
-	return rotated, nil
+	return rotated, nil, nil
 }
 
 // killReplayed revokes the grant of a spent refresh token: either the client or an

@@ -170,6 +170,14 @@ func scenes() map[string]scene {
 			},
 			again: wantPairs(1), lost: wantPairs(0),
 		},
+		"refresh with a key": {
+			calls: "SELECT clients, BEGIN, COMMITTED",
+			prepare: func(t *testing.T, a agent, b *webtest.Browser) func() answer {
+				pair := a.tokens(t, b)
+				return func() answer { return a.refreshWithKey(t, pair.RefreshToken) }
+			},
+			again: wantPairs(1), lost: wantPairs(1),
+		},
 		"revoke": {
 			calls: "SELECT clients, UPDATE grants",
 			prepare: func(t *testing.T, a agent, b *webtest.Browser) func() answer {

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -99,7 +100,7 @@ func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Ac
 	if err != nil {
 		return nil, p.outage(ctx, "redeem code", err)
 	}
-	return p.tokens(access, refresh, g.Scopes, g.ExpiresAt), nil
+	return op.NewResponse(p.tokens(access, refresh, g.Scopes, g.ExpiresAt)), nil
 }
 
 // RefreshToken implements op.Server: the grant_type refresh_token. A scope narrows the
@@ -119,7 +120,18 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 		}
 		pair.Scopes = strings.Join(scopes, " ")
 	}
-	g, err := RotateRefreshToken(ctx, p.server.Store, Hash(r.Data.RefreshToken), r.Client.GetID(), pair)
+	answer := func(g *Grant) *oidc.AccessTokenResponse {
+		scopes := pair.Scopes
+		if scopes == "" {
+			scopes = g.Scopes
+		}
+		return p.tokens(access, refresh, scopes, g.ExpiresAt)
+	}
+	once, err := refreshOnce(r, answer)
+	if err != nil {
+		return nil, oidc.ErrInvalidRequest().WithDescription("%s", err)
+	}
+	g, repeated, err := RotateRefreshToken(ctx, p.server.Store, Hash(r.Data.RefreshToken), r.Client.GetID(), pair, once)
 	switch {
 	case fault.Is(err, fault.Invalid):
 		return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
@@ -132,23 +144,32 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 		return nil, invalidGrant("the refresh token is unknown, expired, revoked or was used before")
 	case err != nil:
 		return nil, p.outage(ctx, "rotate refresh token", err)
+	case repeated != nil:
+		return &op.Response{Header: http.Header{headerReplayed: {"true"}}, Data: json.RawMessage(repeated)}, nil
 	}
-	if pair.Scopes == "" {
-		pair.Scopes = g.Scopes
+	return op.NewResponse(answer(g)), nil
+}
+
+// refreshOnce returns how the answer to a refresh is kept; nil for a request without an
+// Idempotency-Key. It fails with a text for the caller if the key is not valid.
+func refreshOnce(r *op.ClientRequest[oidc.RefreshTokenRequest], answer func(*Grant) *oidc.AccessTokenResponse) (*RefreshOnce, error) {
+	name, err := readKey(r.Header)
+	if name == "" || err != nil {
+		return nil, err
 	}
-	return p.tokens(access, refresh, pair.Scopes, g.ExpiresAt), nil
+	return NewRefreshOnce(name, r.PostForm, func(g *Grant) ([]byte, error) { return json.Marshal(answer(g)) })
 }
 
 // tokens is the answer with a new pair; end is the end of the grant, or zero.
-func (p *protocol) tokens(access, refresh, scopes string, end time.Time) *op.Response {
+func (p *protocol) tokens(access, refresh, scopes string, end time.Time) *oidc.AccessTokenResponse {
 	lifetime := p.server.AccessLifetime
 	if !end.IsZero() {
 		lifetime = max(0, min(lifetime, end.Sub(p.server.Now())))
 	}
-	return op.NewResponse(&oidc.AccessTokenResponse{
+	return &oidc.AccessTokenResponse{
 		AccessToken: access, TokenType: oidc.BearerToken, RefreshToken: refresh,
 		ExpiresIn: uint64(lifetime / time.Second), Scope: strings.Fields(scopes),
-	})
+	}
 }
 
 // Revocation implements op.Server: 200 whether or not the token was live (RFC 7009

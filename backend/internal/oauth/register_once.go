@@ -24,18 +24,28 @@ const (
 // registrationKey returns the key of a registration that may be repeated, or nil. Its
 // scope is the caller's address, because a caller that registers has no credential yet.
 func (s *Server) registrationKey(r *http.Request) (*idempotency.Key, error) {
-	lines := r.Header.Values(headerKey)
-	switch {
-	case len(lines) == 0:
-		return nil, nil
-	case len(lines) > 1 || !idempotency.Valid(lines[0]):
-		return nil, errors.New("send one Idempotency-Key of 1 to 255 printable ASCII characters")
+	name, err := readKey(r.Header)
+	if name == "" || err != nil {
+		return nil, err
 	}
 	address := unknownAddress
 	if s.ClientAddress != nil {
 		address = s.ClientAddress(r)
 	}
-	return &idempotency.Key{Scope: idempotency.AddressScope(address), Name: lines[0]}, nil
+	return &idempotency.Key{Scope: idempotency.AddressScope(address), Name: name}, nil
+}
+
+// readKey returns the Idempotency-Key of a request; empty if it has none. It fails with a
+// text for the caller if the header is not valid.
+func readKey(h http.Header) (string, error) {
+	lines := h.Values(headerKey)
+	switch {
+	case len(lines) == 0:
+		return "", nil
+	case len(lines) > 1 || !idempotency.Valid(lines[0]):
+		return "", errors.New("send one Idempotency-Key of 1 to 255 printable ASCII characters")
+	}
+	return lines[0], nil
 }
 
 // fingerprint distinguishes registrations from each other and from requests to other

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/photos"
 )
 
@@ -34,15 +35,16 @@ type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, LoginAttempts, Clients,
 	Connections, Notes, Interactions, Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
-	// Deletions is how many deletions became final.
-	Deletions int64
+	// Answers is how many kept answers to refreshes were deleted, Deletions how many
+	// deletions became final.
+	Answers, Deletions int64
 }
 
 // Total returns the number of all rows deleted, plus the deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Answers + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -61,7 +63,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
 // Sweep deletes what has ended: expired sessions, requests, codes, tokens, mail links,
-// sign-ins, counted attempts and stored responses of idempotency keys; files that waited
+// sign-ins, counted attempts, kept answers to refreshes and stored responses of idempotency keys; files that waited
 // for a day; clients that were not used in the 30 days since they registered, or in the
 // day since their document was read; people who were archived 30 days ago; people who have been
 // in the bin for 30 days; decisions, 90 days after they could be made; and photos that nobody has used for 30 days. When one statement fails, the others still run; the
@@ -90,6 +92,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.SignInSteps, "DELETE FROM sign_in_steps WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
+		{&r.Answers, "UPDATE access_tokens SET answer = NULL WHERE answer IS NOT NULL AND created_at <= ?", []any{now.Add(-oauth.RepeatLifetime)}},
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},
 		{&r.Jobs, job.SweepJobs, []any{now.Add(-job.KeepJobs)}},
 		{&r.Decisions, decision.Sweep, []any{decision.SweepBefore(now)}},

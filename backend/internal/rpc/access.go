@@ -123,11 +123,12 @@ func refusal(message string, why *accessv1.Refusal) error {
 }
 
 // wrap guards a handler. It puts the authenticated principal into the handler's context,
-// and the id of its credential into a response header.
+// and the id of its credential and its placement into response headers.
 func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := authn.GetInfo(r.Context()).(*tenant.Principal); ok {
 			w.Header().Set(HeaderCredentialID, p.Credential.ID)
+			w.Header().Set(tenant.HeaderPlacement, p.Tenant.Placement())
 			r = r.WithContext(tenant.WithPrincipal(r.Context(), p))
 		}
 		next.ServeHTTP(w, r)

@@ -1,9 +1,8 @@
-// Package secretkey encrypts what has to be stored in the database and read again, with keys
-// that are in a file beside it: who takes the database alone can't read it.
+// Package secretkey encrypts secrets that the database stores and Kith must read again. The keys
+// are in a file outside the database, so the database alone does not reveal the secrets.
 //
-// The file has one key per line: its id and 32 random bytes in base64url. The first key
-// encrypts, every key decrypts. The file is read at each use, so that a rotation takes effect in
-// running processes.
+// The file has one key per line: its id and 32 random bytes in base64url. The first key encrypts,
+// all keys decrypt. The file is read at each use, so a rotation takes effect in running processes.
 package secretkey
 
 import (
@@ -27,12 +26,12 @@ import (
 const (
 	keySize = 32
 	idSize  = 4
-	// version is the first part of every sealed text; the others are the key's id, and nonce and
-	// ciphertext in base64url.
+	// version is the first part of every sealed text. The other parts are the key's id, and the nonce
+	// with the ciphertext in base64url.
 	version = "1"
 )
 
-// File is a file of keys. A nil File has none: Seal and Open fail with fault.Unavailable. It is
+// File is a file of keys. A nil File has no keys: Seal and Open fail with fault.Unavailable. It is
 // safe for concurrent use.
 type File struct{ path string }
 
@@ -41,8 +40,8 @@ type key struct {
 	secret []byte
 }
 
-// Open returns the file at a path. It fails with fs.ErrNotExist if there is none, and if the file
-// can't be read or is no file of keys.
+// Open returns the file at a path. It fails with fs.ErrNotExist if there is none, and with another
+// error if the file can't be read or is not a file of keys.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.read()
@@ -52,8 +51,8 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Create makes a file with a new key, readable by its owner only. If there is one already, it
-// returns that one.
+// Create makes a file with a new key, readable only by its owner. If the file already exists, it
+// returns that file.
 func Create(path string) (*File, error) {
 	first, err := newKey()
 	if err != nil {
@@ -75,11 +74,11 @@ func newKey() (key, error) {
 	return key{id: hex.EncodeToString(random[:idSize]), secret: random[idSize:]}, nil
 }
 
-// place writes the keys into a new file and puts it at the path with put, which is os.Link or
-// os.Rename: another process reads all of the old file or all of the new one.
+// place writes the keys to a temporary file and moves it to the path with put, which is os.Link or
+// os.Rename. So another process reads either the complete old file or the complete new one.
 func (f *File) place(keys []key, put func(from, to string) error) (err error) {
 	var text bytes.Buffer
-	text.WriteString("# Keys of Kith. Who has this file and the database can make the members' one-time codes.\n# Keep a copy apart from the backups of the database.\n")
+	text.WriteString("# Keys of Kith. With this file and the database, anyone can generate the members' one-time codes.\n# Keep a copy, but not with the backups of the database.\n")
 	for _, k := range keys {
 		fmt.Fprintf(&text, "%s %s\n", k.id, base64.RawURLEncoding.EncodeToString(k.secret))
 	}
@@ -120,12 +119,12 @@ func (f *File) read() ([]key, error) {
 		id, encoded, _ := strings.Cut(line, " ")
 		secret, err := base64.RawURLEncoding.DecodeString(encoded)
 		if err != nil || len(secret) != keySize || len(id) != 2*idSize {
-			return nil, fmt.Errorf("%s is no file of secret keys: it has a line that kith did not write", f.path)
+			return nil, fmt.Errorf("%s is not a file of secret keys: it has a line that kith did not write", f.path)
 		}
 		keys = append(keys, key{id, secret})
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s is no file of secret keys: it is empty", f.path)
+		return nil, fmt.Errorf("%s is not a file of secret keys: it is empty", f.path)
 	}
 	return keys, nil
 }
@@ -138,10 +137,12 @@ func (k key) aead() (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// additional is what a sealed text belongs to: it can't be opened for another purpose or owner.
+// additional returns the additional data of the encryption, which binds a sealed text to its
+// purpose and owner.
 func additional(purpose, owner string) []byte { return []byte(purpose + "\x00" + owner) }
 
-// Seal encrypts a text that belongs to an owner and serves a purpose.
+// Seal encrypts a text for a purpose and an owner. Only Open with the same purpose and owner
+// decrypts it.
 func (f *File) Seal(plain, purpose, owner string) (string, error) {
 	keys, err := f.read()
 	if err != nil {
@@ -159,15 +160,15 @@ func (f *File) Seal(plain, purpose, owner string) (string, error) {
 	return strings.Join([]string{version, keys[0].id, base64.RawURLEncoding.EncodeToString(sealed)}, "."), nil
 }
 
-// Open decrypts what Seal returned for the same purpose and owner. It fails with
-// fault.Unavailable if the file has no such key, and with fault.Invalid if the text was changed or
-// belongs to something else.
+// Open decrypts a text that Seal returned for the same purpose and owner. It fails with
+// fault.Unavailable if the file does not have the key, and with fault.Invalid if the text was
+// changed or was sealed for another purpose or owner.
 func (f *File) Open(sealed, purpose, owner string) (string, error) {
 	keys, err := f.read()
 	if err != nil {
 		return "", err
 	}
-	wrong := fault.New(fault.Invalid, "the sealed text was changed or belongs to something else")
+	wrong := fault.New(fault.Invalid, "the sealed text was changed, or was sealed for another purpose or owner")
 	parts := strings.Split(sealed, ".")
 	if len(parts) != 3 || parts[0] != version {
 		return "", wrong
@@ -191,7 +192,7 @@ func (f *File) Open(sealed, purpose, owner string) (string, error) {
 	return string(plain), nil
 }
 
-// Current reports whether a sealed text was encrypted with the key that encrypts now.
+// Current reports whether a sealed text was encrypted with the first key.
 func (f *File) Current(sealed string) (bool, error) {
 	keys, err := f.read()
 	if err != nil {
@@ -200,9 +201,9 @@ func (f *File) Current(sealed string) (bool, error) {
 	return strings.HasPrefix(sealed, version+"."+keys[0].id+"."), nil
 }
 
-// Rotate replaces the keys by a new one. Between, while reseal runs, the old ones can still be
-// read; reseal encrypts again everything that is not Current. If it fails, the old keys stay beside
-// the new one, and Rotate can be called again.
+// Rotate replaces the keys with a new one. It calls reseal, which must encrypt everything again
+// that is not Current; until then the old keys still decrypt. If reseal fails, the file keeps the
+// old keys and the new one, and Rotate can be called again.
 func (f *File) Rotate(reseal func() error) error {
 	keys, err := f.read()
 	if err != nil {
@@ -215,8 +216,8 @@ func (f *File) Rotate(reseal func() error) error {
 	if err := f.place(append([]key{added}, keys...), os.Rename); err != nil {
 		return err
 	}
-	// The second time is for what another process sealed with the old key just before it read
-	// the new one.
+	// The second call is for texts that another process sealed with the old key just before it read the
+	// new file.
 	for range 2 {
 		if err := reseal(); err != nil {
 			return err

@@ -68,7 +68,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// Only the owner can read the file, and processes that start at the same time use the same key.
+// Only the owner can read the file, and processes that start simultaneously use the same key.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "secret.key")
@@ -109,7 +109,7 @@ func TestFileOfAnotherKind(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := secretkey.Open(path); err == nil || !strings.Contains(err.Error(), "no file of secret keys") {
+		if _, err := secretkey.Open(path); err == nil || !strings.Contains(err.Error(), "not a file of secret keys") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := secretkey.Create(path); err == nil {
@@ -118,7 +118,7 @@ func TestFileOfAnotherKind(t *testing.T) {
 	}
 }
 
-// While a rotation runs, another process reads what either key sealed; after it the old key is gone.
+// During a rotation, another process can open texts of both keys. Afterwards the old key is gone.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	f, path := create(t)
@@ -158,7 +158,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A rotation that fails leaves both keys, and the next one ends it.
+// A failed rotation leaves both keys, and the next rotation completes it.
 func TestRotateThatFails(t *testing.T) {
 	t.Parallel()
 	f, _ := create(t)

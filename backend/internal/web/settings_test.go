@@ -74,7 +74,7 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 		change.Set(name, value)
 	}
 	p := b.Submit(b.Get("/settings/profile"), "/settings/profile", change)
-	want(t, p, http.StatusUnprocessableEntity, "Enter the name that others shall see.", "Use 4000 characters at most; these are 4001.", "Choose who sees each field.")
+	want(t, p, http.StatusUnprocessableEntity, "Enter the name that others see.", "Use 4000 characters at most; these are 4001.", "Choose who sees each field.")
 	if p.Heading() == "" || !strings.HasPrefix(webtest.TextOf(p.All("title")[0]), "Error: ") {
 		t.Errorf("title: %s", webtest.TextOf(p.All("title")[0]))
 	}

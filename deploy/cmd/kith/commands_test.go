@@ -28,7 +28,7 @@ func shown() map[string][]string {
 func others() map[string]string {
 	return map[string]string{
 		"serve": "serves members and their agents", "backend": "serves members and their agents", "edge": "has no database",
-		"backup": "writes the whole database, as operators must", "restore": "writes a database", "health": "asks a running process",
+		"backup": "writes the whole database, as operators must", "restore": "writes a database", "migrate-data": "writes a database", "health": "asks a running process",
 		"secret create": "writes the file with the secret key", "secret rotate": "writes the file with the secret key",
 		"doctor": "counts, and asks the environment: e2e/operations",
 	}

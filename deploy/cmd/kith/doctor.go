@@ -91,10 +91,11 @@ func checkDatabase(ctx context.Context, s *settings) (string, error) {
 }
 
 func checkDisk(_ context.Context, s *settings) (string, error) {
-	if strings.HasPrefix(s.DatabaseURL, "postgres") {
+	file := server.DatabaseFile(s.DatabaseURL)
+	if file == "" {
 		return "", nil
 	}
-	folder := filepath.Dir(strings.TrimPrefix(strings.TrimPrefix(s.DatabaseURL, "sqlite://"), "file:"))
+	folder := filepath.Dir(file)
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(folder, &stat); err != nil {
 		return "", fmt.Errorf("check the folder %s of the database: %w", folder, err)

@@ -33,23 +33,24 @@ type program struct {
 type commands struct {
 	settings `group:"settings"`
 
-	Serve     serveCommand     `cmd:"" help:"Run everything in one process."`
-	Backend   backendCommand   `cmd:"" help:"Run the backend: domain, database and jobs behind Connect."`
-	Edge      edgeCommand      `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
-	Migrate   migrateCommand   `cmd:"" help:"Migrate the database's schema to this version."`
-	Backup    backupCommand    `cmd:"" help:"Write the database to a file, while kith runs."`
-	Restore   restoreCommand   `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
-	Health    healthCommand    `cmd:"" help:"Ask the running process on this machine whether it is ready."`
-	Doctor    doctorCommand    `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
-	OwnerLink ownerLinkCommand `cmd:"" help:"Print a link that creates the first member in a browser, once, within 15 minutes."`
-	Member    memberCommand    `cmd:"" help:"Manage members."`
-	Token     tokenCommand     `cmd:"" help:"Create, list and revoke personal tokens."`
-	Client    clientCommand    `cmd:"" help:"List and show OAuth clients, and revoke their access."`
-	Audit     auditCommand     `cmd:"" help:"List a member's security events: sign-ins, access that was given and ended, and changes of the account."`
-	Secret    secretCommand    `cmd:"" help:"Create and replace the secret key."`
-	Config    configCommand    `cmd:"" help:"Print the current settings, with secrets masked."`
-	Man       manCommand       `cmd:"" help:"Print the manual page."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Serve       serveCommand       `cmd:"" help:"Run everything in one process."`
+	Backend     backendCommand     `cmd:"" help:"Run the backend: domain, database and jobs behind Connect."`
+	Edge        edgeCommand        `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
+	Migrate     migrateCommand     `cmd:"" help:"Migrate the database's schema to this version."`
+	Backup      backupCommand      `cmd:"" help:"Write the database to a file, while kith runs."`
+	Restore     restoreCommand     `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
+	MigrateData migrateDataCommand `cmd:"" name:"migrate-data" help:"Copy an installation from SQLite to PostgreSQL, or back, and compare every row."`
+	Health      healthCommand      `cmd:"" help:"Ask the running process on this machine whether it is ready."`
+	Doctor      doctorCommand      `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
+	OwnerLink   ownerLinkCommand   `cmd:"" help:"Print a link that creates the first member in a browser, once, within 15 minutes."`
+	Member      memberCommand      `cmd:"" help:"Manage members."`
+	Token       tokenCommand       `cmd:"" help:"Create, list and revoke personal tokens."`
+	Client      clientCommand      `cmd:"" help:"List and show OAuth clients, and revoke their access."`
+	Audit       auditCommand       `cmd:"" help:"List a member's security events: sign-ins, access that was given and ended, and changes of the account."`
+	Secret      secretCommand      `cmd:"" help:"Create and replace the secret key."`
+	Config      configCommand      `cmd:"" help:"Print the current settings, with secrets masked."`
+	Man         manCommand         `cmd:"" help:"Print the manual page."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // run executes one command line and returns the exit code.

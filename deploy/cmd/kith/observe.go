@@ -38,6 +38,7 @@ func (r *process) observeEdge(c *edge.Config) error {
 // watchEdge registers the edge's state, which is read at each scrape.
 func (r *process) watchEdge(front *edge.Server, listener, toBackend *tls.Config) error {
 	return errors.Join(
+		metrics.NewPlacement(r.registry, front.Backends),
 		metrics.NewConcurrencyLimit(r.registry, front.Concurrency().Bound, front.Concurrency().Refused),
 		r.watchCertificate("edge", listener), r.watchCertificate("backend_client", toBackend),
 	)

@@ -98,7 +98,7 @@ func (serveCommand) Run(p *program) error {
 		if err != nil {
 			return err
 		}
-		front, err := r.startEdge(token, "http://backend", inprocess.Transport(core.Handler()))
+		front, err := r.startEdge(token, []string{"http://backend"}, inprocess.Transport(core.Handler()))
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (edgeCommand) Run(p *program) error {
 		if len(r.settings.Service) < backend.MinServiceToken && r.settings.BackendTLSCert == "" {
 			return fmt.Errorf("the service token needs at least %d characters: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
 		}
-		front, err := r.startEdge(r.settings.Service, r.settings.BackendURL, nil)
+		front, err := r.startEdge(r.settings.Service, r.settings.BackendURLs, nil)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	return core, core.Start(r.ctx)
 }
 
-func (r *process) startEdge(serviceToken, backendURL string, transport http.RoundTripper) (*edge.Server, error) {
+func (r *process) startEdge(serviceToken string, backendURLs []string, transport http.RoundTripper) (*edge.Server, error) {
 	var requests []edge.SandboxRequest
 	for _, try := range sandbox.Requests() {
 		requests = append(requests, edge.SandboxRequest(try))
@@ -206,7 +206,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	}
 	config := edge.Config{
 		TLS: listenerTLS, BackendTLS: backendTLS,
-		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
+		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURLs: backendURLs, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
 		SignUpOpen: r.settings.SignUp, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,

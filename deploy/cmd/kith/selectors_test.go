@@ -64,6 +64,10 @@ func reported(t *testing.T) values {
 	if err := metrics.NewCertificate(r.registry, "edge", time.Now()); err != nil {
 		t.Fatal(err)
 	}
+	backends := func() []metrics.BackendState { return []metrics.BackendState{{Backend: "10.0.0.1:8082"}} }
+	if err := metrics.NewPlacement(r.registry, backends); err != nil {
+		t.Fatal(err)
+	}
 	gathered, err := r.registry.Gather()
 	if err != nil {
 		t.Fatal(err)

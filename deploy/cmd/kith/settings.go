@@ -25,7 +25,7 @@ type settings struct {
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
 	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this version; they then migrate nothing."`
 	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, no listener for kith serve."`
-	BackendURL  string   `env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backend."`
+	BackendURLs []string `name:"backend-url" env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backends: one address or several, with commas between. A host name with several IP addresses is several backends. The calls of a member go to the same backend while it is up."`
 	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential of the edge and internal callers at the backend, at least 16 characters."`
 	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off to serve none."`
 	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names besides localhost that clients of KITH_ADMIN_ADDR use, such as those that Prometheus scrapes; its IP address always works."`

@@ -1,8 +1,10 @@
 package harness
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -81,6 +83,27 @@ func (a Agent) Post(t *testing.T, body string, headers ...string) Response {
 	got := a.Service.Send(t, http.MethodPost, a.Path, body, lines...)
 	answers.keep(body, got.Body)
 	return got
+}
+
+// Reaches sends a body to a service that may be killed meanwhile, and reports whether it was
+// answered with 200 and a result that is no error.
+func (a Agent) Reaches(ctx context.Context, body string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Service.Base+a.Path, strings.NewReader(body))
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+a.Bearer)
+	res, err := Client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = res.Body.Close() }()
+	var reply struct {
+		Result *ToolResult `json:"result"`
+	}
+	err = json.NewDecoder(res.Body).Decode(&reply)
+	return err == nil && res.StatusCode == http.StatusOK && reply.Result != nil && !reply.Result.IsError
 }
 
 // Request returns a JSON-RPC request as text; nil params are left out.

@@ -79,6 +79,8 @@ func still() map[string]string {
 		"kith_http_in_flight_requests": "no request is in flight during the scrape; unit tests of package metrics cover it",
 		"kith_rate_limit_fallback":     "Redis stays up here; TestFallbackIsTold in edge/server stops it",
 		"kith_job_queue_age_seconds":   "workers are faster than a scrape; TestCountJobs covers it",
+
+		"kith_placement_fallbacks_total": "there is one backend; TestPlacement in e2e/resilience has two, and kills one",
 	}
 }
 
@@ -88,6 +90,11 @@ func absent(way harness.Topology) map[string]string {
 	if way.Postgres {
 		reasons["kith_store_disk_free_bytes"] = "the database is not a file on this machine"
 		reasons["kith_store_disk_size_bytes"] = "the same"
+	}
+	if !way.Split {
+		for _, name := range []string{"kith_placement_backend_up", "kith_placement_calls_total", "kith_placement_fallbacks_total"} {
+			reasons[name] = "the edge calls the backend in its own process"
+		}
 	}
 	return reasons
 }

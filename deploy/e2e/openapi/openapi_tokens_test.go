@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,11 @@ func (c *contract) checkTokens(t *testing.T) {
 	}
 	refresh := exchange
 	refresh.body = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {pair.Refresh}, "client_id": {client.ID}}.Encode()
+	refresh.headers = append(slices.Clone(exchange.headers), harness.KeyLine(harness.NewWord()))
 	pair = c.pair(t, refresh)
+	if again := c.pair(t, refresh); again != pair {
+		t.Error("a repeated refresh has another answer")
+	}
 	c.pause(t, member, client.ID, pair.Access)
 	if got := c.ask(t, tokens, exchange); got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "invalid_grant") {
 		t.Errorf("the code again: got %d %s", got.Status, got.Body)

@@ -173,7 +173,7 @@ test('the documentation is light, still and in good shape', async () => {
   }
   const missing = await page.goto('/docs/tools/add_notes');
   assert.equal(missing.status(), 404);
-  await expectHeading(page, 'There is no such page');
+  await expectHeading(page, 'Page not found');
   await portray(page, 'docs-missing', { everyView: true });
   await page.getByRole('main').getByRole('link', { name: 'add_note', exact: true }).click();
   await expectHeading(page, 'add_note: Add a note');

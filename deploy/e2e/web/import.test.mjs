@@ -77,7 +77,7 @@ test('a file is imported and undone without a script', async () => {
   try {
     const page = await context.newPage();
     const refreshed = async () => {
-      const refresh = page.getByRole('link', { name: 'Show how far it is' });
+      const refresh = page.getByRole('link', { name: 'Show the progress' });
       for (const end = Date.now() + 30_000; await refresh.count() > 0;) {
         assert.ok(Date.now() < end, 'it does not end');
         await refresh.click();

@@ -68,7 +68,7 @@ test('a visitor goes from the landing page to the directory, and to a profile', 
   assert.deepEqual(await context.cookies(), []);
 
   await page.goto('/members?q=nobody-has-this-word');
-  await page.getByText('Nobody who is listed has these words.').waitFor();
+  await page.getByText('No listed member matches your search.').waitFor();
   await portray(page, 'members-none');
   const refused = await page.goto(`/members?q=${'x'.repeat(201)}`);
   assert.equal(refused.status(), 400);

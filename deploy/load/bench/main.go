@@ -39,6 +39,7 @@ func main() {
 	flag.StringVar(&b.profiles, "profiles", "", "a folder for processor profiles of each Kith while its targets run")
 	flag.StringVar(&sizes, "sizes", "1000,10000,100000", "the sizes of the network in the section of tools")
 	flag.DurationVar(&b.soak, "soak", 0, "how long the section soak keeps a service busy; 0 for not at all")
+	flag.IntVar(&b.members, "members", 0, "the members of the sections many and placement; 0 for neither")
 	flag.StringVar(&b.hold, "hold", "", "keep the first target of this name busy until interrupted, for a profiler")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -66,10 +67,12 @@ type bench struct {
 	rounds int
 	window time.Duration
 	soak   time.Duration
-	hold   string
-	row    *regexp.Regexp
-	sizes  []int
-	report *report
+	// members is the number of members of the sections many and placement.
+	members int
+	hold    string
+	row     *regexp.Regexp
+	sizes   []int
+	report  *report
 }
 
 // The kinds of databases.
@@ -100,8 +103,8 @@ func (b *bench) run(ctx context.Context, only, row string) (err error) {
 		b.report.missing("PostgreSQL", errNoPostgres)
 	}
 	for _, question := range []section{
-		{"peers", peers}, {"typos", typos}, {"tools", tools}, {"tails", tails}, {"directory", directory}, {"soak", soak}, {"start", starts}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
-		{"ratio-observed", observed},
+		{"peers", peers}, {"typos", typos}, {"tools", tools}, {"tails", tails}, {"directory", directory}, {"soak", soak}, {"placement", placement}, {"start", starts}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
+		{"ratio-observed", observed}, {"many", many},
 	} {
 		for _, engine := range engines {
 			name := question.name + "-" + engine

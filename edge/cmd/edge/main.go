@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/edge/server"
 )
 
-// stopTimeout is how long requests under way may take after the signal to stop.
+// stopTimeout is how long requests in flight may take after the signal to stop.
 const stopTimeout = 20 * time.Second
 
 func main() {
@@ -36,7 +37,7 @@ func run(ctx context.Context, env func(string) string, log io.Writer) error {
 	s, err := server.New(server.Config{
 		Addr:            env("KITH_ADDR"),
 		BaseURL:         env("KITH_BASE_URL"),
-		BackendURL:      env("KITH_BACKEND_URL"),
+		BackendURLs:     strings.FieldsFunc(env("KITH_BACKEND_URL"), func(r rune) bool { return r == ',' }),
 		ServiceToken:    env("KITH_SERVICE_TOKEN"),
 		ProfileCacheTTL: server.DefaultProfileCacheTTL,
 		Logger:          logger,

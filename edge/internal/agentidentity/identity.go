@@ -1,6 +1,6 @@
-// Package agentidentity serves POST /agent/identity: an agent asks which member's
-// access it has, or what it may do without any. No credential is ever issued here and
-// there is nothing to claim: a member signs in and approves the client.
+// Package agentidentity serves POST /agent/identity, with which an agent asks which member's
+// access it has, or what it may do without a credential. The endpoint never issues
+// credentials: to give access, a member signs in and approves the client.
 package agentidentity
 
 import (
@@ -34,15 +34,15 @@ const (
 // maxBody bounds the request body, in bytes.
 const maxBody = 4 << 10
 
-// Options are what the endpoint needs. All are required.
+// Options configure the endpoint. All are required.
 type Options struct {
 	Catalog  *catalog.Catalog
 	Backend  *upstream.Client
 	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	BaseURL  string
-	// Routes are the paths that are served; those without a credential are the
-	// capabilities of an anonymous agent.
+	// Routes are the live routes. Those that need no credential are the capabilities of an
+	// anonymous agent.
 	Routes []route.Route
 }
 
@@ -69,7 +69,7 @@ func Routes(o Options) []route.Route {
 // New returns the endpoint.
 func New(o Options) *Endpoint {
 	e := &Endpoint{options: o, failures: httpapi.BackendErrors{
-		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "service_auth needs a live bearer token.",
+		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "service_auth needs a valid bearer token.",
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	for _, r := range o.Routes {
@@ -111,7 +111,7 @@ type held struct {
 	Member memberJSON `json:"member"`
 	Client clientJSON `json:"client"`
 	Scopes []string   `json:"scopes"`
-	// Tools are those that the credential is limited to; absent when it is not.
+	// Tools are the tools to which the credential is limited; absent if it is not limited.
 	Tools      []string   `json:"tools,omitempty"`
 	Credential credential `json:"credential"`
 }
@@ -121,7 +121,7 @@ type memberJSON struct {
 	URL      string `json:"url"`
 }
 
-// clientJSON is the OAuth client as it is registered, or the personal token.
+// clientJSON is the registered OAuth client, or the personal token.
 type clientJSON struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -133,7 +133,7 @@ type credential struct {
 	// also for tokens that are refreshed; absent if it lasts until it is revoked.
 	ExpiresAt      *string `json:"expires_at"`
 	GrantExpiresAt *string `json:"grant_expires_at,omitempty"`
-	// Paused is set while the member has paused the agent: every tool is refused.
+	// Paused is set while the member has paused the agent: every tool call is refused.
 	Paused bool `json:"paused,omitzero"`
 }
 

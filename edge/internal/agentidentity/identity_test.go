@@ -172,6 +172,6 @@ func TestLimitedTokenListsItsTools(t *testing.T) {
 	_, tools := answer["tools"]
 	_, paused := credential["paused"]
 	if _, ends := credential["grant_expires_at"]; tools || paused || ends || len(credential) == 0 {
-		t.Errorf("it tells what does not apply: %v", answer)
+		t.Errorf("the answer has members that do not apply: %v", answer)
 	}
 }

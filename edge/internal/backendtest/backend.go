@@ -19,38 +19,38 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
 )
 
-// Tokens that the backend knows. Any other is dead.
+// The valid tokens.
 const (
-	// TokenAll holds every scope.
+	// TokenAll has every scope.
 	TokenAll = "kith_pat_all"
-	// TokenReader holds the scopes connections and account.
+	// TokenReader has the scopes connections and account.
 	TokenReader = "kith_pat_reader"
-	// TokenGrant is an OAuth client's, with the scope connections.
+	// TokenGrant belongs to an OAuth client and has the scope connections.
 	TokenGrant = "kith_at_grant"
-	// TokenLimited holds every scope and is limited to search_connections.
+	// TokenLimited has every scope and is limited to search_connections.
 	TokenLimited = "kith_pat_limited"
-	// TokenSandbox is the demo account's.
+	// TokenSandbox belongs to the demo account.
 	TokenSandbox = "kith_pat_sandbox"
-	// ServiceToken is the edge's own.
+	// ServiceToken is the service credential of the edge.
 	ServiceToken = "service-secret"
 )
 
-// SandboxUsername is the demo account's.
+// SandboxUsername is the username of the demo account.
 const SandboxUsername = "demo"
 
-// Backend is the fake. Set its fields before the first call.
+// Backend is a fake backend. Set its fields before the first call.
 type Backend struct {
-	// Unseeded says that there is no demo account: its token is dead.
+	// Unseeded removes the demo account, so its token is not valid.
 	Unseeded bool
-	// Profiles are the public ones.
+	// Profiles are the public profiles.
 	Profiles []*directoryv1.Profile
-	// RefuseSunset is why every sunset is refused; "" refuses none.
+	// RefuseSunset is the reason with which every sunset is refused; "" refuses none.
 	RefuseSunset string
 
 	mu        sync.Mutex
 	fault     error
 	requests  []http.Header
-	announced []string // routes with their sunsets
+	announced []string // routes and their sunsets
 	handler   http.Handler
 }
 

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// jsonCodec writes what the real backend's codec writes.
+// jsonCodec writes the same JSON as the real backend's codec.
 type jsonCodec struct{}
 
-// Name replaces Connect's own codec.
+// Name returns the name of Connect's own codec, which this one replaces.
 func (jsonCodec) Name() string { return "json" }
 
 // Marshal writes snake_case names and empty values.

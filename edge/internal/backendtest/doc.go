@@ -1,7 +1,7 @@
-// Package backendtest is a backend for tests: the generated Connect handlers
-// over a few made-up people, reached through memory.
+// Package backendtest is a fake backend for tests: the generated Connect handlers with a
+// few invented people, called in memory.
 //
-// It answers as the real one does where the edge can see the difference: the
-// same codec, the same order of checks (credential, scopes, arguments), the same
-// error details and response headers. It stores nothing that is written.
+// Everything that the edge can see is as in the real backend: the codec, the order of
+// checks (credential, scopes, arguments), the error details and the response headers. It
+// does not store writes.
 package backendtest

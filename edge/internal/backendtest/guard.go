@@ -15,7 +15,7 @@ import (
 
 type principalKey struct{}
 
-// guard authenticates and checks scopes, by the catalogue.
+// guard authenticates callers and checks the scopes that the catalogue requires.
 func (b *Backend) guard() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -79,7 +79,7 @@ func (b *Backend) injected() error {
 	return b.fault
 }
 
-// admit returns the caller, nil for an anonymous one.
+// admit returns the caller, or nil for an anonymous one.
 func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, error) {
 	c, err := catalog.Load()
 	if err != nil {
@@ -90,14 +90,14 @@ func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, e
 		return nil, connect.NewError(connect.CodePermissionDenied, errors.New("not in the catalogue"))
 	}
 	if rpc.Access == catalog.AccessAnonymous {
-		return nil, nil // anonymous is a caller too
+		return nil, nil // an anonymous caller
 	}
 	p := b.principal(strings.TrimPrefix(r.Header().Get("Authorization"), "Bearer "))
 	if p == nil {
-		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the credential is dead"))
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the credential is not valid"))
 	}
 	if sandbox := r.Header().Get("Kith-Sandbox-Visitor") != ""; sandbox != p.GetReadOnly() {
-		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the sandbox's token works in the sandbox"))
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the sandbox's token only works in the sandbox"))
 	}
 	if p.GetReadOnly() && rpc.Writes {
 		return nil, refused(&accessv1.Refusal{Reason: "read_only_account", RequiredScopes: rpc.Scopes})

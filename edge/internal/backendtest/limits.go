@@ -1,6 +1,6 @@
 package backendtest
 
-// NoLimits switches rate policies off, for tests that are about something else.
+// NoLimits disables the rate policies, for tests of other features.
 func NoLimits(policies []string) map[string]string {
 	off := make(map[string]string, len(policies))
 	for _, name := range policies {

@@ -146,7 +146,7 @@ func (s sandbox) GetSandbox(context.Context, *sandboxv1.GetSandboxRequest) (*san
 	return &sandboxv1.GetSandboxResponse{Seeded: !s.Unseeded, Username: SandboxUsername, Connections: 200}, nil
 }
 
-// invalid is the backend's error for one field.
+// invalid returns the backend's error for one field.
 func invalid(field, message string) error {
 	failure := connect.NewError(connect.CodeInvalidArgument, errors.New(message))
 	detail, err := connect.NewErrorDetail(&validate.Violations{Violations: []*validate.Violation{{

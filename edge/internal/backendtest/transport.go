@@ -8,7 +8,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// transport calls the backend's handler without a network.
+// transport calls the backend's handler in memory.
 type transport struct {
 	backend *Backend
 }

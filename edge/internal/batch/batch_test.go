@@ -29,7 +29,7 @@ import (
 
 const base = "https://kith.example"
 
-// budgets admits the hits that are left under each policy. A policy without an entry is unlimited.
+// budgets is a Limiter with the remaining hits of each policy. A policy without an entry is unlimited.
 type budgets struct {
 	mu    sync.Mutex
 	left  map[string]int
@@ -48,7 +48,7 @@ func (b *budgets) TakeN(_ http.ResponseWriter, _ *http.Request, policy string, n
 	return min(n, left), 7500 * time.Millisecond
 }
 
-// bench is an endpoint with its dependencies.
+// bench is an endpoint and its dependencies.
 type bench struct {
 	backend  *backendtest.Backend
 	budgets  *budgets
@@ -134,7 +134,7 @@ func (b *bench) run(t *testing.T, items ...string) []response {
 
 func get(id, path string) string { return fmt.Sprintf(`{"id":%q,"path":%q}`, id, path) }
 
-// limiter is a concurrency limiter with this many free places beyond the first.
+// limiter is a concurrency limiter with this many free places besides the first.
 type limiter struct{ room, taken, most int }
 
 func (g *limiter) Suspend()          {}
@@ -259,7 +259,7 @@ func TestIdenticalReadsAreMadeOnce(t *testing.T) {
 	}
 }
 
-// Each item counts on its own endpoint's policy: the first in order pass.
+// Each item is counted by its own endpoint's policy. The first items are admitted.
 func TestItemsOverTheBudget(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -395,8 +395,8 @@ func TestInvalidEnvelopes(t *testing.T) {
 	}
 }
 
-// A read that panics, answers too much or never ends fails its own item only.
-func TestBadReadsStayAlone(t *testing.T) {
+// A read that panics, is too large or never ends fails only its own item.
+func TestBadReadsFailOnlyTheirItem(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.handlers["profile-json"] = func(http.ResponseWriter, *http.Request, string) { panic("boom") }

@@ -29,14 +29,14 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Limiter counts items against the budgets of their endpoints.
+// Limiter counts items under the rate policies of their endpoints.
 type Limiter interface {
-	// TakeN counts n requests under a policy for the caller of r, and returns how many of them,
-	// from the first, are admitted and when the window ends. It writes the RateLimit headers.
+	// TakeN counts n requests under a policy for the caller of r. It returns how many are admitted,
+	// starting with the first, and when the window ends. It writes the RateLimit headers.
 	TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration)
 }
 
-// Options are what the endpoint needs. All but Preload and Observe are required.
+// Options configure the endpoint. All but Preload and Observe are required.
 type Options struct {
 	// Routes are the live routes; the batchable ones can be items.
 	Routes   []route.Route
@@ -45,8 +45,8 @@ type Options struct {
 	Logger   *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
-	// Preload returns a context with which handlers find the profiles of these
-	// usernames without asking for each of them.
+	// Preload returns a context with which handlers read the profiles of these usernames
+	// in one call.
 	Preload func(ctx context.Context, usernames []string) context.Context
 	// Observe is called for each batch with the number of items per status.
 	Observe func(statuses map[int]int)
@@ -181,7 +181,7 @@ func (e *Endpoint) spend(w http.ResponseWriter, r *http.Request, wanted []*read,
 	}
 }
 
-// inherited returns the headers that the requests of items take from the batch's request.
+// inherited returns the headers that items take from the batch's request.
 func inherited(h http.Header) http.Header {
 	out := http.Header{}
 	if language := h["Accept-Language"]; language != nil {
@@ -202,7 +202,7 @@ func (e *Endpoint) observe(r *http.Request, outcomes []*outcome) {
 	e.Observe(statuses)
 }
 
-// refusal is the body of an item that the batch itself refuses.
+// refusal is the body of an item that the batch endpoint refuses.
 type refusal struct {
 	httpapi.Problem
 
@@ -215,7 +215,7 @@ func (e *Endpoint) refuse(code httpapi.Code, detail string) refusal {
 	return refusal{Problem: e.Problems.Problem(code, detail)}
 }
 
-// marshal turns a refusal into an outcome.
+// marshal converts a refusal to an outcome.
 func (r refusal) marshal() *outcome {
 	body, err := json.Marshal(r)
 	if err != nil { // strings and numbers do not fail
@@ -224,7 +224,7 @@ func (r refusal) marshal() *outcome {
 	return &outcome{status: r.Status, contentType: "application/problem+json", body: body}
 }
 
-// overBudget is the outcome of an item that the rate policy of its endpoint refuses.
+// overBudget returns the outcome of an item that the rate policy of its endpoint refuses.
 func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	seconds := max(1, int((reset+time.Second-1)/time.Second))
 	r := e.refuse(httpapi.RateLimited, "The budget of this endpoint is used up; the other items are not affected.")
@@ -273,7 +273,7 @@ func appendString(b, text []byte) []byte {
 	return quoted
 }
 
-// isJSON reports whether a body is JSON, which goes into the answer as it is.
+// isJSON reports whether a body is JSON, which is copied to the answer unchanged.
 func isJSON(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	return media == "application/json" || strings.HasSuffix(media, "+json")

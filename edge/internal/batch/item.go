@@ -23,7 +23,7 @@ import (
 // Bounds of a batch. MaxItems is the specification's.
 const (
 	MaxItems = 20
-	// maxBody is in bytes: twenty long directory queries.
+	// maxBody is in bytes: enough for twenty long directory queries.
 	maxBody = 128 << 10
 	// maxID is in bytes.
 	maxID = 128
@@ -71,7 +71,7 @@ type item struct {
 	query    url.Values
 }
 
-// items checks a body, and returns its items or what is wrong with it.
+// items returns the items of a body, or the errors of an invalid one.
 func (b body) items() ([]item, []httpapi.Field) {
 	switch {
 	case b.Requests == nil:
@@ -128,7 +128,7 @@ func values(query map[string]parameter) url.Values {
 	return v
 }
 
-// Readable is a batchable read in the allowlist that refused items get.
+// Readable is an entry of the allowlist in refusals: a batchable read.
 type Readable struct {
 	Method string   `json:"method"`
 	Path   string   `json:"path"`
@@ -158,7 +158,7 @@ func batchable(routes []route.Route) []route.Route {
 	return out
 }
 
-// read is what one or more items ask for: a route, and its answer.
+// read is the request of one or more items, and its answer.
 type read struct {
 	route    route.Route
 	argument string
@@ -167,7 +167,7 @@ type read struct {
 	outcome  *outcome
 }
 
-// key is the same for items that ask for the same.
+// key is equal for equal requests.
 func (r *read) key() string { return r.route.Name + " " + r.argument + "?" + r.query }
 
 func (r *read) target() string {
@@ -190,11 +190,11 @@ func (e *Endpoint) resolve(path string, query url.Values) *read {
 	return r
 }
 
-// Bounds of the work for one batch.
+// Limits of the work for one batch.
 const (
 	// parallel is how many reads of one batch run at a time.
 	parallel = 4
-	// itemDeadline and totalDeadline bound one read and all of them.
+	// itemDeadline is the deadline of one read, totalDeadline that of all.
 	itemDeadline  = 5 * time.Second
 	totalDeadline = 10 * time.Second
 	// maxItemBody and maxTotalBody bound the answers, in bytes.
@@ -202,7 +202,7 @@ const (
 	maxTotalBody = 2 << 20
 )
 
-// outcome is the answer to a read. It is shared by the items that asked for it.
+// outcome is the answer to a read. Items with equal requests share it.
 type outcome struct {
 	status      int
 	contentType string
@@ -236,7 +236,7 @@ func (e *Endpoint) readAll(ctx context.Context, header http.Header, reads []*rea
 	group.Wait()
 }
 
-// readOne answers a read by the route's handler.
+// readOne answers a read with the route's handler.
 func (e *Endpoint) readOne(ctx context.Context, header http.Header, r *read) *outcome {
 	ctx, cancel := context.WithTimeout(ctx, itemDeadline)
 	defer cancel()
@@ -271,7 +271,7 @@ func (e *Endpoint) serve(rec *recorder, inner *http.Request, r *read) (ok bool) 
 	return true
 }
 
-// problem returns the outcome of an item that the batch itself refuses.
+// problem returns the outcome of an item that the batch endpoint refuses.
 func (e *Endpoint) problem(r *http.Request, code httpapi.Code, detail string) *outcome {
 	rec := &recorder{header: http.Header{}}
 	e.Problems.Write(rec, r, code, detail)
@@ -289,7 +289,7 @@ func profilesOf(reads []*read) []string {
 	return usernames
 }
 
-// recorder keeps an answer in memory, up to a size limit.
+// recorder is a response writer that stores the answer in memory, up to a size limit.
 type recorder struct {
 	header   http.Header
 	status   int

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// maxBytes is the longest token that is looked at. Ours have about 50.
+// maxBytes is the maximum length of a token; longer ones are not parsed. Kith's have about 50 bytes.
 const maxBytes = 512
 
 // Bearer is the credential of a request.
 type Bearer struct {
-	// Presented says that there was an Authorization header, good or bad.
+	// Presented is set if there was an Authorization header, valid or not.
 	Presented bool
-	// Token is "" if none was presented or what was presented cannot be one.
+	// Token is "" if there was no Authorization header or it has no possible token.
 	Token string
 }
 
@@ -34,7 +34,7 @@ func Read(h http.Header) Bearer {
 	return b
 }
 
-// token68 says whether s has the form of RFC 9110, section 11.2.
+// token68 reports whether s has the form of RFC 9110, section 11.2.
 func token68(s string) bool {
 	body := strings.TrimRight(s, "=")
 	if body == "" {
@@ -51,19 +51,19 @@ func token68(s string) bool {
 	return true
 }
 
-// Challenge makes the values of WWW-Authenticate for one resource (RFC 6750, section 3).
-// The zero value belongs to a path that takes no credential.
+// Challenge makes the values of WWW-Authenticate for one resource (RFC 6750, section 3). The
+// zero value is for a path that takes no credential.
 type Challenge struct {
 	resource, scopes string
 }
 
-// NewChallenge returns the challenge of the resource that has its metadata at an address
-// (RFC 9728, section 5.1). scopes are those that a client should ask for.
+// NewChallenge returns the challenge of a resource. metadata is the address of its metadata
+// (RFC 9728, section 5.1); scopes are those that a client should ask for.
 func NewChallenge(resourceMetadata string, scopes []string) Challenge {
 	return Challenge{resource: `Bearer resource_metadata="` + resourceMetadata + `"`, scopes: scope(scopes)}
 }
 
-// scope is the parameter that names scopes, or nothing for none.
+// scope returns the parameter with the scopes, or "" for none.
 func scope(scopes []string) string {
 	if len(scopes) == 0 {
 		return ""
@@ -74,12 +74,12 @@ func scope(scopes []string) string {
 // Missing is the value if no credential was presented.
 func (c Challenge) Missing() string { return c.resource + c.scopes }
 
-// InvalidToken is the value if a dead credential was presented.
+// InvalidToken is the value if the presented credential is expired, revoked or malformed.
 func (c Challenge) InvalidToken() string {
 	return c.resource + `, error="invalid_token", error_description="The access token is expired, revoked or malformed"` + c.scopes
 }
 
-// InsufficientScope is the value if a live credential lacks the required scopes. Without scopes,
+// InsufficientScope is the value if a valid credential lacks the required scopes. Without scopes,
 // the credential was refused for another reason.
 func (c Challenge) InsufficientScope(required []string) string {
 	return c.resource + `, error="insufficient_scope"` + scope(required)

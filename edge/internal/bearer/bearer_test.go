@@ -13,23 +13,23 @@ func TestReadBearer(t *testing.T) {
 		lines []string
 		want  Bearer
 	}{
-		"none":                 {nil, Bearer{}},
-		"a token":              {[]string{"Bearer kith_pat_a-b._~+/=="}, Bearer{true, "kith_pat_a-b._~+/=="}},
-		"any case":             {[]string{"bEARER abc"}, Bearer{true, "abc"}},
-		"spaces between":       {[]string{"Bearer   abc"}, Bearer{true, "abc"}},
-		"the longest":          {[]string{"Bearer " + long}, Bearer{true, long}},
-		"too long":             {[]string{"Bearer " + long + "a"}, Bearer{Presented: true}},
-		"two lines":            {[]string{"Bearer abc", "Bearer abc"}, Bearer{Presented: true}},
-		"empty":                {[]string{""}, Bearer{Presented: true}},
-		"scheme alone":         {[]string{"Bearer"}, Bearer{Presented: true}},
-		"scheme and a space":   {[]string{"Bearer "}, Bearer{Presented: true}},
-		"another scheme":       {[]string{"Basic abc"}, Bearer{Presented: true}},
-		"two tokens":           {[]string{"Bearer abc def"}, Bearer{Presented: true}},
-		"a list":               {[]string{"Bearer abc, Bearer def"}, Bearer{Presented: true}},
-		"bytes of no token":    {[]string{"Bearer ab\"c"}, Bearer{Presented: true}},
-		"padding in the midst": {[]string{"Bearer a=b"}, Bearer{Presented: true}},
-		"padding alone":        {[]string{"Bearer =="}, Bearer{Presented: true}},
-		"no ASCII":             {[]string{"Bearer ä"}, Bearer{Presented: true}},
+		"none":                     {nil, Bearer{}},
+		"a token":                  {[]string{"Bearer kith_pat_a-b._~+/=="}, Bearer{true, "kith_pat_a-b._~+/=="}},
+		"any case":                 {[]string{"bEARER abc"}, Bearer{true, "abc"}},
+		"spaces between":           {[]string{"Bearer   abc"}, Bearer{true, "abc"}},
+		"the longest":              {[]string{"Bearer " + long}, Bearer{true, long}},
+		"too long":                 {[]string{"Bearer " + long + "a"}, Bearer{Presented: true}},
+		"two lines":                {[]string{"Bearer abc", "Bearer abc"}, Bearer{Presented: true}},
+		"empty":                    {[]string{""}, Bearer{Presented: true}},
+		"scheme alone":             {[]string{"Bearer"}, Bearer{Presented: true}},
+		"scheme and a space":       {[]string{"Bearer "}, Bearer{Presented: true}},
+		"another scheme":           {[]string{"Basic abc"}, Bearer{Presented: true}},
+		"two tokens":               {[]string{"Bearer abc def"}, Bearer{Presented: true}},
+		"a list":                   {[]string{"Bearer abc, Bearer def"}, Bearer{Presented: true}},
+		"bytes of no token":        {[]string{"Bearer ab\"c"}, Bearer{Presented: true}},
+		"padding inside the token": {[]string{"Bearer a=b"}, Bearer{Presented: true}},
+		"padding alone":            {[]string{"Bearer =="}, Bearer{Presented: true}},
+		"no ASCII":                 {[]string{"Bearer ä"}, Bearer{Presented: true}},
 	} {
 		h := http.Header{}
 		if test.lines != nil {
@@ -41,8 +41,8 @@ func TestReadBearer(t *testing.T) {
 	}
 }
 
-// A client learns where to get a token, and which scopes to ask for: all that the
-// resource has, or those that the call lacks.
+// The challenge says where to get a token and which scopes to ask for: all that the resource
+// has, or those that the call needs.
 func TestChallenge(t *testing.T) {
 	t.Parallel()
 	c := NewChallenge("https://kith.example/x", []string{"timeline", "write"})

@@ -1,15 +1,14 @@
-// Package clientip owns the answer to "which address does this request come
-// from": for the log, and as the bucket that rate limits count.
+// Package clientip finds the client address of a request, for the log and for rate limits.
 //
-// The peer of the connection is the client, unless the operator says that it is
-// a proxy of theirs. Then the proxies' header is read from its right end, where
-// each of them added the address that it saw:
+// The peer of the connection is the client, unless the operator has configured it as a
+// trusted proxy. Then the proxies' header is read from its right end, where each proxy
+// appended the address of its own peer:
 //
 //	X-Forwarded-For: forged, forged, client, proxy 1        peer: proxy 2
 //	                                 ▲       ◀──trusted────────trusted
 //
-// The walk ends at the first address that is not trusted; what stands left of it
-// is what the client claims, and is never read.
+// The first address from the right that is not a trusted proxy is the client. Everything to
+// the left of it can be forged and is never read.
 package clientip
 
 import (
@@ -21,7 +20,7 @@ import (
 )
 
 const (
-	// DefaultHeader is the header that most proxies add to.
+	// DefaultHeader is the header that most proxies set.
 	DefaultHeader = "X-Forwarded-For"
 	// MaxHops is how many elements of the header are read at most.
 	MaxHops = 32
@@ -32,23 +31,22 @@ const (
 // Config lists the trusted proxies. With the zero value no proxy is trusted: the peer is the
 // client.
 type Config struct {
-	// TrustedProxies are CIDRs ("10.0.0.0/8", "2001:db8::/32") or single addresses
-	// of proxies that append to Header. A client must not be able to connect from
-	// any of them by itself, which is why "0.0.0.0/0" is refused.
+	// TrustedProxies are CIDRs ("10.0.0.0/8", "2001:db8::/32") or single addresses of proxies
+	// that append to Header. Clients must not have any of these addresses themselves, so
+	// "0.0.0.0/0" is refused.
 	TrustedProxies []string
-	// Header is the one that the trusted proxies set: a list like
-	// X-Forwarded-For, or one address like X-Real-IP. All others are ignored.
-	// Defaults to DefaultHeader.
+	// Header is the header that the trusted proxies set: a list like X-Forwarded-For, or one
+	// address like X-Real-IP. All other headers are ignored. Defaults to DefaultHeader.
 	Header string
 }
 
 // Client is the sender of a request.
 type Client struct {
-	// Addr is for logs. An IPv4 address is never in its IPv6 form, and there is
-	// no zone. It is invalid if the peer has no IP address, as on a Unix socket.
+	// Addr is for logs. It has no zone, and an IPv4 address is never in its IPv6-mapped form. It
+	// is invalid if the peer has no IP address, as on a Unix socket.
 	Addr netip.Addr
-	// Bucket is what a limit by address counts: the IPv4 address, or the /64 of an
-	// IPv6 address, within which a client changes its address as it likes.
+	// Bucket is the key of limits by address: the IPv4 address, or the /64 of an IPv6 address,
+	// because a client can use any address of its /64.
 	Bucket string
 }
 
@@ -58,7 +56,7 @@ type Resolver struct {
 	header  string // canonical
 }
 
-// New returns a resolver. The error names the proxy or header that is not one.
+// New returns a resolver. The error names the invalid proxy or header.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{header: http.CanonicalHeaderKey(cmp.Or(c.Header, DefaultHeader))}
 	if err := checkHeader(r.header); err != nil {
@@ -74,9 +72,8 @@ func New(c Config) (*Resolver, error) {
 	return r, nil
 }
 
-// Resolve returns the client of a request that a server received. Where the
-// header is missing, or has something else than an address next to a trusted
-// hop, the client is that hop.
+// Resolve returns the client of a request that a server received. If the header is missing,
+// or the element next to a trusted hop is not an address, the client is that hop.
 func (r *Resolver) Resolve(request *http.Request) Client {
 	addr, ok := parseAddr(request.RemoteAddr)
 	if !ok {
@@ -88,7 +85,7 @@ func (r *Resolver) Resolve(request *http.Request) Client {
 	return Client{Addr: addr, Bucket: Bucket(addr)}
 }
 
-// walk goes from hop to hop while they are trusted.
+// walk follows the hops while they are trusted.
 func (r *Resolver) walk(addr netip.Addr, lines []string) netip.Addr {
 	rest := elements{lines: lines}
 	for range MaxHops {
@@ -123,7 +120,7 @@ func (r *Resolver) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// Bucket returns what a limit by address counts addr as; see Client.
+// Bucket returns the key of addr in limits by address; see Client.
 func Bucket(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	switch {
@@ -139,10 +136,9 @@ func Bucket(addr netip.Addr) string {
 	return prefix.String()
 }
 
-// elements is a list that may be spread over several header lines, which are one
-// list in their order (RFC 9110, section 5.3).
+// elements is a list header, which may have several lines (RFC 9110, section 5.3).
 type elements struct {
-	lines []string // lines that last has not reached
+	lines []string // lines that last has not read yet
 	line  string   // the rest of the current line
 	begun bool
 }
@@ -167,7 +163,8 @@ func (e *elements) last() (string, bool) {
 	return strings.Trim(element, " \t"), true
 }
 
-// checkHeader returns an error for a name that is not that of a header with plain addresses.
+// checkHeader returns an error for a name that is not a header name, and for Forwarded, which has
+// another format.
 func checkHeader(name string) error {
 	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("client address: %q is not the name of a header", name)

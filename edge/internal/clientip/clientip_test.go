@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/clientip"
 )
 
-// proxies are the trusted ones of the tests.
+// proxies are the trusted proxies of the tests.
 func proxies() []string {
 	return []string{"10.0.0.0/8", "192.0.2.7", "2001:db8:ffff::/48", "::ffff:172.16.0.0/108"}
 }
@@ -140,7 +140,7 @@ func TestNewNamesTheMistake(t *testing.T) {
 	}
 }
 
-// No header that a client sends breaks the walk or lets the client choose its address.
+// No header that a client sends makes Resolve fail or lets the client choose its address.
 func FuzzResolve(f *testing.F) {
 	f.Add("198.51.100.1, 10.0.0.2", "203.0.113.9:1", false)
 	f.Add("2001:db8::1\n[::1]:80,,", "10.0.0.1:1", true)

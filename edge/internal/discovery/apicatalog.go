@@ -35,8 +35,8 @@ type targetJSON struct {
 }
 
 // newAPICatalog makes the catalogue of the APIs: the HTTP API, whose anchor is the
-// service itself, and the MCP servers. HEAD is answered with the link that RFC
-// 9727, section 2, asks for.
+// service itself, and the MCP servers. The answer to HEAD has the link that RFC 9727,
+// section 2, requires.
 func newAPICatalog(s *site) (*httpapi.Document, error) {
 	self := s.BaseURL + pathAPICatalog
 	index := contextJSON{Anchor: self, Item: []targetJSON{{Href: s.BaseURL + pathHome}}}

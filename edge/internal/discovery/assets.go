@@ -18,20 +18,20 @@ const (
 	pathPictureLight = "/assets/demo-light.png"
 	pathPictureDark  = "/assets/demo-dark.png"
 
-	// immutable is for an address that names the version.
+	// immutable is the Cache-Control of an address that contains the version.
 	immutable     = "public, max-age=31536000, immutable"
 	versionLength = 12 // hexadecimal digits of the entity tag
 )
 
-// asset is a stylesheet, a script or a picture. Its address has its version, so that browsers
-// cache it for a year and still load a new version at once.
+// asset is a stylesheet, a script or a picture. Its address contains its version, so that browsers
+// can cache it for a year and still load a new version at once.
 type asset struct {
 	path, version string
 	current       *httpapi.Document // for the address without a version, or with another
 	kept          *httpapi.Document
 }
 
-// newAsset returns the file of assetFiles that is served under its own path.
+// newAsset returns a file of assetFiles, which is served under its own path.
 func newAsset(path, media string) (asset, error) {
 	body, err := assetFiles.ReadFile(path[1:])
 	if err != nil {
@@ -43,8 +43,8 @@ func newAsset(path, media string) (asset, error) {
 	return asset{path: path, version: current.ETag()[1 : 1+versionLength], current: current, kept: httpapi.NewDocument(media, body, header)}, nil
 }
 
-// Stylesheet returns the address of the stylesheet of the documents, with its version, for other
-// pages of the edge.
+// Stylesheet returns the versioned address of the documents' stylesheet. Other pages of the edge
+// use it too.
 func Stylesheet() (string, error) {
 	a, err := newAsset(pathStylesheet, "text/css; charset=utf-8")
 	return a.address(), err

@@ -43,10 +43,10 @@ func describe(t *testing.T, text []byte) described {
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	// What both schemas ask of every server.
+	// The rules of both schemas for every server.
 	if !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(d.Name) || d.Version == "" || strings.ContainsAny(d.Version, "^~<>=*") ||
 		d.Title == "" || len(d.Title) > 100 || d.Description == "" || len(d.Description) > 100 || len(d.Remotes) != 1 || d.Remotes[0].Type != "streamable-http" {
-		t.Errorf("the schema takes no %+v", d)
+		t.Errorf("the schema does not allow %+v", d)
 	}
 	return d
 }
@@ -89,7 +89,7 @@ func TestServerCard(t *testing.T) {
 }
 
 // server.json describes Kith to MCP registries. Its host is a variable, because every server has
-// its own.
+// a host of its own.
 func TestServerJSONForRegistries(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "server.json"))

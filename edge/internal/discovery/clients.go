@@ -5,5 +5,5 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Clients returns how to connect the clients that people ask for first.
+// Clients returns how to connect the most popular clients.
 func (s *site) Clients() []catalog.Client { return catalog.Clients(s.BaseURL + route.PathMCPCurrent) }

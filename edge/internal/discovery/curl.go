@@ -11,11 +11,11 @@ type request struct {
 	Path   string // with its query
 	Accept string // "" leaves the header out
 	Body   string // JSON; "" for none
-	// Bearer says that a token goes with it, from the environment.
+	// Bearer is set if the request needs a token. The command takes it from the environment.
 	Bearer bool
 }
 
-// tokenVariable is the environment variable that examples take a token from.
+// tokenVariable is the environment variable from which examples take the token.
 const tokenVariable = "$KITH_TOKEN"
 
 // curl returns the request as a command for a POSIX shell, one argument on each line.

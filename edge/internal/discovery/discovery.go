@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
-// Options are what the documents are made of.
+// Options configure the documents.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end. Required.
 	BaseURL string
@@ -31,9 +31,9 @@ type Options struct {
 	Problems *httpapi.Problems
 	// Policies are the rate policies in force. One with a quota of 0 is off.
 	Policies []ratelimit.Policy
-	// Requests are the ready-made requests of GET /sandbox. They give the examples
-	// of tools their arguments, and the landing page its requests to try. Without
-	// any, examples are made from the schemas alone.
+	// Requests are the ready-made requests of GET /sandbox. The examples of tools take
+	// their arguments from them, and the landing page offers them to try. Without any,
+	// examples are made from the schemas alone.
 	Requests []sandbox.Request
 	// SignUpOpen is set if people can create an account themselves.
 	SignUpOpen bool
@@ -170,13 +170,13 @@ func (d *Documents) PeopleDocs() route.Handler { return d.peopleDocs }
 // HTML.
 func (d *Documents) AgentDocs() route.Handler { return d.agentDocs }
 
-// Docs returns the handler of GET /docs: an overview of the documentation, or with the parameter q
-// what a search finds. Like the other pages of the documentation it is HTML unless Accept prefers
-// Markdown.
+// Docs returns the handler of GET /docs: an overview of the documentation or, with the parameter q,
+// the results of a search. Like the other pages of the documentation it is HTML unless Accept
+// prefers Markdown.
 func (d *Documents) Docs() route.Handler { return d.docs.search }
 
-// Guide returns the handler of GET /docs/{guide}. Like Tool and Error it answers 404 with the
-// nearest names for a page that does not exist.
+// Guide returns the handler of GET /docs/{guide}. For a page that does not exist, it answers 404
+// with the most similar names, as do Tool and Error.
 func (d *Documents) Guide() route.Handler { return d.docs.serveGuide }
 
 // ToolList returns the handler of GET /docs/tools.
@@ -194,12 +194,3 @@ func (d *Documents) Error() route.Handler { return d.docs.serveError }
 // Landing returns the handler of GET /: a page for people, the site index for
 // callers that prefer Markdown.
 func (d *Documents) Landing() route.Handler { return d.landed }
-
-// Assets returns the handlers of the files that pages load, by their paths.
-func (d *Documents) Assets() map[string]route.Handler {
-	all := map[string]route.Handler{}
-	for _, a := range []asset{d.stylesheet, d.try, d.search, d.light, d.dark} {
-		all[a.path] = a.serve
-	}
-	return all
-}

@@ -1,6 +1,6 @@
-// Package discovery tells new clients, agents and people how to use the service. Its
-// documents are made once, when the process starts, from Markdown files and from
-// what the code runs on:
+// Package discovery serves the documents that tell clients, agents and people how to use
+// the service. They are made once, when the process starts, from Markdown files and from
+// the tables that the code itself uses:
 //
 //	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog,
 //	                       │         │ /.well-known/ai-catalog.json, /mcp/v1/server-card
@@ -9,10 +9,11 @@
 //	error codes, requests  ┘         ├ /, the scripts and the stylesheet
 //	openapi/                         └ /openapi.json
 //
-// A text that is served in two forms is Markdown from one file; goldmark renders its
-// HTML. Each tool and each error has a page, from the catalogue and from the list of
-// errors. Only a search and a 404 of the documentation are made while they are asked for. A link is shown only where a route serves its path, so that a server
-// without a sandbox has documents without it.
+// A text that is served as HTML and as Markdown is one Markdown file; goldmark renders
+// the HTML. Each tool and each error has a page, made from the catalogue and from the list
+// of errors. Only search results and the documentation's 404 pages are made per request.
+// A link is shown only if a route serves its path, so a server without a sandbox does not
+// mention one.
 //
 // The package also serves the metadata of protected resources (RFC 9728): one
 // document for each path that a client may know, because clients expect "resource"

@@ -15,29 +15,29 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// document is the data of the files of pageFiles.
+// document is the template data of pageFiles.
 type document struct {
 	*site
 
-	// Split says that every guide and every tool is a page of its own: a guide begins with its title,
-	// and links lead to pages.
+	// Split is set if every guide and every tool is a page of its own. Then a guide begins with its
+	// title, and links lead to pages instead of headings.
 	Split bool
 }
 
-// guide is a text of guides.md, as a page of its own.
+// guide is one guide of guides.md.
 type guide struct{ Name, Title, Lead string }
 
-// Guides returns the guides in the order in which people need them.
+// Guides returns the guides in reading order.
 func (*site) Guides() []guide {
 	return []guide{
 		{"connect", "Connect an agent", "the addresses of the MCP server, how an agent gets access, and how to set up clients"},
-		{"protocol", "Protocol", "what the MCP server speaks, how a client gets fewer tools, and how calls are answered and paid"},
+		{"protocol", "Protocol", "the versions of MCP, how to offer a client fewer tools, and the answers and prices of calls"},
 		{"scopes", "Scopes", "what a person allows an agent to do, and the tools that need it"},
 		{"paths", "Paths", "all paths of the HTTP API, with their rate limits"},
 	}
 }
 
-// toolGroup is the tools that one scope allows.
+// toolGroup has the tools that one scope allows.
 type toolGroup struct {
 	Title, Summary string
 	Tools          []toolDoc
@@ -71,7 +71,7 @@ type part struct {
 	Sections    []section
 }
 
-// section is a list of links. One with a title is folded, unless it has the page.
+// section is a list of links. A section with a title is collapsed unless it lists the open page.
 type section struct {
 	Title string
 	Links []link
@@ -127,7 +127,7 @@ type docs struct {
 	index                     index
 }
 
-// collection is the pages below a path, by the last part of their own.
+// collection holds the pages below a path, by the last part of their paths.
 type collection struct {
 	path  string
 	pages map[string]route.Handler
@@ -173,7 +173,7 @@ func newDocs(l *layout) (*docs, error) {
 	return d, nil
 }
 
-// search serves GET /docs: the overview, or what the search finds for q.
+// search serves GET /docs: the overview, or the results of a search for q.
 func (d *docs) search(w http.ResponseWriter, r *http.Request, argument string) {
 	query := cutQuery(r.URL.Query().Get("q"))
 	if query == "" {
@@ -196,7 +196,7 @@ func (d *docs) search(w http.ResponseWriter, r *http.Request, argument string) {
 	httpapi.Negotiate(d.site.Problems, html, markdown)(w, r, argument)
 }
 
-// serveGuide serves GET /docs/{guide}. For a name that no guide has, it knows those of all pages.
+// serveGuide serves GET /docs/{guide}. For an unknown name it suggests pages of all kinds.
 func (d *docs) serveGuide(w http.ResponseWriter, r *http.Request, name string) {
 	d.serve(w, r, "page", name, d.guides, d.tools, d.errors)
 }
@@ -211,8 +211,8 @@ func (d *docs) serveError(w http.ResponseWriter, r *http.Request, code string) {
 	d.serve(w, r, "error", code, d.errors)
 }
 
-// serve answers with the page of the name, else with a 404 that has the nearest names of the page's
-// collection and of others: as a page for browsers, as a problem for others.
+// serve answers with the page of that name, else with a 404 that suggests the most similar names of
+// its collection and of others. The 404 is a page for browsers and a problem for other clients.
 func (d *docs) serve(w http.ResponseWriter, r *http.Request, kind, name string, c collection, others ...collection) {
 	if serve := c.pages[name]; serve != nil {
 		serve(w, r, name)
@@ -231,7 +231,7 @@ func (d *docs) serve(w http.ResponseWriter, r *http.Request, kind, name string, 
 	}
 	h := w.Header()
 	maps.Copy(h, pageHeader(varyOnAccept))
-	delete(h, "Access-Control-Allow-Origin") // as on all errors that are pages
+	delete(h, "Access-Control-Allow-Origin") // as on all error pages
 	delete(h, "Access-Control-Expose-Headers")
 	h.Set("Content-Type", typeHTML)
 	h.Set("Cache-Control", "no-store")
@@ -247,7 +247,7 @@ func (d *docs) missingPage(m missing) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	html, _, err := d.formsOf(pageContent{Title: "There is no such page", Query: m.Name, Error: true}, text)
+	html, _, err := d.formsOf(pageContent{Title: "Page not found", Query: m.Name, Error: true}, text)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ const (
 	maxNameShown = 40 // bytes; names of paths are ASCII
 )
 
-// Detail says in one sentence what does not exist, and what does.
+// Detail says in one sentence what does not exist, and which similar names do.
 func (m missing) Detail() string {
 	var names []string
 	for _, n := range m.Nearest {
@@ -274,7 +274,7 @@ func (m missing) Detail() string {
 	return "There is no " + m.Kind + " " + strconv.Quote(m.Name[:min(len(m.Name), maxNameShown)]) + "; the nearest are " + strings.Join(names, ", ") + "."
 }
 
-// nearestPages returns the pages of the collections whose names are nearest to the wanted one.
+// nearestPages returns the pages of the collections with the names most similar to the wanted one.
 func nearestPages(wanted string, all ...collection) []link {
 	paths := map[string]string{}
 	for _, c := range all {

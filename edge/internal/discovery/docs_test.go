@@ -68,7 +68,7 @@ func wordsOf(t *testing.T, h route.Handler, argument string) string {
 	return strings.Join(strings.Fields(main[0].text), " ")
 }
 
-// Every change can be undone, except for what has no undo.
+// The page of each tool says how to undo a call.
 func TestUndoIsDocumented(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
@@ -93,8 +93,8 @@ func TestUndoIsDocumented(t *testing.T) {
 	}
 }
 
-// TestDocsCrawl follows all links below /docs, from the overview: each leads to a page, and each
-// page is reached.
+// TestDocsCrawl follows all links below /docs, starting at the overview. Each link must lead to a
+// page, and each page must be linked.
 func TestDocsCrawl(t *testing.T) {
 	t.Parallel()
 	for variant, change := range variants() {
@@ -134,7 +134,7 @@ func TestDocsCrawl(t *testing.T) {
 	}
 }
 
-// The sidebar marks the page that is open, and unfolds its list.
+// The sidebar marks the open page and expands the list that contains it.
 func TestSidebarMarksThePage(t *testing.T) {
 	t.Parallel()
 	for name, p := range pagesOf(t, build(t, nil)) {
@@ -167,12 +167,12 @@ func TestSidebarMarksThePage(t *testing.T) {
 			open = 1
 		}
 		if len(named(all, "details"))-folded != open {
-			t.Errorf("%s: %d lists are unfolded, want %d", name, len(named(all, "details"))-folded, open)
+			t.Errorf("%s: %d lists are expanded, want %d", name, len(named(all, "details"))-folded, open)
 		}
 	}
 }
 
-// A page with all that a browser loads for it takes 60 KB at most, and its scripts 15 KB.
+// A page with all its files has at most 60 KB, of which scripts are at most 15 KB.
 func TestPagesAreLight(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
@@ -224,7 +224,7 @@ func TestSearchFindsEveryPage(t *testing.T) {
 		first(rpc.Tool.Name, path, 1)
 		first(strings.ReplaceAll(rpc.Tool.Name, "_", " "), path, 1)
 		first(rpc.Tool.Title, path, 5)
-		// By each of the longest words of the description together.
+		// Search for the longest words of the description together.
 		words := strings.FieldsFunc(rpc.Tool.Description, func(r rune) bool { return r < 'A' || r > 'z' || r == '_' })
 		slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
 		first(strings.Join(words[:3], " "), path, 10)
@@ -253,7 +253,7 @@ func TestSearchRanks(t *testing.T) {
 		}
 	}
 	if got := found(t, d, "serch_conections"); len(got) == 0 || got[0] != "/docs/tools/search_connections" {
-		t.Errorf("a misspelt name offers %q", got)
+		t.Errorf("a misspelt name suggests %q", got)
 	}
 	if body := text(t, searching(d, "error"), "", "text/markdown"); !strings.Contains(body, "The best 20 of ") {
 		t.Errorf("it says %s", body[:100])
@@ -268,7 +268,7 @@ func TestSearchRanks(t *testing.T) {
 	}
 }
 
-// What is searched for is shown as text, whatever it is.
+// The query is escaped wherever the page shows it.
 func TestSearchEscapes(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
@@ -292,7 +292,7 @@ func TestSearchEscapes(t *testing.T) {
 		}
 		if plain := strings.TrimSpace(query); utf8.ValidString(plain) && !strings.ContainsAny(plain, "\x00\n") && len(plain) < 200 {
 			if got := elementsWith(all, "name", "q")[0].attributes["value"]; got != plain {
-				t.Errorf("the field holds %q, not %q", got, plain)
+				t.Errorf("the field has the value %q, want %q", got, plain)
 			}
 			if !strings.Contains(main.text, "“"+plain+"”") {
 				t.Errorf("%q is shown as %q", plain, main.text)
@@ -324,7 +324,7 @@ func TestUnknownDocsPage(t *testing.T) {
 			t.Errorf("%s: %d %v", name, page.Code, page.Header())
 		}
 		if _, main, _ := strings.Cut(body, "<main"); firstHref.FindStringSubmatch(main)[1] != test.nearest {
-			t.Errorf("%s: it offers %s", name, main)
+			t.Errorf("%s: it suggests %s", name, main)
 		}
 		problem := get(test.handler, name, "Accept", "text/markdown")
 		last := test.nearest[strings.LastIndex(test.nearest, "/")+1:]

@@ -23,11 +23,11 @@ type errorPage struct {
 	Family *family
 	// Code is the last part of the page's path.
 	Code string
-	// Title says what it is in a few words, Status which HTTP status comes with it.
+	// Title names the error in a few words, Status is its HTTP status.
 	Title, Status string
 	// Meaning says when it happens, Action what to do. Both are Markdown.
 	Meaning, Action string
-	// Example is an answer with the code, as a fenced block.
+	// Example is an answer with the code, as a fenced code block.
 	Example string
 }
 
@@ -91,8 +91,8 @@ func (f *family) parse(text string) error {
 	return nil
 }
 
-// complete adds what the text leaves to the code: title, status and example of a
-// problem, and the body of an OAuth error.
+// complete adds what the file does not say: title, status and example of a problem, and
+// the body of an OAuth error.
 func (s *site) complete(e *errorPage) {
 	switch {
 	case e.Title == "":
@@ -104,7 +104,7 @@ func (s *site) complete(e *errorPage) {
 	}
 }
 
-// problemExample returns the body that the writer writes for the code, indented.
+// problemExample returns the body that the problem writer writes for the code, indented.
 func problemExample(problems *httpapi.Problems, code httpapi.Code) string {
 	w := &bodyRecorder{header: http.Header{}}
 	problems.Write(w, &http.Request{Method: http.MethodGet}, code, "What this is about, in one sentence.")

@@ -32,13 +32,13 @@ func rpcCodes(t *testing.T) []string {
 		}
 	}
 	if len(codes) < 7 {
-		t.Fatalf("found the codes %q only", codes)
+		t.Fatalf("found only the codes %q", codes)
 	}
 	return codes
 }
 
-// TestEveryCodeHasAPage asks for each code in both forms, and for its place in the
-// list.
+// TestEveryCodeHasAPage gets the page of each code as HTML and as Markdown, and looks for it in
+// the list.
 func TestEveryCodeHasAPage(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
@@ -73,8 +73,7 @@ func TestUnknownCodeIsNotFound(t *testing.T) {
 	}
 }
 
-// The example of a problem has the bytes that the writer writes: its type is the address of the
-// page.
+// The example of a problem is what the problem writer writes, and its type is the page's address.
 func TestProblemExampleIsReal(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).Error(), "gone", "text/markdown")

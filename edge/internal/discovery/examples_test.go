@@ -38,8 +38,8 @@ type toolCall struct {
 	}
 }
 
-// TestExamplesAreValid runs the example of every tool as it is printed and holds
-// its arguments against the tool's schema.
+// TestExamplesAreValid runs the example of every tool as it is printed and validates
+// its arguments by the tool's schema.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*discovery.Options){
@@ -63,7 +63,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// checkCommand reads the call out of curl's arguments.
+// checkCommand checks the tool call in curl's arguments.
 func checkCommand(t *testing.T, arguments []string) toolCall {
 	t.Helper()
 	var call toolCall
@@ -107,7 +107,7 @@ func checkArguments(t *testing.T, call toolCall) {
 }
 
 // TestToolsAreDocumented compares the document with the catalogue.
-func TestToolsAreToldInFull(t *testing.T) {
+func TestToolsAreDocumented(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).PeopleDocs(), "", "text/html")
 	words := ""
@@ -133,8 +133,8 @@ func TestToolsAreToldInFull(t *testing.T) {
 	}
 }
 
-// TestProtocolIsDocumented checks what the document says of batches, the deprecated path and rate
-// limits.
+// TestProtocolIsDocumented checks what the document says about batches, the deprecated path and
+// rate limits.
 func TestProtocolIsDocumented(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).AgentDocs(), "", "text/markdown")

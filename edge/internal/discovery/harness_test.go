@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const base = "https://kith.example"
 
-// ownRoutes are the routes of the documents themselves, and of what they mention.
+// ownRoutes are the routes of the documents and those that they mention.
 func ownRoutes() []route.Route {
 	get := []string{http.MethodGet}
 	return []route.Route{
@@ -54,7 +54,7 @@ func ownRoutes() []route.Route {
 	}
 }
 
-// routes are the table as it is mounted, with the routes that it lacks.
+// routes returns the mounted routes and ownRoutes.
 func routes(sandbox bool) []route.Route {
 	mounted := route.Mounted(server.Routes(), sandbox)
 	for _, r := range ownRoutes() {
@@ -106,10 +106,10 @@ func options(t testing.TB) discovery.Options {
 
 var (
 	sharing sync.Mutex
-	shared  *discovery.Documents // those of a server with everything
+	shared  *discovery.Documents // the documents of a server with every feature
 )
 
-// build makes documents. Without a change of the options they are made once, for all tests.
+// build makes documents. With unchanged options they are made once, for all tests.
 func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
 	t.Helper()
 	if change == nil {
@@ -134,7 +134,7 @@ func withoutSandbox(o *discovery.Options) {
 	o.Routes, o.Requests, o.DemoUsername = routes(false), nil, ""
 }
 
-// bare are the options of a server with nothing but the documents and MCP.
+// bare returns the options of a server with only the documents and MCP.
 func bare(o *discovery.Options) {
 	withoutSandbox(o)
 	wanted := ownRoutes()
@@ -145,12 +145,12 @@ func bare(o *discovery.Options) {
 	o.Policies = nil
 }
 
-// variants are the kinds of servers that there are.
+// variants are the kinds of servers to test.
 func variants() map[string]func(*discovery.Options) {
 	return map[string]func(*discovery.Options){"whole": nil, "without sandbox": withoutSandbox, "bare": bare}
 }
 
-// get asks a handler; headers are names and values in turn.
+// get sends a GET request to a handler; headers alternate between names and values.
 func get(h route.Handler, argument string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -161,7 +161,7 @@ func get(h route.Handler, argument string, headers ...string) *httptest.Response
 	return w
 }
 
-// text asks for a document in a media type, and fails unless it is that.
+// text returns a document in a media type, and fails if the answer has another type.
 func text(t testing.TB, h route.Handler, argument, media string) string {
 	t.Helper()
 	w := get(h, argument, "Accept", media)

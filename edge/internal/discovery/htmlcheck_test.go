@@ -12,7 +12,7 @@ import (
 type element struct {
 	name       string
 	attributes map[string]string
-	text       string // of the element and all that is in it
+	text       string // of the element and everything inside it
 }
 
 var (
@@ -165,7 +165,7 @@ func checkReferences(t *testing.T, all []*element) {
 		}
 		for _, id := range wanted {
 			if ids[id] == 0 {
-				t.Errorf("%s names %s, which is not there", e.name, id)
+				t.Errorf("%s refers to %s, which does not exist", e.name, id)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func checkNothingInline(t *testing.T, all []*element) {
 			t.Errorf("a %s", e.name)
 		}
 		if e.name == "img" && (!strings.HasPrefix(e.attributes["src"], "/assets/demo-light.png?v=") || e.attributes["alt"] == "") {
-			t.Errorf("a picture of others, or without words for it: %v", e.attributes)
+			t.Errorf("an image from another site, or without alt text: %v", e.attributes)
 		}
 		if e.name == "script" && (!ownScript.MatchString(e.attributes["src"]) || e.text != "") {
 			t.Errorf("an inline script: %v %q", e.attributes, e.text)

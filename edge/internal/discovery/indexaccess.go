@@ -17,9 +17,9 @@ type accessJSON struct {
 type methodJSON struct {
 	Type string `json:"type"`
 	Use  string `json:"use"`
-	// Of "none".
+	// Only for "none".
 	Sandbox string `json:"sandbox,omitzero"`
-	// Of "oauth2".
+	// Only for "oauth2".
 	AuthorizationServer   string `json:"authorization_server,omitzero"`
 	Metadata              string `json:"metadata,omitzero"`
 	RegistrationEndpoint  string `json:"registration_endpoint,omitzero"`
@@ -28,7 +28,7 @@ type methodJSON struct {
 	RevocationEndpoint    string `json:"revocation_endpoint,omitzero"`
 	Grant                 string `json:"grant,omitzero"`
 	ChallengeMethod       string `json:"code_challenge_method,omitzero"`
-	// Of "personal_token".
+	// Only for "personal_token".
 	CreatedAt string `json:"created_at,omitzero"`
 }
 

@@ -16,7 +16,7 @@ type landing struct {
 	// MCP and MCPSandbox are the addresses for MCP clients; MCPSandbox is "" without a sandbox.
 	MCP, MCPSandbox string
 	Documents       []entryLink
-	// Connect, SignUp, Settings, Sandbox, Demo and Members are paths; "" for what is not served, or closed.
+	// Connect, SignUp, Settings, Sandbox, Demo and Members are paths; "" for what this server does not offer.
 	Connect, SignUp, Settings, Sandbox, Demo, Members string
 	// Light and Dark are the addresses of pictures of the demo.
 	Light, Dark string
@@ -88,7 +88,7 @@ func (s *site) Endpoints() []endpoint {
 	return list
 }
 
-// isDocument says whether a route serves a page or a file that pages load.
+// isDocument reports whether a route serves a page or a file that pages load.
 func (s *site) isDocument(r route.Route) bool {
 	return r.Pattern == pathHome || r.Pattern == pathDocs || strings.HasPrefix(r.Pattern, pathDocs+"/") || strings.HasPrefix(r.Pattern, route.AssetPrefix)
 }

@@ -22,7 +22,7 @@ const (
 	typeMarkdown = "text/markdown; charset=utf-8"
 	typeScript   = "text/javascript; charset=utf-8"
 	varyOnAccept = "Accept, Accept-Encoding"
-	// varyOnSession is for the landing page, in whose place members get their own.
+	// varyOnSession is the Vary header of the landing page: members who are signed in get another page.
 	varyOnSession = "Accept, Accept-Encoding, Cookie"
 )
 
@@ -31,7 +31,7 @@ const (
 const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'self'; frame-ancestors 'none'"
 
-// layout makes HTML pages of one look.
+// layout renders HTML pages with the shared template.
 type layout struct {
 	site     *site
 	template *template.Template
@@ -41,7 +41,7 @@ type layout struct {
 // frame is the part that all pages share.
 type frame struct {
 	Stylesheet, Icon, Version, SignIn string
-	// TryScript is of the landing page, SearchScript of the documentation.
+	// TryScript is the script of the landing page, SearchScript that of the documentation.
 	TryScript, SearchScript string
 	// Navigation is above the landing page, Sidebar beside the documentation.
 	Navigation []link
@@ -58,9 +58,9 @@ type pageContent struct {
 	Path     string // the page's own, "" if it has none
 	Document template.HTML
 	Landing  *landing
-	Query    string // what is in the search field
-	Error    bool   // errors run no script
-	vary     string // varyOnAccept if empty
+	Query    string // the value of the search field
+	Error    bool   // error pages have no script
+	vary     string // empty means varyOnAccept
 }
 
 func newLayout(s *site, stylesheet, try, search asset) (*layout, error) {
@@ -93,7 +93,7 @@ func (l *layout) forms(title, path, name string, data any) (html, markdown *http
 	return l.formsOf(pageContent{Title: title, Path: path}, text)
 }
 
-// formsOf renders Markdown as the content of a page and as it is. The links in the Markdown are
+// formsOf returns Markdown as the HTML of a page and as Markdown. The links in the Markdown are
 // absolute, because it is often read outside this server.
 func (l *layout) formsOf(c pageContent, text string) (html, markdown *httpapi.Document, err error) {
 	if c.Document, err = renderHTML(l.site.resolve(text, "")); err != nil {

@@ -12,13 +12,13 @@ import (
 var (
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	wholeAddress = regexp.MustCompile(regexp.QuoteMeta(base) + `[^"'\x60\s|)\\<>]*`)
-	// outside are the clients' documentation, and the links that open a client.
+	// outside lists the external links: documentation of clients, and links that open a client.
 	outside = regexp.MustCompile(`^(https://(code\.claude\.com|support\.claude\.com|chatgpt\.com|developers\.openai\.com|cursor\.com|` +
 		`code\.visualstudio\.com|block\.github\.io)/|cursor://anysphere\.cursor-deeplink/|vscode:mcp/install\?|goose://extension\?)`)
 	headingAnchor = regexp.MustCompile("(?m)^#{1,6} `?([^`\n]+?)`?$")
 )
 
-// linksOf returns the links of a page, as they stand.
+// linksOf returns the links of a page, unresolved.
 func linksOf(t *testing.T, page string) []string {
 	t.Helper()
 	var links []string
@@ -32,7 +32,7 @@ func linksOf(t *testing.T, page string) []string {
 	return links
 }
 
-// checkLinks fails unless every link leads to a route, or out of the service.
+// checkLinks fails unless every link leads to a route or is one of outside.
 func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []string) {
 	t.Helper()
 	for _, link := range links {
@@ -49,7 +49,7 @@ func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []s
 		path, _, _ = strings.Cut(path, "#")
 		path, _, _ = strings.Cut(path, "?")
 		if path == "" {
-			continue // the service itself, as an issuer has it
+			continue // the service itself, as the issuer is written
 		}
 		if _, _, ok := matcher.Find(path); !ok && !strings.Contains(path, "{") {
 			t.Errorf("%s leads to %q, which nothing serves", document, link)
@@ -57,9 +57,9 @@ func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []s
 	}
 }
 
-// TestLinksLeadSomewhere follows every link of every document, on every kind of
-// server: a route must serve it.
-func TestLinksLeadSomewhere(t *testing.T) {
+// TestLinksHaveRoutes checks every link of every document, on every kind of server: a
+// route must serve it.
+func TestLinksHaveRoutes(t *testing.T) {
 	t.Parallel()
 	for variant, change := range variants() {
 		o := options(t)
@@ -78,7 +78,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			links := linksOf(t, text(t, p.handler, p.argument, "text/html"))
 			checkLinks(t, matcher, variant+"/"+name, links)
 			if len(links) < 5 {
-				t.Errorf("%s has the links %q only", name, links)
+				t.Errorf("%s has only the links %q", name, links)
 			}
 			checkMarkdownLinks(t, matcher, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
 		}
@@ -100,10 +100,10 @@ func checkMarkdownLinks(t *testing.T, matcher *route.Matcher, document, body str
 	for _, m := range markdownLink.FindAllStringSubmatch(body, -1) {
 		links = append(links, m[1])
 		if anchor, ok := strings.CutPrefix(m[1], "#"); ok && !anchors[anchor] {
-			t.Errorf("%s names the heading %q, which is not there", document, anchor)
+			t.Errorf("%s links to the heading %q, which does not exist", document, anchor)
 		}
 		if strings.HasPrefix(m[1], "/") {
-			t.Errorf("%s has the link %q, which is not whole", document, m[1])
+			t.Errorf("%s has the link %q, which is not absolute", document, m[1])
 		}
 	}
 	checkLinks(t, matcher, document, links)
@@ -137,7 +137,7 @@ func TestLinksToHeadings(t *testing.T) {
 }
 
 // Documents do not mention features that the server does not have.
-func TestDocumentsKeepToTheTable(t *testing.T) {
+func TestDocumentsMentionOnlyServedFeatures(t *testing.T) {
 	t.Parallel()
 	d := build(t, bare)
 	for path, handler := range everyHandler(d) {

@@ -20,9 +20,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/bearer"
 )
 
-// pageFiles are the texts of the documents: Markdown with the actions of
-// text/template where generated parts belong. A link to a path of this service
-// starts with "/".
+// pageFiles are the texts of the documents: Markdown with text/template actions for the
+// generated parts. A link to a path of this service starts with "/".
 //
 //go:embed pages/*.md
 var pageFiles embed.FS
@@ -100,8 +99,8 @@ func (headingIDs) Generate(heading []byte, _ ast.NodeKind) []byte {
 
 func (headingIDs) Put([]byte) {}
 
-// tableRenderer makes a table a region that is named by the heading above it. The
-// first cell of a row names the row.
+// tableRenderer wraps a table in a region that is labelled by the heading above it. The
+// first cell of a row is the row's header.
 type tableRenderer struct{}
 
 func (tableRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {

@@ -60,7 +60,7 @@ func TestEveryProblemIsDocumented(t *testing.T) {
 	}
 }
 
-// TestTextIsEscaped checks that text that looks like markup is escaped.
+// TestTextIsEscaped checks that markup in text is escaped.
 func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -21,7 +21,7 @@ func searching(d *discovery.Documents, query string) route.Handler {
 	}
 }
 
-// page is a document that has an HTML form.
+// page is a document that is served as HTML.
 type page struct {
 	handler  route.Handler
 	argument string
@@ -82,7 +82,7 @@ func TestPagesHaveAPolicy(t *testing.T) {
 	}
 }
 
-// The page works without its script: every request is shown as a command line, and reads are also
+// The page works without its script: it shows every request as a command line, and reads are also
 // links.
 func TestLandingWithoutScript(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestLandingWithoutScript(t *testing.T) {
 	}
 	for _, f := range forms {
 		if _, hidden := f.attributes["hidden"]; !hidden {
-			t.Errorf("a form that does nothing without the script is shown: %v", f.attributes)
+			t.Errorf("a form that needs the script is visible without it: %v", f.attributes)
 		}
 	}
 	var curls, links []string
@@ -124,7 +124,7 @@ func elementsWith(all []*element, attribute, value string) []*element {
 	return found
 }
 
-// The forms hold the values from which the script makes the requests that are shown.
+// The forms have the values from which the script builds the requests on the page.
 func TestLandingForms(t *testing.T) {
 	t.Parallel()
 	all := parsePage(t, text(t, build(t, nil).Landing(), "", "text/html"))

@@ -21,7 +21,7 @@ type resourceJSON struct {
 }
 
 // ProtectedResource returns the handler of the metadata of the resource at path.
-// baseURL has no slash at the end; scopes are those that a token can have.
+// baseURL has no slash at the end; scopes are the scopes that a token can have.
 func ProtectedResource(baseURL, path string, scopes []string) (route.Handler, error) {
 	body, err := json.Marshal(resourceJSON{
 		Resource:               baseURL + path,

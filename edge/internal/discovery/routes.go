@@ -13,7 +13,7 @@ import (
 // Routes returns the routes of the documents. It ignores o.Routes: each route is built
 // with the live routes.
 func Routes(o Options) []route.Route {
-	built := map[*route.Route]*Documents{} // by the first of the live routes that they describe
+	built := map[*route.Route]*Documents{} // by the address of the first live route, which identifies the table
 	of := func(pick func(d *Documents) route.Handler) func(live []route.Route) (route.Handler, error) {
 		return func(live []route.Route) (route.Handler, error) {
 			if built[&live[0]] == nil {
@@ -36,7 +36,7 @@ func Routes(o Options) []route.Route {
 		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents.", Build: of((*Documents).AgentDocs)},
 		{Name: "docs", Pattern: pathDocs, Query: []string{"q"}, Summary: "The documentation, with a search.", Build: of((*Documents).Docs)},
 		{Name: "docs-guide", Pattern: pathDocs + "/{guide}", Summary: "A guide of the documentation.", Build: of((*Documents).Guide)},
-		{Name: "docs-tools", Pattern: pathTools, Summary: "All tools, by what they are about.", Build: of((*Documents).ToolList)},
+		{Name: "docs-tools", Pattern: pathTools, Summary: "All tools, by group.", Build: of((*Documents).ToolList)},
 		{Name: "docs-tool", Pattern: pathTools + "/{name}", Summary: "A tool: its arguments, answer, price, scopes, errors and an example.", Build: of((*Documents).Tool)},
 		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes.", Build: of((*Documents).ErrorList)},
 		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxQuery bounds how much of a query counts, in bytes.
+	// maxQuery is how many bytes of a query are used.
 	maxQuery = 200
-	// mostFound is how many results a search shows.
+	// mostFound is the maximum number of results that a search shows.
 	mostFound = 20
 )
 
@@ -20,11 +20,12 @@ type entry struct {
 	// Link is the text of the link to it, and Lead its first sentence; both are Markdown.
 	Link, Lead string
 	Path       string
-	// What is searched, as words: name weighs more than title, and title more than text.
+	// The searched words: a match in name scores higher than one in title, and that higher than
+	// one in text.
 	name, title, text []string
 }
 
-// index is everything that the search finds, in the order in which equally good results are shown.
+// index has everything that can be found. Results with equal scores keep this order.
 type index []entry
 
 func (x *index) addTool(t toolDoc, path string) {
@@ -65,17 +66,17 @@ func (x *index) addGuide(g guide, path, text string) {
 type results struct {
 	Query   string
 	Entries []entry
-	// More is how many there are if those are not all, else 0.
+	// More is the total number of results if Entries has not all of them, else 0.
 	More int
-	// Nearest are pages to offer in place of results.
+	// Nearest are pages to suggest if there are no results.
 	Nearest []link
 }
 
-// Quoted returns the query as Markdown that no step after takes for a link.
+// Quoted returns the query as Markdown that is never rendered as a link.
 func (r results) Quoted() string { return strings.ReplaceAll(escapeText(r.Query), "](", `]\(`) }
 
-// search returns the entries that have all words of the query, the best first. If none has, it
-// returns those that have some.
+// search returns the entries that match all words of the query, the best first. If no entry does,
+// it returns those that match some.
 func (x index) search(query string) results {
 	wanted := words(query)
 	if telling := slices.DeleteFunc(slices.Clone(wanted), isCommon); len(telling) > 0 {
@@ -119,7 +120,7 @@ func (x index) search(query string) results {
 	return found
 }
 
-// The weights of where a word is found.
+// The scores of a match, by where the word is found.
 const (
 	exactName  = 100
 	wordOfName = 8
@@ -127,16 +128,16 @@ const (
 	wordOfText = 1
 )
 
-// score says how well a word of a query fits the entry; 0 if it is nowhere in it.
+// score returns how well a word of a query matches the entry; 0 if it does not match.
 func (e entry) score(wanted string) int {
 	return wordOfName*fit(e.name, wanted) + wordOfHead*fit(e.title, wanted) + wordOfText*fit(e.text, wanted)
 }
 
-// shortestStem is the length from which a word also fits a longer one of the query.
+// shortestStem is the minimum length at which a word also matches a longer word of the query.
 const shortestStem = 4
 
-// fit says how well the best of the words fits: 3 if it is the wanted one, 2 if it begins with that,
-// 1 if the wanted one begins with it, as "tokens" does with "token", else 0.
+// fit returns the best match of the words: 3 for the wanted word, 2 for a word that begins with
+// it, 1 for a word with which it begins (as "tokens" begins with "token"), else 0.
 func fit(words []string, wanted string) int {
 	best := 0
 	for _, w := range words {
@@ -157,14 +158,14 @@ func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// isCommon reports whether a word says nothing about what is searched for.
+// isCommon reports whether a word is too common to search for.
 func isCommon(word string) bool {
 	return slices.Contains([]string{
 		"a", "an", "and", "are", "can", "do", "does", "for", "how", "i", "in", "is", "it", "my", "of", "on", "or", "the", "to", "what", "when", "with",
 	}, word)
 }
 
-// cutQuery returns a query without white space around it, cut to its longest length.
+// cutQuery returns a query without white space around it, cut to maxQuery bytes.
 func cutQuery(query string) string {
 	query = strings.TrimSpace(strings.ToValidUTF8(query, ""))
 	if len(query) > maxQuery {
@@ -173,8 +174,8 @@ func cutQuery(query string) string {
 	return query
 }
 
-// firstSentence returns the first sentence of Markdown that is text: it skips lists, tables, code, and
-// links that are a sentence.
+// firstSentence returns the first sentence of a Markdown text. It skips lists, tables, code, and
+// sentences that are only a link.
 func firstSentence(markdown string) string {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(markdown), "\n\n") {
 		paragraph = strings.Join(strings.Fields(paragraph), " ")

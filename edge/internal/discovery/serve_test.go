@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// everyHandler has each document under its path.
+// everyHandler returns the handler of each document by its path.
 func everyHandler(d *discovery.Documents) map[string]route.Handler {
 	all := map[string]route.Handler{
 		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(),
@@ -26,7 +26,7 @@ func everyHandler(d *discovery.Documents) map[string]route.Handler {
 	return all
 }
 
-// argumentOf returns an argument for a pattern with which there is a document.
+// argumentOf returns a value of the pattern's parameter for which a document exists.
 func argumentOf(pattern string) string {
 	return map[string]string{"/docs/errors/{code}": "gone", "/docs/{guide}": "connect", "/docs/tools/{name}": "add_note"}[pattern]
 }
@@ -58,7 +58,7 @@ func TestFormsByAccept(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-	for accept, want := range map[string][2]string{ // of people's and of agents' documents
+	for accept, want := range map[string][2]string{ // of the documents for people and for agents
 		"":                                 {"text/html", "text/markdown"},
 		"*/*":                              {"text/html", "text/markdown"},
 		"text/*":                           {"text/html", "text/markdown"},

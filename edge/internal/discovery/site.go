@@ -41,8 +41,8 @@ const (
 const summary = "Kith is a personal CRM made for AI agents: one person's network, with who people are, how they met and what " +
 	"they talked about, behind MCP tools that an agent uses with that person's consent."
 
-// site answers questions about the options. The files of pageFiles call its exported
-// methods.
+// site has the methods that the templates in pageFiles call, and others that depend on the
+// options.
 type site struct {
 	Options
 
@@ -77,7 +77,7 @@ func (s *site) routeAt(path string) (route.Route, bool) {
 	return r, ok
 }
 
-// serves says whether a route serves the path.
+// serves reports whether a route serves the path.
 func (s *site) serves(path string) bool {
 	_, ok := s.routeAt(path)
 	return ok
@@ -91,7 +91,7 @@ func (s *site) served(path string) string {
 	return path
 }
 
-// address returns the whole address of a path that a route serves, "" of another.
+// address returns the absolute address of a path, or "" if no route serves it.
 func (s *site) address(path string) string {
 	if !s.serves(path) {
 		return ""
@@ -99,7 +99,7 @@ func (s *site) address(path string) string {
 	return s.BaseURL + path
 }
 
-// OAuth says whether agents can be delegated access here.
+// OAuth reports whether a person can give agents access with OAuth here.
 func (s *site) OAuth() bool { return s.serves(pathToken) && s.serves(pathAuthorize) }
 
 // mcpServers returns the routes of MCP servers: the current one, then those that

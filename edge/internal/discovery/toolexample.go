@@ -30,8 +30,8 @@ func plausible() map[string][]any {
 	}
 }
 
-// shown returns the optional arguments of a tool's example, where the required ones
-// alone would explain little.
+// shown returns the optional arguments that a tool's example has, because the required
+// arguments alone would explain little.
 func shown(tool string) []string {
 	return map[string][]string{
 		"create_connection":  {"name", "organization", "tags"},

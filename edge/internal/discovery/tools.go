@@ -58,8 +58,7 @@ func quota(p ratelimit.Policy) string {
 
 type publicRead struct{ Name, Path, Note string }
 
-// PublicReads returns the reads that need no credential, each with an address that
-// exists.
+// PublicReads returns the reads that need no credential, each with an address that works.
 func (s *site) PublicReads() []publicRead {
 	var reads []publicRead
 	for _, r := range s.Routes {
@@ -94,7 +93,7 @@ func (s *site) FirstCall() string {
 // versionWithBatches is the only version of MCP that asks servers to take batches.
 const versionWithBatches = "2025-03-26"
 
-// TakesBatchVersion says whether the server speaks that version.
+// TakesBatchVersion reports whether the server speaks that version.
 func (s *site) TakesBatchVersion() bool { return slices.Contains(s.Protocols, versionWithBatches) }
 
 type scopeDoc struct {
@@ -122,11 +121,11 @@ type toolDoc struct {
 	Name, Title, Description, Price, Effect, Scopes string
 	// Group is the title of the tool's group. GroupID is the group's scope.
 	Group, GroupID string
-	// Undo says how a call is undone, Repeating what a second call with the same arguments does.
+	// Undo says how to undo a call, Repeating what a second call with the same arguments does.
 	Undo, Repeating string
 	// JobKind is the kind of job that a call starts; "" if it starts none.
 	JobKind string
-	// Acts are the kinds of acts before which a member can be asked.
+	// Acts are the kinds of changes for which an agent may need the member's approval.
 	Acts      []string
 	Credits   int
 	Arguments []schema.Argument
@@ -203,7 +202,7 @@ func answerFields(output *schema.Schema, byOthers []string) []field {
 			notes = append(notes, "always there")
 		}
 		if slices.Contains(byOthers, a.Name[strings.LastIndex(a.Name, ".")+1:]) {
-			notes = append(notes, "others may have written it")
+			notes = append(notes, "may be written by others")
 		}
 		if a.Description != "" {
 			notes = append(notes, escapeText(a.Description))
@@ -264,7 +263,7 @@ func effect(rpc *catalog.RPC) string {
 	}
 }
 
-// undo says how a call of the tool is undone.
+// undo says how to undo a call of the tool.
 func undo(rpc *catalog.RPC, answer []field) string {
 	const tool = "[`undo_change`](" + pathTools + "/undo_change)"
 	switch {
@@ -291,7 +290,7 @@ func repeating(rpc *catalog.RPC) string {
 	}
 }
 
-// toolError is a JSON-RPC error that a call of a tool can be answered with.
+// toolError is a JSON-RPC error that a call of a tool can return.
 type toolError struct{ Code, Title, When string }
 
 // toolErrors returns the errors of the tool that have a code, with the titles of their pages.
@@ -311,7 +310,7 @@ func (s *site) toolErrors(rpc *catalog.RPC, titles map[string]string) ([]toolErr
 	}
 	list := []toolError{
 		{Code: "-32000", When: "the token is missing, expired or revoked"}, {Code: "-32001", When: refused},
-		{Code: "-32003", When: limit}, {Code: "-32603", When: "the service failed or is down for a moment"},
+		{Code: "-32003", When: limit}, {Code: "-32603", When: "the service failed or is briefly unavailable"},
 	}
 	for i, e := range list {
 		if list[i].Title = titles[e.Code]; list[i].Title == "" {

@@ -31,8 +31,8 @@ func newCall(tool string, arguments jsontext.Value) callJSON {
 	return callJSON{Version: "2.0", ID: 1, Method: methodCallTool, Params: paramsJSON{Name: tool, Arguments: arguments}}
 }
 
-// toolCall returns the tool and the arguments of a ready-made request, if it is one
-// of tools/call.
+// toolCall returns the tool and the arguments of a ready-made request if it calls
+// tools/call.
 func toolCall(q sandbox.Request) (paramsJSON, bool) {
 	var call callJSON
 	if q.Body == "" || json.Unmarshal([]byte(q.Body), &call) != nil {
@@ -43,22 +43,22 @@ func toolCall(q sandbox.Request) (paramsJSON, bool) {
 
 // try is a request on the landing page. A visitor can change one value of it.
 type try struct {
-	ID    string // of its elements
+	ID    string // the prefix of its elements' ids
 	Title string
-	// Intro is what it shows.
+	// Intro says what the request returns.
 	Intro string
 	request
 
 	Curl string
-	// Label and Value are the field's; without a label there is none.
+	// Label and Value are those of the form field; without a label there is no field.
 	Label, Value string
-	// Pattern is the path with a mark in place of the value, if that is in the path.
+	// Pattern is the path with valueMark in place of the value; "" if the path does not contain it.
 	Pattern string
-	// Argument is the name of the tool's argument that the value is, if it is one.
+	// Argument is the tool's argument that the value sets; "" if it sets none.
 	Argument string
 }
 
-// valueMark stands for the visitor's value in a path.
+// valueMark is the placeholder of the visitor's value in a path.
 const valueMark = "{}"
 
 // tries returns the requests to try: from the ready-made ones, the first profile,
@@ -124,7 +124,7 @@ func tryDirectory(q sandbox.Request) (try, bool) {
 	}, true
 }
 
-// tryTool takes a call that has an argument "query".
+// tryTool returns a call as a try, if the call has an argument "query".
 func tryTool(q sandbox.Request) (try, bool) {
 	call, ok := toolCall(q)
 	var arguments map[string]any

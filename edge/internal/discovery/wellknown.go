@@ -18,15 +18,14 @@ const (
 	pathPassword = "/settings/security"
 )
 
-// SecurityOptions are what security.txt (RFC 9116) is made of. All but Now are required where it is
-// served.
+// SecurityOptions configure security.txt (RFC 9116). All but Now are required to serve it.
 type SecurityOptions struct {
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
-	// Contacts are addresses as mailto:, https: or tel: URIs; without any there is no file.
+	// Contacts are mailto:, https: or tel: URIs. Without any, the file is not served.
 	Contacts []string
-	// Expires is when the contacts are no longer to be trusted; the file is not served from then
-	// on.
+	// Expires is the time from which the contacts may be out of date and the file is not
+	// served any more.
 	Expires time.Time
 	// Problems writes 404.
 	Problems *httpapi.Problems
@@ -34,13 +33,13 @@ type SecurityOptions struct {
 	Now func() time.Time
 }
 
-// WellKnownRoutes returns the routes of addresses at which other programs look for what every site
-// may have.
+// WellKnownRoutes returns the routes of well-known addresses (RFC 8615) that are not specific to
+// Kith: security.txt and the change of a password.
 func WellKnownRoutes(o SecurityOptions) []route.Route {
 	return []route.Route{
 		{
 			Name: "security-txt", Methods: []string{http.MethodGet}, Pattern: route.PathSecurity, State: route.Current, Protocol: route.HTTP, Anonymous: true,
-			Summary: "Whom to tell about a vulnerability (RFC 9116), where the operator has set it.",
+			Summary: "Where to report vulnerabilities (RFC 9116), if the operator has set it.",
 			Build:   func([]route.Route) (route.Handler, error) { return o.handler() },
 		},
 		{
@@ -71,15 +70,14 @@ func (o SecurityOptions) handler() (route.Handler, error) {
 	}
 	return func(w http.ResponseWriter, r *http.Request, argument string) {
 		if len(o.Contacts) == 0 || !now().Before(o.Expires) {
-			o.Problems.Write(w, r, httpapi.NotFound, "The operator of this server names no contact for vulnerabilities.")
+			o.Problems.Write(w, r, httpapi.NotFound, "The operator of this server has not set a contact for vulnerabilities.")
 			return
 		}
 		file.Serve(w, r, argument)
 	}, nil
 }
 
-// checkContact fails unless a contact is one line with a URI of a kind that RFC 9116, section 2.5.3,
-// names.
+// checkContact fails unless a contact is one line with a URI that RFC 9116, section 2.5.3, allows.
 func checkContact(contact string) error {
 	u, err := url.Parse(contact)
 	if err == nil && !strings.ContainsAny(contact, " \t\r\n") {

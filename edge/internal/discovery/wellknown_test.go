@@ -65,7 +65,7 @@ func TestSecurityText(t *testing.T) {
 	}
 }
 
-// Password managers are led to the page that changes the password.
+// Password managers are redirected to the page that changes the password.
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
 	w, err := wellKnown(discovery.SecurityOptions{}, "/.well-known/change-password")

@@ -10,9 +10,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// BackendCode returns the error code for a failed backend call, the same in every
-// protocol. A domain failure has no fixed code: the caller passes
-// the code that suits its request.
+// BackendCode returns the error code for a failed backend call, the same in every protocol.
+// upstream.ToolFailed has no fixed code: the caller passes the code for its request.
 func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 	switch kind {
 	case upstream.Unavailable:
@@ -36,23 +35,23 @@ func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 	}
 }
 
-// BackendErrors answers requests for which a call of the backend failed, and logs causes that the
-// caller must not see.
+// BackendErrors answers requests whose backend call failed, and logs the causes that the caller must
+// not see.
 type BackendErrors struct {
 	// Errors writes the answers: problems or pages.
 	Errors ErrorWriter
 	Logger *slog.Logger
-	// Challenge is for the WWW-Authenticate of a 401 and a 403, and NeedsBearer the
-	// detail of a 401; both are empty for paths that take no credential.
+	// Challenge makes the WWW-Authenticate of a 401 and a 403. NeedsBearer is the detail of a
+	// 401. Both are empty for paths that take no credential.
 	Challenge   bearer.Challenge
 	NeedsBearer string
-	// InvalidDetail is the detail of a 400, InvalidField the parameter at fault where
-	// the backend names none; empty for the backend's own sentence and no parameter.
+	// InvalidDetail is the detail of a 400; if empty, it is the backend's message.
+	// InvalidField is the invalid parameter if the backend names none; it may be empty.
 	InvalidDetail, InvalidField string
 }
 
-// Write answers a request whose call failed with err. ofDomain is the code of a
-// failure of the domain.
+// Write answers a request whose call failed with err. ofDomain is the code for
+// upstream.ToolFailed.
 func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error, ofDomain Code) {
 	failure := upstream.AsError(err)
 	code := BackendCode(failure.Kind, ofDomain)
@@ -81,7 +80,7 @@ func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error,
 	}
 }
 
-// WriteUnauthenticated asks for a live bearer. presented says that one was sent.
+// WriteUnauthenticated answers 401. presented is set if a bearer was sent.
 func (b *BackendErrors) WriteUnauthenticated(w http.ResponseWriter, r *http.Request, presented bool) {
 	challenge := b.Challenge.Missing()
 	if presented {
@@ -96,9 +95,8 @@ func (b *BackendErrors) write(w http.ResponseWriter, r *http.Request, code Code,
 	b.Errors.WriteError(w, r, Error{Code: code, Detail: detail, Fields: fields})
 }
 
-// writeInsufficientScope answers a credential that may not do this. The challenge
-// names the scopes that are needed (RFC 6750, section 3.1), unless the refusal is for
-// another reason.
+// writeInsufficientScope answers 403. The challenge names the required scopes (RFC 6750,
+// section 3.1), unless the call was refused for another reason.
 func (b *BackendErrors) writeInsufficientScope(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
 	detail := sentence(err.Message)
 	if scopes := strings.Join(err.RequiredScopes, " "); scopes != "" {

@@ -15,10 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadJSON reads a JSON object of limit bytes at most into v, a pointer to a struct, by the rules
-// of UnmarshalStrict. It answers a body that is not JSON by its media type or has a content
-// encoding with 415, one that is too large with 413, one that takes too long with 408, and one that
-// does not fit v with 400; then it returns false.
+// ReadJSON reads a JSON object of at most limit bytes into v, a pointer to a struct, by the rules
+// of UnmarshalStrict. On failure it answers and returns false: 415 for another media type or a
+// content encoding, 413 for a body that is too large, 408 for one that takes too long, 400 for one
+// that is not valid.
 func ReadJSON(w http.ResponseWriter, r *http.Request, problems *Problems, limit int64, v any) bool {
 	if !IsJSON(r) {
 		problems.Write(w, r, UnsupportedMediaType, "Send the body as application/json, without a content encoding.")
@@ -41,8 +41,7 @@ func IsJSON(r *http.Request) bool {
 	return err == nil && media == "application/json"
 }
 
-// Encoded reports whether a request's body has a content encoding. Those that say
-// "identity" have none.
+// Encoded reports whether a request's body has a content encoding other than "identity".
 func Encoded(h http.Header) bool {
 	lines := h["Content-Encoding"]
 	return len(lines) > 1 || len(lines) == 1 && !strings.EqualFold(strings.TrimSpace(lines[0]), "identity")
@@ -64,8 +63,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Err
 	return body, nil
 }
 
-// BodyError returns the error of a body whose reading failed. The connection is
-// closed, since the rest of the body may still be on its way.
+// BodyError returns the error for a body that could not be read. It closes the connection, because
+// the client may still be sending the rest.
 func BodyError(w http.ResponseWriter, err error, limit int64) *Error {
 	slow, isNet := errors.AsType[net.Error](err)
 	_, large := errors.AsType[*http.MaxBytesError](err)
@@ -88,22 +87,22 @@ func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	return &Error{Code: ContentTooLarge, Detail: fmt.Sprintf("The body takes %d bytes at most.", limit)}
 }
 
-// MaxDepth is how deep the JSON of a body may be nested.
+// MaxDepth is the maximum nesting depth of JSON bodies.
 const MaxDepth = 32
 
-// bodyField is the name of a fault's field that concerns the whole body.
+// bodyField is the Field of an error about the whole body.
 const bodyField = "body"
 
-// JSONError is a fault of a JSON body. It may be shown to the caller: it repeats
-// nothing of the body but the names of members.
+// JSONError says why a JSON body is invalid. The caller may see it: of the body it repeats only
+// the names of members.
 type JSONError struct {
-	// Field is the faulty member, such as requests[0].path, or "body".
+	// Field is the invalid member, such as requests[0].path, or "body".
 	Field string
 	// Message says what is wrong with it.
 	Message string
 }
 
-// Error returns the fault as the part of a sentence.
+// Error returns the error as a part of a sentence.
 func (e *JSONError) Error() string {
 	if e.Field == bodyField {
 		return "the body " + e.Message
@@ -121,11 +120,10 @@ func (e *JSONError) httpError() *Error {
 	}
 }
 
-// UnmarshalStrict reads a JSON object into v, a pointer to a struct. It refuses
-// what two parsers could read in two ways: duplicate names, names that differ from
-// known ones only in case, bad UTF-8, lone surrogates, numbers outside of a double,
-// data after the value, and nesting deeper than MaxDepth. A member that v doesn't
-// have is an error, too.
+// UnmarshalStrict reads a JSON object into v, a pointer to a struct. It refuses everything
+// that parsers may interpret differently: duplicate names, names that differ from known ones
+// only in case, bad UTF-8, lone surrogates, numbers outside the range of a double, data after
+// the value, and nesting deeper than MaxDepth. A member that v does not have is an error too.
 func UnmarshalStrict(data []byte, v any) *JSONError {
 	if fault := checkObject(data); fault != nil {
 		return fault
@@ -133,8 +131,8 @@ func UnmarshalStrict(data []byte, v any) *JSONError {
 	return explain(json.Unmarshal(data, v, json.RejectUnknownMembers(true)))
 }
 
-// CheckJSON refuses what UnmarshalStrict refuses, but for unknown members, which
-// are ignored unless they differ from a known one only in case.
+// CheckJSON refuses what UnmarshalStrict refuses, except unknown members. It ignores those
+// unless they differ from a known one only in case.
 func CheckJSON(data []byte, known ...string) *Error {
 	return checkMembers(data, known).httpError()
 }
@@ -165,9 +163,9 @@ func Lookalike(name string, known ...string) string {
 	return ""
 }
 
-// CheckShape refuses JSON that is nested too deep, or that has a number which is
-// infinite to one parser and an error to the next. It ends without an error where
-// the text is not valid JSON.
+// CheckShape refuses JSON that is nested too deep, or has a number outside the range of a
+// double, which some parsers read as infinity and others refuse. It stops without an error
+// where the text is not valid JSON.
 func CheckShape(text []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
 	for {
@@ -200,7 +198,7 @@ func checkObject(data []byte) *JSONError {
 	}
 }
 
-// explain says what is wrong with a body, and where, without repeating it.
+// explain returns what is wrong with a body, and where, without repeating it.
 func explain(err error) *JSONError {
 	if err == nil {
 		return nil
@@ -222,7 +220,7 @@ func explain(err error) *JSONError {
 	}
 }
 
-// place returns a JSON pointer in the form requests[0].path.
+// place converts a JSON pointer to the form requests[0].path.
 func place(pointer jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range pointer.Tokens() {

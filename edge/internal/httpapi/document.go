@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// fiveMinutes lets caches keep a document for five minutes: a new release may
+	// fiveMinutes lets caches store a document for five minutes, because a new release may
 	// change it.
 	fiveMinutes = "public, max-age=300"
 	etagBytes   = 16 // of the hash
@@ -22,7 +22,7 @@ type Document struct {
 	etag   string
 	media  []string    // the Content-Type
 	length []string    // the Content-Length
-	header http.Header // of 200 and 304 alike
+	header http.Header // of both 200 and 304
 }
 
 // NewDocument returns a document of a media type. header may be nil. Its values are set on every
@@ -44,8 +44,8 @@ func (d *Document) Body() []byte { return d.body }
 // ETag returns the document's strong entity tag, with its quotes.
 func (d *Document) ETag() string { return d.etag }
 
-// Serve is a route.Handler. It answers 200 with the document, or 304 to a caller
-// that has it already.
+// Serve is a route.Handler. It answers 200 with the document, or 304 if the caller already
+// has it.
 func (d *Document) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	h := w.Header()
 	maps.Copy(h, d.header)
@@ -61,8 +61,8 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 }
 
 // listsETag reports whether If-None-Match names the entity tag, by the weak comparison, or is "*"
-// (RFC 9110, section 13.1.2). It stops at a malformed tag: at worst the caller gets the document
-// again.
+// (RFC 9110, section 13.1.2). It stops at a malformed tag; then the caller may get the document
+// once more than necessary.
 func listsETag(lines []string, etag string) bool {
 	for _, line := range lines {
 		line = strings.Trim(line, " \t")
@@ -123,8 +123,8 @@ func (d *Document) mediaType() string {
 	return name
 }
 
-// unnamed is the weight of a type that Accept does not cover: below the weights of covered types,
-// above 0.
+// unnamed is the weight of a type that Accept does not cover: above 0, and below all weights that
+// Accept can have.
 const unnamed = 0.0001
 
 func pick(accept []string, offers []*Document) *Document {
@@ -162,9 +162,9 @@ func Names(accept []string, mediaType string) bool {
 	return false
 }
 
-// WantsPage reports whether Accept prefers a page to JSON, as that of a browser does when a person
-// opens an address: it names text/html, and gives JSON no more weight. A caller who names both with
-// one weight gets JSON.
+// WantsPage reports whether Accept prefers a page to JSON, as a browser's does when a person opens
+// an address: it names text/html, and does not give JSON a higher weight. A caller who names both
+// with the same weight gets JSON.
 func WantsPage(accept []string) bool {
 	if !Names(accept, "text/html") {
 		return false
@@ -194,7 +194,7 @@ func weightOf(lines []string, mediaType string) float64 {
 	return weight
 }
 
-// covers ranks a media range that covers the type; -1 if it does not.
+// covers returns how specifically a media range covers the type; -1 if it does not.
 func covers(mediaRange, mediaType string) int {
 	mainType, _, _ := strings.Cut(mediaType, "/")
 	switch mediaRange {
@@ -209,8 +209,7 @@ func covers(mediaRange, mediaType string) int {
 	}
 }
 
-// quality returns the weight among the parameters of a range; 1 if there is none or it is not a
-// number.
+// quality returns the weight in the parameters of a range; 1 if it is missing or not a number.
 func quality(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(parameter, "=")

@@ -108,6 +108,6 @@ func TestWantsPage(t *testing.T) {
 		}
 	}
 	if httpapi.WantsPage(nil) {
-		t.Error("a caller who says nothing wants a page")
+		t.Error("a caller without Accept gets a page")
 	}
 }

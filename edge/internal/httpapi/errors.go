@@ -2,7 +2,7 @@ package httpapi
 
 import "net/http"
 
-// Error describes a refused or failed request. An ErrorWriter writes it in the shape of a protocol.
+// Error describes a refused or failed request. An ErrorWriter writes it in the format of a protocol.
 type Error struct {
 	Code Code
 	// Detail is one sentence about this occurrence. It is shown to the caller.
@@ -10,7 +10,7 @@ type Error struct {
 	Fields []Field
 }
 
-// Field is one faulty part of a request.
+// Field is one invalid part of a request.
 type Field struct {
 	// Field is the name of the parameter or the path of the member.
 	Field string `json:"field"`
@@ -18,8 +18,8 @@ type Field struct {
 	Message string `json:"message"`
 }
 
-// ErrorWriter answers with an error in the shape of a protocol: a problem document,
-// a JSON-RPC error, an OAuth error or a page.
+// ErrorWriter answers with an error in the format of a protocol: a problem document, a JSON-RPC
+// error, an OAuth error or a page.
 type ErrorWriter interface {
 	WriteError(w http.ResponseWriter, r *http.Request, e Error)
 }
@@ -35,8 +35,8 @@ const (
 	RetryAfter = "1"
 )
 
-// Code names a kind of error. It is stable: clients may compare it, and each has
-// a page under /docs/errors/.
+// Code identifies a kind of error. Codes are stable: clients may compare them. Each has a page
+// under /docs/errors/.
 type Code string
 
 // The codes. Their statuses and titles are in the table below.
@@ -77,8 +77,8 @@ type codeInfo struct {
 	title  string
 }
 
-// table returns every code with its status and its title, which is the same for
-// each occurrence (RFC 9457, section 3.1.3).
+// table returns every code with its status and its title. The title is the same for each
+// occurrence (RFC 9457, section 3.1.3).
 func table() []codeInfo {
 	return []codeInfo{
 		{MalformedRequest, http.StatusBadRequest, "The request is malformed"},

@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// ambiguous are bodies that two parsers read in different ways.
+// ambiguous are bodies that parsers interpret differently.
 func ambiguous() map[string]string {
 	return map[string]string{
 		"duplicate":                 `{"type":"a","type":"b"}`,

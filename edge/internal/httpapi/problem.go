@@ -26,8 +26,8 @@ type Problem struct {
 	Violated []string `json:"violated-policies,omitzero"`
 }
 
-// Problems writes errors as problem documents, and to browsers as pages if it was told how. It is
-// safe for concurrent use.
+// Problems writes errors as problem documents, or as pages for browsers if it comes from WithPages.
+// It is safe for concurrent use.
 type Problems struct {
 	base  string
 	pages ErrorWriter
@@ -37,13 +37,13 @@ type Problems struct {
 // has no slash at its end.
 func NewProblems(baseURL string) *Problems { return &Problems{base: baseURL} }
 
-// WithPages returns a writer that answers requests whose Accept prefers a page with one, except
-// below /api, where every error is a problem.
+// WithPages returns a writer that answers with a page if Accept prefers one, except below /api,
+// where every error is a problem.
 func (p *Problems) WithPages(pages ErrorWriter) *Problems {
 	return &Problems{base: p.base, pages: pages}
 }
 
-// Problem returns the document of an error, without the members that describe the request.
+// Problem returns the problem document of an error, without the members that describe the request.
 func (p *Problems) Problem(code Code, detail string) Problem {
 	return Problem{
 		Type: p.base + "/docs/errors/" + string(code), Title: code.Title(), Status: code.Status(), Detail: detail, Code: code,

@@ -85,7 +85,7 @@ func (pageOf) WriteError(w http.ResponseWriter, _ *http.Request, e httpapi.Error
 	_, _ = w.Write([]byte("page of " + string(e.Code)))
 }
 
-// Browsers get pages, except below /api. Other callers get the problem that they got before.
+// Browsers get pages, except below /api. Other callers get a problem.
 func TestProblemsWithPages(t *testing.T) {
 	t.Parallel()
 	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"

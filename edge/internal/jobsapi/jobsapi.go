@@ -1,10 +1,9 @@
 // Package jobsapi serves jobs over plain HTTP, for callers who do not speak MCP: POST /api/jobs
 // starts one, GET /api/jobs/{task_id} returns its progress.
 //
-// Both are tools under another address, so that scopes, prices and refusals are
-// those of the tools: starting a kind calls the tool that starts it, without
-// arguments, and reading a job calls get_job. Which tool starts which kind is in
-// the catalogue.
+// Both call tools, so scopes, prices and refusals are those of the tools. Starting a job
+// calls the tool that starts its kind, without arguments; reading a job calls get_job. The
+// catalogue says which tool starts which kind.
 package jobsapi
 
 import (
@@ -61,7 +60,7 @@ type API struct {
 // New returns the API. It fails if the catalogue has no tool that reads jobs.
 func New(o Options) (*API, error) {
 	a := &API{options: o, starters: map[string]string{}, failures: httpapi.BackendErrors{
-		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
+		Errors: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a valid bearer token.",
 		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	reader, ok := o.Catalog.Tool(toolGetJob)
@@ -82,7 +81,7 @@ func (a *API) Routes() []route.Route {
 	start := route.Route{
 		Name: "jobs", Methods: []string{http.MethodPost}, Pattern: "/api/jobs", State: route.Current, Protocol: route.HTTP,
 		RatePolicy: ratelimit.PolicyJobs, Handle: a.ServeStart,
-		Summary: "Starts a job of a kind, or returns the one that is queued or running. Needs a bearer token.",
+		Summary: "Starts a job of the given kind, or returns the one that is queued or running. Needs a bearer token.",
 	}
 	read := start
 	read.Name, read.Methods, read.Pattern, read.Handle = "job", []string{http.MethodGet}, "/api/jobs/{task_id}", a.ServeJob
@@ -90,7 +89,7 @@ func (a *API) Routes() []route.Route {
 	return []route.Route{start, read}
 }
 
-// jobState is the part of a job that the headers of an answer need.
+// jobState has the fields of a job from which the headers of an answer are made.
 type jobState struct {
 	Poll       string `json:"poll"`
 	RetryAfter int    `json:"retry_after"`
@@ -154,7 +153,7 @@ func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
 	write(w, r, http.StatusAccepted, job, state)
 }
 
-// readKind returns the kind of job that is asked for.
+// readKind returns the requested kind of job.
 func (a *API) readKind(w http.ResponseWriter, r *http.Request) (string, bool) {
 	var request struct {
 		Kind *string `json:"kind"`
@@ -196,7 +195,7 @@ func parseNumber(text string) (int64, bool) {
 // maxNumber is the largest number that a job can have.
 const maxNumber = 1<<31 - 1
 
-// job reads a job.
+// job returns a job.
 func (a *API) job(ctx context.Context, token string, number int64) (jsontext.Value, jobState, *upstream.Error) {
 	if number > maxNumber {
 		return nil, jobState{}, &upstream.Error{Kind: upstream.ToolFailed, Message: fmt.Sprintf("there is no job %d", number)}
@@ -237,7 +236,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, job []byte, state
 	httpapi.WriteJSON(w, r, status, job)
 }
 
-// credential returns the bearer of a request, or asks for one.
+// credential returns the bearer of a request. Without one, it answers 401.
 func (a *API) credential(w http.ResponseWriter, r *http.Request) (token string, ok bool) {
 	given := bearer.Read(r.Header)
 	if given.Token == "" {

@@ -119,7 +119,7 @@ func TestServeStart(t *testing.T) {
 	}{
 		"starts":                      {`{"kind":"file_import"}`, "t", nil, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
 		"waits for the member":        {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.ToolFailed, Approval: &accessv1.Approval{TaskId: 7}}}, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
-		"says when to look":           {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
+		"has Retry-After":             {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
 		"no credential":               {`{"kind":"file_import"}`, "", nil, 401, "unauthenticated", ""},
 		"another kind":                {`{"kind":"rm"}`, "t", nil, 400, "file_import", ""},
 		"no kind":                     {`{}`, "t", nil, 400, "malformed_request", ""},
@@ -156,7 +156,7 @@ func TestServeStart(t *testing.T) {
 	}
 }
 
-// A job that ended before it is read is answered like any other: 202 with Location and Retry-After.
+// The answer to a start is 202 with Location and Retry-After, even if the job has already ended.
 func TestServeStartOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	b := &backend{answers: map[string]string{reads: ended, imports: `{"task_id":7}`}}

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// appendToolResult appends the result of a tool that answered: the answer twice, as MCP wants it,
-// in one text block and as structuredContent, each with the mark of text by others. It reports
+// appendToolResult appends the result of a successful tool call. As MCP requires, it has the answer
+// twice: as a text block and as structuredContent, each with the member text_by_others. It reports
 // false if the answer is not a JSON object.
 func appendToolResult(b []byte, answer upstream.Answer, others othersText) ([]byte, bool) {
 	if !isObject(answer.Body) {
@@ -30,7 +30,7 @@ func appendToolResult(b []byte, answer upstream.Answer, others othersText) ([]by
 	return append(b, '}'), ok
 }
 
-// appendToolError appends the result of a tool that failed, for the model to read.
+// appendToolError appends the result of a failed tool call, with a text for the model.
 func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
 	b = append(b, `{"content":[{"type":"text","text":`...)
 	b = appendString(b, text)
@@ -77,13 +77,12 @@ func appendCredits(b []byte, receipt upstream.Receipt) []byte {
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error only reports the replacement
+	b, _ = jsontext.AppendQuote(b, s) // the error only reports replaced bytes
 	return b
 }
 
-// appendCompactJSON and appendQuotedJSON take JSON that is valid, and whose only irregularity is white
-// space between tokens: protobuf's encoder adds some at random, so that its bytes
-// are not relied on.
+// appendCompactJSON and appendQuotedJSON take valid JSON that may have white space between
+// tokens: protobuf's encoder adds some at random, so that nobody relies on its exact bytes.
 
 // appendCompactJSON appends src without white space between its tokens.
 func appendCompactJSON(b, src []byte) []byte {
@@ -93,7 +92,7 @@ func appendCompactJSON(b, src []byte) []byte {
 		case c == '"':
 			inString = !inString
 		case c == '\\':
-			i++ // what it escapes, never the end of a string
+			i++ // the escaped character, which cannot end the string
 		case c <= ' ' && !inString:
 			b = append(b, src[start:i]...)
 			start = i + 1
@@ -102,9 +101,9 @@ func appendCompactJSON(b, src []byte) []byte {
 	return append(b, src[start:]...)
 }
 
-// appendQuotedJSON appends what appendCompactJSON does, as the inside of a JSON
-// string. Only quotes and backslashes need escaping: valid JSON has no raw control
-// characters but white space. It reports whether every string in src ends.
+// appendQuotedJSON appends src without white space between its tokens, escaped as the content
+// of a JSON string. Only quotes and backslashes need escaping, because valid JSON has no other
+// raw control characters than white space. It reports whether every string in src ends.
 func appendQuotedJSON(b, src []byte) ([]byte, bool) {
 	start, inString := 0, false
 	for i := 0; i < len(src); i++ {

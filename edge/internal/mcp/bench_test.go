@@ -23,7 +23,7 @@ func (r ready) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// threeKilobytes is an answer as search_connections gives it.
+// threeKilobytes is an answer like those of search_connections.
 func threeKilobytes() []byte {
 	hit := `{"id":"con_01J00000000000000000000001","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
 		`"email":"zoe@kilo.example","score":0.5,"matched_fields":["name","note"],"snippet":"said \"maybe\" in May"}`
@@ -37,7 +37,7 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// repeat is a body that can be read again and again.
+// repeat is a body that can be read repeatedly.
 type repeat struct{ *bytes.Reader }
 
 func (repeat) Close() error { return nil }

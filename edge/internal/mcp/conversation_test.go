@@ -21,9 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestConversations plays the scripts in testdata. Each is prose, then pairs of
-// sections "N.request" and "N.response"; a section "N.backend" before them says
-// down, up or unseeded. A request has a JSON media type unless it says otherwise.
+// TestConversations replays the scripts in testdata. Each is a description, then pairs of
+// sections "N.request" and "N.response". A section "N.backend" before a pair sets the
+// backend's state: down, up or unseeded. Requests have a JSON media type by default.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -38,7 +38,7 @@ func TestConversations(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(bytes.TrimSpace(archive.Comment)) == 0 {
-				t.Error("the script does not say what it is about")
+				t.Error("the script has no description")
 			}
 			played := play(t, newEdge(t), archive)
 			if *update {
@@ -54,7 +54,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// play returns the script with the answers that were given.
+// play returns the script with the actual answers.
 func play(t *testing.T, e *edge, script *txtar.Archive) *txtar.Archive {
 	t.Helper()
 	played := &txtar.Archive{Comment: script.Comment}
@@ -111,7 +111,7 @@ func send(t *testing.T, handler http.Handler, text string) []byte {
 	return render(t, w)
 }
 
-// render writes the status, the headers that matter, and the body.
+// render writes the status, the relevant headers, and the body.
 func render(t *testing.T, w *httptest.ResponseRecorder) []byte {
 	t.Helper()
 	var b strings.Builder
@@ -132,8 +132,8 @@ func render(t *testing.T, w *httptest.ResponseRecorder) []byte {
 
 var requestID = regexp.MustCompile(`req_[A-Za-z0-9_-]{20}`)
 
-// shorten leaves only the names and _meta of listed tools; the golden tool files
-// have the rest. Other bodies stay byte for byte.
+// shorten leaves only the names and _meta of listed tools; the golden files of the tools have
+// the rest. Other bodies are unchanged.
 func shorten(t *testing.T, body []byte) string {
 	t.Helper()
 	var list struct {
@@ -156,7 +156,7 @@ func shorten(t *testing.T, body []byte) string {
 	return strings.ReplaceAll(string(text), `{"name"`, "\n  {\"name\"")
 }
 
-// Every conversation must be made of numbered pairs in order.
+// The pairs of every conversation must be numbered in order.
 func TestConversationsAreInOrder(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))

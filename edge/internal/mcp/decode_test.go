@@ -132,8 +132,8 @@ func TestDecodeParams(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that what is accepted reads the same to another parser: one
-// method, whatever the parser thinks of case.
+// FuzzDecode checks that another parser, whether it distinguishes case or not, reads the same
+// method from every accepted body.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","METHOD":"ping"}`,

@@ -7,8 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestSchemasOfBothDrafts compiles each schema under the drafts that clients read it as,
-// by a third-party validator.
+// TestSchemasOfBothDrafts compiles each schema with a third-party validator, under both drafts
+// of JSON Schema that clients use.
 func TestSchemasOfBothDrafts(t *testing.T) {
 	t.Parallel()
 	c, _ := loadTools(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// endpoint is the dispatcher under one path.
+// endpoint is the MCP server at one path.
 type endpoint struct {
 	*Dispatcher
 
@@ -27,16 +27,16 @@ type endpoint struct {
 	challenge bearer.Challenge
 }
 
-// call is one JSON-RPC message on its way through the endpoint.
+// call is one JSON-RPC message and what is known about its caller.
 type call struct {
 	message
 
 	bearer    bearer.Bearer
 	narrowing narrowing
-	visitor   string                         // the caller's address bucket, in the sandbox only
+	visitor   string                         // the caller's address bucket; only in the sandbox
 	principal *accessv1.GetPrincipalResponse // nil unless a bearer was checked
 	retry     *upstream.Retry                // nil without an Idempotency-Key
-	replayed  bool                           // the answer is that of an earlier call
+	replayed  bool                           // the answer is the stored one of an earlier call
 }
 
 func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ string) {
@@ -102,14 +102,15 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call)
 	httpapi.WriteJSON(w, r, http.StatusOK, append(out, '}'))
 }
 
-// appendResultHead appends a JSON-RPC answer up to its result. A brace closes it.
+// appendResultHead appends a JSON-RPC answer up to its result. The caller appends the result and
+// a closing brace.
 func appendResultHead(b, id []byte) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)
 	return append(b, `,"result":`...)
 }
 
-// note adds the method to the log line, unless it is unknown: callers can send any text.
+// note adds the method to the log line if it is a known one, because callers can send any text.
 func note(ctx context.Context, c *call) {
 	method := "other"
 	switch c.method {
@@ -135,8 +136,8 @@ func (e *endpoint) dispatch(ctx context.Context, out []byte, c *call) ([]byte, *
 	}
 }
 
-// authenticate returns nil, or the failure of a call that lacks a valid credential. A tool call's
-// bearer is left to the tool call itself: the backend checks it with the call, at no cost.
+// authenticate returns nil, or the failure of a call without a valid credential. It does not check
+// the bearer of tools/call, because the backend checks it with the tool call.
 func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 	ctx := r.Context()
 	if e.policy == demoAccount {
@@ -163,7 +164,7 @@ func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 	}
 }
 
-// checkBearer asks the backend whether the call's bearer is alive.
+// checkBearer asks the backend whether the call's bearer is valid.
 func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
 	principal, err := e.options.Backend.GetPrincipal(ctx, c.bearer.Token)
 	if err != nil {
@@ -174,7 +175,7 @@ func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
 	return nil
 }
 
-// errAnswer is logged when a tool's answer cannot be passed on.
+// errAnswer is logged when a tool's answer is not valid.
 var errAnswer = errors.New("the backend's answer is not a JSON object")
 
 // callTool answers tools/call, and counts it.
@@ -192,7 +193,7 @@ func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *
 		out, outcome, fault = e.runTool(ctx, out, c, rpc, arguments)
 	}
 	if outcome == metrics.OutcomeUnavailable && errors.Is(ctx.Err(), context.Canceled) {
-		outcome = metrics.OutcomeAbandoned // the caller went away
+		outcome = metrics.OutcomeAbandoned // the caller disconnected
 	}
 	requestlog.FromContext(ctx).Note(slog.String("tool", name), slog.String("outcome", outcome.String()))
 	e.options.Observe(ctx, name, outcome, e.options.Now().Sub(start))
@@ -230,8 +231,8 @@ func (e *endpoint) unknownTool(name string) *failure {
 		strings.Join(nearest.Names(e.options.Catalog.ToolNames(), name, maxNearest), ", ")+"); tools/list lists all tools.")
 }
 
-// refuseCall answers a call that never reaches the backend. A dead bearer is reported first, as on
-// every method.
+// refuseCall answers a call that is not sent to the backend. An invalid bearer is reported first, as
+// for every method.
 func (e *endpoint) refuseCall(
 	ctx context.Context, c *call, rpc *catalog.RPC, fault *failure,
 ) (metrics.Outcome, *failure) {
@@ -250,7 +251,7 @@ func (e *endpoint) refuseCall(
 	}
 }
 
-// outcomeOf is the outcome of a call that ended before the tool.
+// outcomeOf returns the outcome of a call that was not sent to the tool.
 func outcomeOf(f *failure) metrics.Outcome {
 	switch f.status {
 	case http.StatusUnauthorized:
@@ -262,7 +263,7 @@ func outcomeOf(f *failure) metrics.Outcome {
 	}
 }
 
-// runTool calls the backend and appends what it answered.
+// runTool calls the backend and appends its answer.
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {

@@ -74,11 +74,11 @@ func callOf(query string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_connections","arguments":{"query":"` + query + `"}}}`
 }
 
-// TestErrorTable has a test for each MCP row of the table of errors. Rate limits
-// are not here yet.
+// TestErrorTable has a test for each MCP row of the specification's table of errors, except rate
+// limits.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t) // of the rows that leave the backend as it is
+	e := newEdge(t) // for the rows that do not change the backend
 	t.Run("body never parsed: bad JSON", func(t *testing.T) {
 		t.Parallel()
 		post(t, e, "/mcp/v1", `{`).wantError(t, 400, -32700, "null")
@@ -166,7 +166,7 @@ func TestErrorTable(t *testing.T) {
 		a := post(t, e, "/mcp/v1", callRight)
 		a.wantChallenge(t, `Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1"`)
 	})
-	t.Run("a dead token on any method", func(t *testing.T) {
+	t.Run("a revoked token on any method", func(t *testing.T) {
 		t.Parallel()
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "no/such"} {
 			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"name":"get_account"}}`
@@ -218,7 +218,7 @@ func (a answer) wantRefusal(t *testing.T, reason, scopes string) {
 	}
 }
 
-// allScopes is the part of a challenge that says which scopes to ask for.
+// allScopes is the part of a challenge that names the scopes to ask for.
 const allScopes = `, scope="connections timeline organize reminders insights imports directory account write"`
 
 func (a answer) wantChallenge(t *testing.T, part string) {
@@ -263,7 +263,7 @@ func TestToolCallsAreObserved(t *testing.T) {
 	}
 }
 
-// A call whose caller went away counts as abandoned, not as a failure.
+// A call whose caller disconnected counts as abandoned, not as a failure.
 func TestAbandonedToolCallsAreObserved(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
@@ -279,8 +279,8 @@ func TestAbandonedToolCallsAreObserved(t *testing.T) {
 	}
 }
 
-// The caller's credential must reach the backend, and in the sandbox must not.
-func TestWhoseCredentialTheBackendSees(t *testing.T) {
+// The backend gets the caller's credential, except in the sandbox.
+func TestCredentialOfBackendCalls(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	for path, want := range map[string]string{
@@ -300,7 +300,7 @@ func TestWhoseCredentialTheBackendSees(t *testing.T) {
 	}
 }
 
-// A token that is limited to named tools is shown those alone.
+// A token that is limited to named tools only sees those.
 func TestLimitedTokenListsItsTools(t *testing.T) {
 	t.Parallel()
 	a := post(t, newEdge(t), "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearerOf(backendtest.TokenLimited)...)

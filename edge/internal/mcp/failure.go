@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// challenge says which WWW-Authenticate header goes with a failure.
+// challenge is the kind of WWW-Authenticate header of a failure.
 type challenge uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	challengeInvalid
 )
 
-// failure is a request that ends in a JSON-RPC error.
+// failure is the JSON-RPC error with which a request ends.
 type failure struct {
 	status    int
 	code      int
@@ -31,12 +31,12 @@ type failure struct {
 	challenge challenge
 }
 
-// refusal is a failure before there is a message: an invalid request.
+// refusal returns the failure of an invalid request, which has no message.
 func refusal(status int, message string) *failure {
 	return &failure{status: status, code: codeInvalidRequest, message: message}
 }
 
-// answerError is a failure that MCP answers with a 200.
+// answerError returns a failure that MCP answers with a 200.
 func answerError(code int, message string) *failure {
 	return &failure{status: http.StatusOK, code: code, message: message}
 }
@@ -56,8 +56,8 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byt
 	httpapi.WriteJSON(w, r, f.status, appendError(nil, id, f))
 }
 
-// Errors writes the errors of a request that never becomes a message. Its zero value
-// works.
+// Errors writes the errors of a request that is refused before its message is decoded. Its zero
+// value works.
 type Errors struct{}
 
 // WriteError writes the code's status with a JSON-RPC error.
@@ -91,8 +91,8 @@ func appendError(b, id []byte, f *failure) []byte {
 }
 
 // backendFailure returns the answer to a failed backend call that is not a tool's own failure. Only
-// a bearer that the backend itself calls dead is a 401: after any other 401, clients would discard
-// valid tokens.
+// a bearer that the backend itself refuses is a 401, because clients discard their tokens after a
+// 401.
 func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *failure {
 	e.logBackend(ctx, err)
 	code := httpapi.BackendCode(err.Kind, httpapi.Internal)
@@ -105,9 +105,9 @@ func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *fai
 	case code == httpapi.Unavailable:
 		return unavailable("The service is not available right now.")
 	case code == httpapi.IdempotencyConflict:
-		return refusal(code.Status(), "A request with this Idempotency-Key is still being worked on. Send the same request again in a second.")
+		return refusal(code.Status(), "A request with this Idempotency-Key is still in progress. Send the same request again in a second.")
 	case code == httpapi.IdempotencyMismatch:
-		return refusal(code.Status(), "This Idempotency-Key was used for another request within the last 24 hours. Send the same bytes to repeat that one, or take a new key.")
+		return refusal(code.Status(), "This Idempotency-Key was used for another request within the last 24 hours. Send the same bytes to repeat that one, or use a new key.")
 	default:
 		return &failure{
 			status: http.StatusInternalServerError, code: codeInternal,
@@ -116,7 +116,7 @@ func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *fai
 	}
 }
 
-// logBackend logs the cause of a failure, which the caller is not told.
+// logBackend logs the cause of a failure, which the caller does not see.
 func (e *endpoint) logBackend(ctx context.Context, err *upstream.Error) {
 	if err.Kind != upstream.Internal && err.Kind != upstream.Unavailable {
 		return
@@ -135,8 +135,8 @@ func unavailable(message string) *failure {
 	return &failure{status: http.StatusServiceUnavailable, code: codeInternal, message: message}
 }
 
-// toolFailure decides how a failed call is reported: in the result, so that the model can correct
-// the call; as a JSON-RPC error, when a retry cannot help; or in the HTTP status.
+// toolFailure returns how a failed call is reported: in the result, if the model can correct the
+// call; as a JSON-RPC error, if a retry cannot help; or in the HTTP status.
 func (e *endpoint) toolFailure(
 	ctx context.Context, out []byte, tool string, err *upstream.Error,
 ) ([]byte, metrics.Outcome, *failure) {
@@ -172,7 +172,7 @@ const (
 	reasonNarrowed     = "narrowed_by_header"
 )
 
-// argumentsText tells a model which arguments break which rule, one per line.
+// argumentsText lists the invalid arguments for a model, one per line.
 func argumentsText(tool string, err *upstream.Error) string {
 	var text strings.Builder
 	text.WriteString("The arguments of " + tool + " are not valid:")
@@ -198,7 +198,7 @@ func internalText(ctx context.Context, tool string) string {
 		requestlog.RequestID(ctx) + "."
 }
 
-// refusedCall is the error for a live credential that may not call the tool.
+// refusedCall is the error for a valid credential that may not call the tool.
 func refusedCall(tool string, err *upstream.Error) *failure {
 	f := answerError(codeRefused, refusedText(tool, err))
 	b := appendString([]byte(`{"reason":`), err.Reason)

@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/server"
 )
 
-// toolLog is what was observed of tool calls.
+// toolLog records the observed tool calls.
 type toolLog struct {
 	mu    sync.Mutex
 	calls []string
@@ -25,7 +25,7 @@ func (l *toolLog) Observe(_ context.Context, tool string, outcome metrics.Outcom
 	l.calls = append(l.calls, tool+" "+outcome.String())
 }
 
-// edge is a whole edge in front of a fake backend.
+// edge is a complete edge with a fake backend.
 type edge struct {
 	http.Handler
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// withKey sends a body with lines of Idempotency-Key.
+// withKey sends a body with Idempotency-Key lines.
 func withKey(t *testing.T, e *edge, path, body string, keys ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -49,7 +49,7 @@ func TestInvalidKeys(t *testing.T) {
 	}
 }
 
-func TestKeysAreForwardedVerbatim(t *testing.T) {
+func TestKeysAreForwardedUnchanged(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	for _, key := range []string{"k", strings.Repeat("k", 255), "a, b", `"quoted"`, "a  b", "~!@#$%^&*()"} {
@@ -69,7 +69,7 @@ func TestKeysAreForwardedVerbatim(t *testing.T) {
 	}
 }
 
-// Headers of the protocol between edge and backend are dropped when a caller sends them.
+// The internal headers between edge and backend are dropped from a caller's request.
 func TestInternalHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
@@ -80,7 +80,7 @@ func TestInternalHeadersAreDropped(t *testing.T) {
 	}
 }
 
-// Another body has another fingerprint, also with the same key, and so has a request to the
+// A different body has a different fingerprint even with the same key, and so has a request to the
 // sandbox. The same bytes have the same fingerprint on each path of the operation.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestRefusalsOfCallsWithAKey(t *testing.T) {
 func TestRateLimitHeadersOfCallsWithAKey(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEdge(t)
-	withKey(t, e, "/mcp/v1", ping) // from here on the credential is known, and counted
+	withKey(t, e, "/mcp/v1", ping) // from here on the credential is known and counted
 	withKey(t, e, "/mcp/v1", callOf("zoe"), "first")
 	for i, key := range []string{"new", backendtest.KeyReplayed, backendtest.KeyInFlight, backendtest.KeyReused} {
 		w := withKey(t, e, "/mcp/v1", callOf("zoe"), key)

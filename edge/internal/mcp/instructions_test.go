@@ -23,7 +23,7 @@ func instructionsOf(t *testing.T, target string, headers ...string) string {
 	return read.Result.Instructions
 }
 
-// Clients cut instructions, so they are short, and the most important part goes first.
+// Clients cut instructions, so they are short, and the most important part is first.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	const date = `Today is Saturday, 2026-11-21 in UTC; get_account tells the person's own date and time zone.`

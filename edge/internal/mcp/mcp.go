@@ -1,21 +1,21 @@
 // Package mcp is the MCP endpoint: a stateless JSON-RPC 2.0 dispatcher of four
 // methods over streamable HTTP (MCP 2025-06-18 and 2025-03-26).
 //
-// A request goes through these steps; the first that refuses it answers:
+// A request passes these steps; the first step that refuses it answers:
 //
 //	access        Host and Origin, media type                  (request.go)
 //	decode        one strict parse; arguments stay raw bytes   (request.go)
 //	version       MCP-Protocol-Version, except on initialize   (request.go)
-//	narrow        which tools the headers leave                (narrowing.go)
-//	authenticate  by the mount's policy; the backend decides   (endpoint.go)
+//	narrow        the tools that the headers select            (narrowing.go)
+//	authenticate  by the policy of the path; the backend decides (endpoint.go)
 //	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
 //
-// Duplicate keys, keys that differ from known ones only in case, and values that two parsers could
-// read in two ways are refused before anything uses them.
+// Duplicate keys, keys that differ from known ones only in case, and values that parsers may
+// interpret differently are refused before anything uses them.
 //
-// It does not know the arguments or answers of any tool. The catalogue maps tools to procedures;
-// the arguments' bytes are the procedure's JSON body and the answer's bytes are structuredContent,
-// after the mark of text by others.
+// It does not decode the arguments or answers of tools. The catalogue maps tools to procedures; the
+// arguments are the procedure's JSON body, and the answer is structuredContent, preceded by the
+// member text_by_others.
 package mcp
 
 import (
@@ -33,13 +33,13 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Protocol versions of MCP that are spoken.
+// Supported protocol versions of MCP.
 const (
 	version20250618 = "2025-06-18"
 	version20250326 = "2025-03-26"
 )
 
-// Versions returns the protocol versions that are spoken, the default first.
+// Versions returns the supported protocol versions, the default first.
 func Versions() []string { return []string{version20250618, version20250326} }
 
 // Methods of JSON-RPC requests.
@@ -50,19 +50,19 @@ const (
 	methodCallTool   = "tools/call"
 )
 
-// Error codes: JSON-RPC 2.0, section 5.1, and this service's own in the range
-// that is left to servers. -32020 to -32099 are reserved by MCP since 2026-07-28.
+// Error codes: those of JSON-RPC 2.0, section 5.1, and this service's own in the range for
+// servers. MCP reserves -32020 to -32099 since 2026-07-28.
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeUnknownMethod  = -32601
 	codeInvalidParams  = -32602
 	codeInternal       = -32603
-	// codeUnauthorized goes with a 401; its challenge is in the header.
+	// codeUnauthorized is the code of a 401; the challenge is in the header.
 	codeUnauthorized = -32000
-	// codeRefused is for a live credential that may not do this. A retry cannot help.
+	// codeRefused is for a valid credential that may not do this. A retry cannot help.
 	codeRefused = -32001
-	// codeRateLimited goes with a 429.
+	// codeRateLimited is the code of a 429.
 	codeRateLimited = -32003
 )
 
@@ -71,8 +71,8 @@ const (
 	maxBodyBytes = 2 << 20 // an inline import is at most 1 MiB of text
 )
 
-// Options are what the endpoint works with. Catalog, Backend, BaseURL, Logger and
-// ClientBucket are required.
+// Options configure the MCP server. Catalog, Backend, BaseURL, Logger and ClientBucket are
+// required.
 type Options struct {
 	Catalog *catalog.Catalog
 	Backend *upstream.Client
@@ -83,13 +83,13 @@ type Options struct {
 	DemoToken string
 	// Version of the service, which initialize returns.
 	Version string
-	// AllowedOrigins are web origins that may call besides the service's own; "*" allows all.
+	// AllowedOrigins are the web origins that may call, besides the service's own; "*" allows all.
 	AllowedOrigins []string
-	// Loopback says that the listener is reachable from this machine only. Host
-	// is then checked, against DNS rebinding.
+	// Loopback is set if the listener is reachable only from this machine. Then Host is checked,
+	// against DNS rebinding.
 	Loopback bool
-	// ClientBucket returns the address bucket of a request (clientip.Client.Bucket). It tells
-	// callers of the sandbox apart, because they share a credential.
+	// ClientBucket returns the address bucket of a request (clientip.Client.Bucket). It
+	// distinguishes callers of the sandbox, who share a credential.
 	ClientBucket func(r *http.Request) string
 	// Observe, if set, is called once for each tool call. An unknown tool has no name.
 	Observe func(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
@@ -97,20 +97,20 @@ type Options struct {
 	Now func() time.Time
 }
 
-// credentialPolicy says which credential an endpoint requires.
+// credentialPolicy is the credential that an endpoint requires.
 type credentialPolicy uint8
 
 const (
-	// bearerForCalls needs a bearer for tools/call only. One that is sent with
-	// another method must be alive all the same.
+	// bearerForCalls requires a bearer for tools/call. A bearer that is sent with another
+	// method must be valid too.
 	bearerForCalls credentialPolicy = iota
-	// bearerAlways needs a bearer for every method.
+	// bearerAlways requires a bearer for every method.
 	bearerAlways
-	// demoAccount calls with the demo account's token. The caller's is not read.
+	// demoAccount calls with the demo account's token. The caller's token is ignored.
 	demoAccount
 )
 
-// The names of routes; a fingerprint of a request has them, too.
+// The names of routes, which are also part of a request's fingerprint.
 const (
 	RouteCurrent = "mcp-v1"
 	routeSandbox = "mcp-sandbox"
@@ -148,7 +148,7 @@ func New(o Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Routes returns the paths under which the server answers.
+// Routes returns the routes of the server.
 func (d *Dispatcher) Routes() []route.Route {
 	server := route.Route{
 		Methods: []string{http.MethodPost}, State: route.Current, Protocol: route.MCP, RatePolicy: ratelimit.PolicyMCP,
@@ -167,7 +167,8 @@ func (d *Dispatcher) Routes() []route.Route {
 	return []route.Route{current, deprecated, short, long}
 }
 
-// mount returns the server under one path, where the metadata of the resource is found.
+// mount returns the server at one path. The path also determines the address of the resource
+// metadata.
 func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
 	return &endpoint{
 		Dispatcher: d,

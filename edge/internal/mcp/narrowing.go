@@ -10,18 +10,17 @@ import (
 	"github.com/kith-crm/kith/edge/internal/nearest"
 )
 
-// Headers that narrow the tools of one client, with the meaning that they have in
-// github-mcp-server.
+// Headers with which a client limits its tools. They work as in github-mcp-server.
 const (
 	headerToolsets = "X-MCP-Toolsets"
 	headerTools    = "X-MCP-Tools"
 	headerReadOnly = "X-MCP-Readonly"
 )
 
-// maxUnknown is how many unknown names an error answers one by one.
+// maxUnknown is how many unknown names an error names.
 const maxUnknown = 3
 
-// narrowing is the selection of tools by the headers. Its zero value selects all.
+// narrowing is the set of tools that the headers select. Its zero value selects all.
 type narrowing struct {
 	named    bool           // only those of scopes and tools
 	scopes   []string       // the named toolsets and write; nil without a toolset
@@ -29,8 +28,8 @@ type narrowing struct {
 	readOnly bool
 }
 
-// allows reports whether the tool is selected. A toolset has the tools that a credential with this
-// scope and write may call, so get_account and get_job are in every one.
+// allows reports whether the tool is selected. A toolset has the tools that a credential with its
+// scope and write may call, so every toolset has get_account and get_job.
 func (n *narrowing) allows(rpc *catalog.RPC) bool {
 	if n.readOnly && rpc.Writes {
 		return false
@@ -39,8 +38,8 @@ func (n *narrowing) allows(rpc *catalog.RPC) bool {
 }
 
 // readNarrowing reads the headers. They select the tools of the named toolsets and the named tools,
-// and with X-MCP-Readonly only those of them that read. A header without names is ignored. An
-// unknown name is an error, so that a typo shows when the client connects.
+// and with X-MCP-Readonly only those that read. A header without names is ignored. An unknown
+// name is an error, so that a typo is noticed when the client connects.
 func (d *Dispatcher) readNarrowing(h http.Header) (n narrowing, f *failure) {
 	toolsets, names := listHeader(h, headerToolsets), listHeader(h, headerTools)
 	n.readOnly = slices.ContainsFunc(h[http.CanonicalHeaderKey(headerReadOnly)], isTrue)
@@ -97,8 +96,8 @@ func isTrue(value string) bool {
 	}
 }
 
-// unknownNames refuses names in a header. The message suggests names, and has all of
-// them where they are few; data always has them.
+// unknownNames refuses names in a header. The message suggests similar names, or has all valid
+// names if there are few; data always has all.
 func unknownNames(header, kind string, unknown, known []string) *failure {
 	var text strings.Builder
 	text.WriteString(header + ": unknown " + kind + " ")
@@ -119,7 +118,7 @@ func unknownNames(header, kind string, unknown, known []string) *failure {
 	return f
 }
 
-// narrowedCall is the error for a tool that the caller's headers leave out.
+// narrowedCall is the error for a tool that the caller's headers exclude.
 func narrowedCall(tool *catalog.RPC, n *narrowing) *failure {
 	header, text := headerToolsets+" or "+headerTools, " is not among the tools that this client's header "
 	if n.readOnly && tool.Writes {

@@ -17,7 +17,7 @@ import (
 
 const listAll = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 
-// listed is the result of tools/list, as far as these tests care.
+// listed has the parts of the result of tools/list that these tests use.
 type listed struct {
 	Result struct {
 		Tools []struct {
@@ -67,7 +67,7 @@ func only(names ...string) func(*catalog.RPC) bool {
 	return func(rpc *catalog.RPC) bool { return slices.Contains(names, rpc.Tool.Name) }
 }
 
-// holding keeps what a credential with the scopes may call.
+// holding returns the tools that a credential with the scopes may call.
 func holding(scopes ...string) func(*catalog.RPC) bool {
 	return func(rpc *catalog.RPC) bool { return len(rpc.Missing(scopes)) == 0 }
 }
@@ -144,7 +144,7 @@ func TestTwoHeaderLinesAreOneList(t *testing.T) {
 	}
 }
 
-// An unknown name in a client's settings is an error on every method, also without a credential.
+// An unknown name in the headers is an error for every method, also without a credential.
 func TestUnknownNamesInHeaders(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -191,13 +191,13 @@ func TestUnknownNamesInHeaders(t *testing.T) {
 	}
 }
 
-// Headers narrow calls as they narrow the list; a dead token goes first.
+// Headers limit calls as they limit the list. An invalid token is reported first.
 func TestHeadersNarrowCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		path, tool, token string
 		headers           []string
-		says, observed    string // says is "" where the call is passed on
+		says, observed    string // says is "" if the call is forwarded
 	}{
 		"allowed":               {"/mcp/v1", "get_account", backendtest.TokenAll, []string{"X-MCP-Toolsets", "timeline"}, "", "get_account ok"},
 		"another toolset":       {"/mcp/v1", "add_note", backendtest.TokenAll, []string{"X-MCP-Toolsets", "connections"}, "X-MCP-Toolsets", "add_note refused"},
@@ -286,7 +286,7 @@ func TestBadPages(t *testing.T) {
 	}
 }
 
-// A wrong name of a tool is answered with the right one.
+// The error for an unknown tool suggests the right name.
 func TestUnknownToolNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	for wrong, right := range map[string]string{

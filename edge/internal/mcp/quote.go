@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// maxNearest is how many names an error suggests for an unknown one.
+	// maxNearest is how many similar names an error suggests for an unknown one.
 	maxNearest = 2
-	// maxQuoted bounds how much of a caller's name an error repeats, in bytes.
+	// maxQuoted is how many bytes of a caller's text an error repeats.
 	maxQuoted = 40
 )
 
-// quoted returns the beginning of a caller's text in quotes.
+// quoted returns at most maxQuoted bytes of a caller's text in quotes.
 func quoted(text string) string {
 	if len(text) > maxQuoted {
 		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"

@@ -19,7 +19,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// accessCheck decides from the headers whether a request may be read at all.
+// accessCheck decides by the headers whether a request is refused before its body is read.
 type accessCheck struct {
 	own      string // the service's own origin
 	host     string // the host of the service's own address
@@ -82,8 +82,8 @@ func (c accessCheck) allowsOrigin(lines []string) bool {
 	}
 }
 
-// checkVersion checks the MCP-Protocol-Version header. Without one the version is
-// 2025-03-26; on initialize the version is still being agreed on.
+// checkVersion checks the MCP-Protocol-Version header. Without one the version is 2025-03-26. It is
+// not checked for initialize, which negotiates the version.
 func checkVersion(h http.Header, method string) *failure {
 	lines := h["Mcp-Protocol-Version"]
 	if len(lines) == 0 || method == methodInitialize || (len(lines) == 1 && supportedVersion(lines[0])) {
@@ -102,8 +102,7 @@ const (
 	response                 // from a client, although the server never sends requests
 )
 
-// message is a decoded JSON-RPC message. Its raw values are parts of the body
-// that it was decoded from.
+// message is a decoded JSON-RPC message. Its raw values are slices of the body.
 type message struct {
 	kind   kind
 	method string
@@ -111,11 +110,11 @@ type message struct {
 	params params
 }
 
-// params are the members of params that some method here reads, each as the raw
-// JSON value that was sent, or nil.
+// params are the members of params that the methods read, each as the raw JSON value that was
+// sent, or nil.
 type params struct {
-	// fault says why no method can read params: not an object, or a key that differs from a known
-	// one only in case.
+	// fault says why params is invalid: it is not an object, or a key differs from a known one only
+	// in case.
 	fault           string
 	name            jsontext.Value
 	arguments       jsontext.Value
@@ -124,13 +123,13 @@ type params struct {
 	meta            jsontext.Value
 }
 
-// isObject says whether a raw JSON value is an object.
+// isObject reports whether a raw JSON value is an object.
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// isString says whether a raw JSON value is a string.
+// isString reports whether a raw JSON value is a string.
 func isString(value []byte) bool { return len(value) > 0 && value[0] == '"' }
 
-// isNumber says whether a raw JSON value is a number.
+// isNumber reports whether a raw JSON value is a number.
 func isNumber(value []byte) bool {
 	return len(value) > 0 && (value[0] == '-' || ('0' <= value[0] && value[0] <= '9'))
 }
@@ -141,7 +140,7 @@ type decodeError struct {
 	message string
 }
 
-// envelope is the top level of a message. Values stay as they were sent.
+// envelope is the top level of a message, with raw values.
 type envelope struct {
 	Version jsontext.Value            `json:"jsonrpc"`
 	Method  jsontext.Value            `json:"method"`
@@ -222,7 +221,7 @@ func readParams(value jsontext.Value) params {
 	return p
 }
 
-// message decides what kind of message the envelope is (JSON-RPC 2.0, sections 4 and 5), or returns
+// message returns the message of the envelope with its kind (JSON-RPC 2.0, sections 4 and 5), or
 // why it is invalid.
 func (e envelope) message() (message, *decodeError) {
 	fault := func(text string) (message, *decodeError) { return message{}, &decodeError{codeInvalidRequest, text} }
@@ -248,13 +247,13 @@ func (e envelope) message() (message, *decodeError) {
 	return m, nil
 }
 
-// unquote returns the text of a JSON string that was decoded before.
+// unquote returns the text of a JSON string that is known to be valid.
 func unquote(quoted []byte) string {
 	text, _ := jsontext.AppendUnquote(nil, quoted)
 	return string(text)
 }
 
-// maxKey bounds an Idempotency-Key, in bytes; fixed by the specification.
+// maxKey is the maximum length of an Idempotency-Key in bytes, which the specification fixes.
 const maxKey = 255
 
 // readKey reads the Idempotency-Key, which is checked on every method. It returns the key and the
@@ -292,7 +291,7 @@ func (e *endpoint) fingerprint(r *http.Request, body []byte) string {
 		operation = routeSandbox
 	}
 	h := sha256.New()
-	// The media type is the one that is admitted, whatever its parameters.
+	// Only one media type is accepted; its parameters do not matter.
 	h.Write([]byte(r.Method + "\n" + operation + "\napplication/json\n"))
 	h.Write(body)
 	return hex.EncodeToString(h.Sum(nil))

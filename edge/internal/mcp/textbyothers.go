@@ -6,9 +6,9 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// othersText are the fields of a tool's answers whose text people other than the member may
-// have written, or that came from a file, as the contract marks them: their names as JSON
-// strings, in alphabetical order.
+// othersText lists the fields of a tool's answers that the contract marks as text by others:
+// people other than the member may have written it, or it came from a file. The names are JSON
+// strings in alphabetical order.
 type othersText [][]byte
 
 // newOthersText returns the fields of each tool, by its name.
@@ -22,12 +22,11 @@ func newOthersText(c *catalog.Catalog) map[string]othersText {
 	return all
 }
 
-// mark returns the first member of an answer with text by others, and a comma:
-// "text_by_others" with the names of the fields that have some. It returns nothing for an
-// answer without any.
+// mark returns the member "text_by_others" of an answer, with the names of the fields that have
+// such text, and a comma. It returns nothing for an answer without such text.
 //
-// Names of members are found as bytes: quotes in a JSON string are escaped, so no text can
-// look like a name and a colon.
+// It finds the names of members by comparing bytes: quotes in a JSON string are escaped, so no
+// text can look like a name and a colon.
 func (t othersText) mark(answer []byte) []byte {
 	var b []byte
 	for _, name := range t {

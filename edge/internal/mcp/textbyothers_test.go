@@ -33,7 +33,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// The mark names the fields that a decoder finds, whatever the texts are.
+// mark finds the same fields as a JSON decoder, for any text.
 func TestMarkAgreesWithDecoder(t *testing.T) {
 	t.Parallel()
 	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`"name":"x"`, `\"body":`, `\`, `{"tags":["`, "name", ""}))

@@ -15,16 +15,14 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// The most that the list of all tools may cost an agent's context, in tokens of
-// o200k_base, and its readers in bytes.
+// The maximum size of the list of all tools, in tokens of o200k_base and in bytes.
 const (
 	maxCallTokens = 9_000  // names, descriptions and input schemas, which models read
 	maxListTokens = 18_000 // the whole answer to tools/list
 	maxListGzip   = 16 << 10
 )
 
-// TestTokens counts the tokens of each tool. The golden file shows in a diff which tool
-// grows.
+// TestTokens counts the tokens of each tool. A diff of the golden file shows which tool grows.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
@@ -71,7 +69,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// whatModelsRead returns the members of a tool that clients hand to models.
+// whatModelsRead returns the members of a tool that clients give to models.
 func whatModelsRead(t *testing.T, tool []byte) []byte {
 	t.Helper()
 	var read struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// toolList holds the tools as tools/list shows them, rendered once. An answer is these bytes
-// concatenated, which costs no more than copying a cached answer.
+// toolList has the tools as JSON for tools/list, rendered once. An answer concatenates these
+// bytes, which costs no more than copying a cached answer.
 type toolList struct {
 	tools []renderedTool
 	size  int // of an answer with all tools, in bytes
@@ -24,7 +24,7 @@ type toolList struct {
 type renderedTool struct {
 	rpc     *catalog.RPC
 	plain   []byte
-	refused []byte // marked as one that the demo account refuses
+	refused []byte // marked as a tool that the demo account refuses
 }
 
 // toolJSON is MCP's Tool (2025-06-18, "Tools").
@@ -46,8 +46,8 @@ type hintsJSON struct {
 	OpenWorld   bool   `json:"openWorldHint"`
 }
 
-// toolMetaJSON is what this service adds. InScope is there only when it is false: in the
-// sandbox, which shows visitors the tools that write too.
+// toolMetaJSON has this service's own metadata. InScope is present only if it is false: in the
+// sandbox, which also lists the tools that write.
 type toolMetaJSON struct {
 	Group   string   `json:"kith/group"`
 	Scopes  []string `json:"kith/scopes"`
@@ -100,18 +100,18 @@ func renderTool(rpc *catalog.RPC, inScope bool) ([]byte, error) {
 	return text, nil
 }
 
-// page is a part of the list.
+// page is a range of the list.
 type page struct {
 	from string // the name of its first tool; "" for the beginning
 	size int    // the most tools on it; 0 for all
 }
 
-// keyPageSize is the member of a request's _meta with which a client asks for pages. MCP leaves the
-// size to the server, and some clients read only the first page. A client that does not ask for
-// pages gets all tools at once.
+// keyPageSize is the member of a request's _meta with which a client asks for pages. In MCP the
+// server chooses the size, but some clients read only the first page. So a client that does not ask
+// for pages gets all tools at once.
 const keyPageSize = "kith/page_size"
 
-// maxPageSize bounds a page; it is more than there are tools.
+// maxPageSize is the maximum size of a page, which is more than the number of tools.
 const maxPageSize = 100
 
 // next returns the cursor of the page that begins with a tool.
@@ -119,7 +119,7 @@ func (p page) next(tool string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(p.size) + " " + tool))
 }
 
-// readPage reads which page tools/list is asked for. A cursor knows the size of its page.
+// readPage returns the requested page of tools/list. A cursor contains the size of its page.
 func (e *endpoint) readPage(p params) (page, *failure) {
 	if p.cursor != nil {
 		text, err := base64.RawURLEncoding.DecodeString(unquote(p.cursor))
@@ -148,7 +148,7 @@ func pageSize(digits string) (int, bool) {
 	return size, err == nil && size >= 1 && size <= maxPageSize
 }
 
-// shows reports whether the headers and the credential let a caller use a tool.
+// shows reports whether a caller may use a tool, by the headers and the credential.
 func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
 	if p := c.principal; p != nil {
 		limit := p.GetTools()
@@ -160,8 +160,8 @@ func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
 	return c.narrowing.allows(rpc)
 }
 
-// listTools answers tools/list with the tools that the caller may use; get_account says
-// what is out of a credential's reach. Without a bearer that is all tools.
+// listTools answers tools/list with the tools that the caller may use; without a bearer, all
+// tools. get_account says which tools a credential cannot use.
 func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
 	if c.params.fault != "" {
 		return out, answerError(codeInvalidParams, c.params.fault)

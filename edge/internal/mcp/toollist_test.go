@@ -32,7 +32,7 @@ func loadTools(t *testing.T) (*catalog.Catalog, *toolList) {
 	return c, list
 }
 
-// TestToolsGolden shows every change of what agents see of a tool in a diff.
+// TestToolsGolden compares each tool, as agents see it, with its golden file.
 func TestToolsGolden(t *testing.T) {
 	t.Parallel()
 	_, list := loadTools(t)

@@ -22,27 +22,27 @@ const (
 )
 
 const (
-	// maxWait is how long a request waits for its turn.
+	// maxWait is how long a request waits to be admitted.
 	maxWait = time.Second
 	// fewInFlight is how many requests may be in flight, served or waiting,
 	// without any of them being refused.
 	fewInFlight = 64
-	// queueShare is how many requests may wait for each one that may be served.
-	// More are refused at once: each takes memory while it waits.
+	// queueShare is how many requests may wait for each place. More are refused at
+	// once, because each takes memory while it waits.
 	queueShare = 8
 )
 
 // ConcurrencyLimiter bounds how many requests are served at once. It is safe for concurrent use. A
-// request beyond the bound waits for its turn. After a second it is refused if many others are in
-// flight. If few are, it goes before all later requests.
+// request beyond the bound waits. After a second it is refused if many others are in flight;
+// if few are, it is served before all later requests.
 //
-// How many are too many depends on what they cost, so the bound follows a symptom of overload:
-// runnable goroutines that wait for a processor. While their waits are short the bound grows, up to
-// a fixed one; when they get long it shrinks, down to what keeps the processors busy. Requests that
+// The right bound depends on what requests cost, so it is adjusted by a symptom of overload: the
+// time that runnable goroutines wait for a processor. While the waits are short the bound grows, up
+// to a maximum; when they are long it shrinks, down to what keeps the processors busy. Requests that
 // wait for something else, such as a database, do not lengthen these waits.
 //
-// Of the waiting requests the latest goes first. Under overload some must be refused; with first
-// come, first served, every request would wait for the longest time.
+// The queue is last in, first out. Under overload some requests must be refused; with first in,
+// first out, every request would wait for the longest time.
 type ConcurrencyLimiter struct {
 	least, most int
 	waits       waits
@@ -51,14 +51,14 @@ type ConcurrencyLimiter struct {
 	mu       sync.Mutex
 	places   int       // that are taken; a request takes one or more
 	inFlight int       // requests that are served or wait
-	queue    []*waiter // for their turn
-	first    []*waiter // go before those: they have begun, or waited for maxWait
+	queue    []*waiter // to be admitted
+	first    []*waiter // are served before queue: they have begun, or waited for maxWait
 	bound    int
 	refused  int64
 	adjusted time.Time
 }
 
-// waiter is a request that waits for its turn.
+// waiter is a request that waits to be admitted.
 type waiter struct {
 	places int
 	turn   chan struct{} // closed when the places are taken
@@ -96,13 +96,13 @@ func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
 	return false
 }
 
-// Release makes room for another request.
+// Release gives back the place of a request.
 func (l *ConcurrencyLimiter) Release() { l.leave(1) }
 
 // AcquireMore waits for n more places for a request that has one, and reports whether it got them.
-// Such requests go before those that have no place yet. waited is how long the request has waited
-// before; it waits for a second in all at most. After true, call ReleaseMore. After false the
-// request keeps its first place.
+// Such requests have priority over those that have no place yet. waited is how long the request has
+// already waited; it waits for at most a second in total. After true, call ReleaseMore. After false
+// the request keeps its first place.
 func (l *ConcurrencyLimiter) AcquireMore(ctx context.Context, n int, waited time.Duration) bool {
 	if n < 1 {
 		return true
@@ -129,8 +129,8 @@ func (l *ConcurrencyLimiter) ReleaseMore(n int) {
 // Suspend gives the place back while the request waits for something that needs no processor.
 func (l *ConcurrencyLimiter) Suspend() { l.leave(1) }
 
-// Resume takes the place again, whether or not there is room: the request has
-// begun already.
+// Resume takes the place again, even beyond the bound, because the request has already
+// begun.
 func (l *ConcurrencyLimiter) Resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *ConcurrencyLimiter) Resume() {
 	l.places++
 }
 
-// InFlight returns how many requests are served or wait for their turn.
+// InFlight returns how many requests are being served or waiting.
 func (l *ConcurrencyLimiter) InFlight() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,8 +159,8 @@ func (l *ConcurrencyLimiter) Refused() int64 {
 	return l.refused
 }
 
-// acquire takes places, and unlocks the mutex that the caller locked. Without room it waits in the
-// queue for as long as it may.
+// acquire takes places, and unlocks the mutex that the caller locked. If there is no room it waits
+// in the queue.
 func (l *ConcurrencyLimiter) acquire(ctx context.Context, queue *[]*waiter, places int, wait time.Duration) bool {
 	defer l.mu.Unlock()
 	l.adjust()
@@ -184,7 +184,7 @@ func (l *ConcurrencyLimiter) acquire(ctx context.Context, queue *[]*waiter, plac
 	}
 	l.mu.Lock()
 	if !remove(queue, w) {
-		return true // its turn came
+		return true // it was admitted
 	}
 	if ctx.Err() != nil {
 		return false
@@ -222,8 +222,8 @@ func (l *ConcurrencyLimiter) leave(places int) {
 }
 
 // wake gives places to waiting requests: those in first in their order, then the latest in the
-// queue. A request that takes several places may exceed the bound, so that small ones don't hold it
-// up.
+// queue. A request that takes several places may exceed the bound, so that it does not wait
+// behind small ones forever.
 func (l *ConcurrencyLimiter) wake() {
 	l.adjust()
 	for l.places < l.bound && len(l.first)+len(l.queue) > 0 {
@@ -249,8 +249,8 @@ func (l *ConcurrencyLimiter) adjust() {
 	}
 }
 
-// nextBound returns the new bound: a third less than the places that are taken if goroutines wait
-// for too long, else a tenth more.
+// nextBound returns the new bound: a third less than the taken places if goroutines wait too
+// long, else a tenth more.
 func nextBound(bound, places int, wait time.Duration, least, most int) int {
 	if wait > target {
 		bound = min(bound, places) * 2 / 3
@@ -260,8 +260,8 @@ func nextBound(bound, places int, wait time.Duration, least, most int) int {
 	return max(least, min(most, bound))
 }
 
-// Body returns a request's body that suspends the request while it waits for bytes: slow clients do
-// not block others.
+// Body returns a request's body that suspends the request while it waits for bytes, so that slow
+// clients do not block others.
 func (l *ConcurrencyLimiter) Body(body io.ReadCloser) io.ReadCloser {
 	return &suspendingBody{ReadCloser: body, limiter: l}
 }
@@ -279,7 +279,7 @@ func (b *suspendingBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// fewest is the number of waits from which a percentile is computed.
+// fewest is the minimum number of waits for a percentile.
 const fewest = 20
 
 // schedulerWaits reads the runtime's own histogram of how long goroutines were

@@ -22,7 +22,7 @@ func taken(l *ConcurrencyLimiter) int {
 	return l.places
 }
 
-// held fills the limiter with requests until the test ends.
+// held keeps the limiter full of requests until the test ends.
 func held(t *testing.T, l *ConcurrencyLimiter, n int) {
 	t.Helper()
 	for range n {
@@ -32,8 +32,8 @@ func held(t *testing.T, l *ConcurrencyLimiter, n int) {
 	}
 }
 
-// Few requests at once are never refused, however busy the processors are: as when
-// forty agents refresh their tokens while other programs keep the machine busy.
+// A few concurrent requests are never refused, however busy the processors are: for
+// example, forty agents that refresh their tokens while other programs use the machine.
 func TestFewRequestsAreNeverRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestFewRequestsAreNeverRefused(t *testing.T) {
 					t.Error("refused")
 					return
 				}
-				time.Sleep(10 * time.Second) // what it waits for is as slow
+				time.Sleep(10 * time.Second) // its backend is just as slow
 				l.Release()
 			})
 		}
@@ -56,8 +56,8 @@ func TestFewRequestsAreNeverRefused(t *testing.T) {
 	})
 }
 
-// Beyond them a request waits for its turn for a second.
-func TestRequestsWaitForTheirTurn(t *testing.T) {
+// Beyond fewInFlight, a request waits for a place for a second.
+func TestRequestsWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
@@ -82,9 +82,9 @@ func TestRequestsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// The latest request goes first, so that under overload the requests that are answered are answered
-// soon.
-func TestTheLatestGoesFirst(t *testing.T) {
+// The latest request is served first, so that under overload the answered requests are answered
+// quickly.
+func TestTheLatestIsServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
@@ -140,7 +140,7 @@ func TestLimiterWithoutBound(t *testing.T) {
 }
 
 // Under long waits the bound falls to what keeps the processors busy, and no further. When the
-// waits are short again, the bound recovers and waiting requests go on.
+// waits are short again, the bound recovers and waiting requests are served.
 func TestBoundFollowsTheWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 	})
 }
 
-// With few requests in flight, no request waits for all later ones.
-func TestLongestWaitGoesFirst(t *testing.T) {
+// With few requests in flight, a request does not wait for all later ones.
+func TestLongestWaitIsServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(50, 25, steady(0), time.Now)
@@ -234,16 +234,16 @@ func TestLongestWaitGoesFirst(t *testing.T) {
 		l.Release()
 		synctest.Wait()
 		if first := <-admitted; first != "early" {
-			t.Errorf("the %s one goes first", first)
+			t.Errorf("the %s one is served first", first)
 		}
 		l.Release()
 		<-admitted
 	})
 }
 
-// A request that has begun goes before those that wait for their turn, and waits for
-// no more than a second in all.
-func TestBegunRequestsGoFirst(t *testing.T) {
+// A request that has begun is served before those that wait for their first place, and
+// waits for at most a second in total.
+func TestBegunRequestsAreServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
@@ -265,7 +265,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 		l.Release()
 		synctest.Wait()
 		if first := <-order; first != "begun" {
-			t.Errorf("the %s one goes first", first)
+			t.Errorf("the %s one is served first", first)
 		}
 		time.Sleep(2 * maxWait)
 		start := time.Now()
@@ -276,7 +276,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 }
 
 // A request that waits for its body does not block other requests.
-func TestSlowBodiesHoldNoSlots(t *testing.T) {
+func TestSlowBodiesKeepNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(1, 1, steady(0), time.Now)

@@ -1,8 +1,6 @@
-// Package middleware is what every answer of the edge has in common, whichever
-// handler writes it: a request id, CORS and security headers, an answer even after
-// a panic, metrics, a span and a log line; compression; and a bound on the requests
-// that are served at once. The order in which requests pass it is in
-// edge/server/pipeline.go.
+// Package middleware has the middleware of the edge, which applies to every answer: a request
+// id, CORS and security headers, an answer even after a panic, metrics, a span and a log line;
+// compression; and a limit on concurrent requests. edge/server/pipeline.go has their order.
 package middleware
 
 import (
@@ -27,8 +25,8 @@ import (
 const (
 	// unknownRoute is the name of requests that match no route, in the log and in metrics.
 	unknownRoute = "unknown"
-	// statusClientClosed is logged where the caller went away before the answer. It is
-	// widely used and not registered.
+	// statusClientClosed is logged if the caller disconnected before the answer. The status is
+	// widely used but not registered.
 	statusClientClosed = 499
 )
 
@@ -50,9 +48,9 @@ type LogOptions struct {
 	Now      func() time.Time // time.Now if nil
 }
 
-// Log returns a handler that gives each request an id, and observes and logs it when
-// next has answered. It is the outermost handler. The log line holds the route's name
-// and never the path, the query or a header, because any of them can carry secrets.
+// Log returns a handler that gives each request an id, and observes and logs it after next
+// has answered. It is the outermost handler. The log line has the route's name and never the
+// path, the query or a header, because any of them can contain secrets.
 func Log(o LogOptions, next http.Handler) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,7 +85,7 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 		rec.status = http.StatusOK // what net/http answers for a handler that wrote nothing
 	}
 	if cause == nil && rec.status > http.StatusInternalServerError && errors.Is(r.Context().Err(), context.Canceled) {
-		rec.status = statusClientClosed // a backend call that failed because the caller went away is not an error
+		rec.status = statusClientClosed // a backend call that failed because the caller disconnected is not an error
 	}
 	d := o.Now().Sub(start)
 	if e.Route == "" {
@@ -108,8 +106,8 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 	}
 }
 
-// answerPanic answers with a 500 if no answer has begun. If one has, the connection
-// must be closed, or half an answer would look like a whole one.
+// answerPanic answers with a 500 if no answer has begun. If one has, the connection must be
+// closed, so that the caller does not take half an answer for a whole one.
 func (o LogOptions) answerPanic(rec *statusRecorder, r *http.Request, e *requestlog.Event, cause any) {
 	err, _ := cause.(error)
 	aborted := errors.Is(err, http.ErrAbortHandler)
@@ -146,7 +144,7 @@ func (o LogOptions) log(r *http.Request, e *requestlog.Event, status int, d time
 	_ = o.Logger.Handler().Handle(r.Context(), record) // there is nowhere to log the error
 }
 
-// knownMethod returns the method, or "other": callers can send any text.
+// knownMethod returns the method, or "other" for one that is not standard.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
@@ -157,7 +155,7 @@ func knownMethod(method string) string {
 	}
 }
 
-// statusRecorder remembers the status of an answer.
+// statusRecorder records the status of an answer.
 type statusRecorder struct {
 	http.ResponseWriter
 
@@ -165,7 +163,7 @@ type statusRecorder struct {
 	cutShort bool
 }
 
-// WriteHeader remembers the status; 1xx answers are not final.
+// WriteHeader records the status; 1xx answers are not final.
 func (r *statusRecorder) WriteHeader(status int) {
 	if status >= http.StatusOK && r.status == 0 {
 		r.status = status
@@ -190,7 +188,7 @@ const (
 	corsExposed = "WWW-Authenticate, RateLimit, RateLimit-Policy, RateLimit-Limit, RateLimit-Remaining, " +
 		"RateLimit-Reset, Retry-After, Idempotency-Replayed, Deprecation, Sunset, Link, ETag, Location, " +
 		"MCP-Protocol-Version, X-Request-Id"
-	// corsMaxAge is how many seconds a browser may remember a preflight; browsers cap it at about this.
+	// corsMaxAge is how many seconds a browser may cache a preflight; browsers' own limits are similar.
 	corsMaxAge = "7200"
 )
 
@@ -201,7 +199,7 @@ const (
 // themselves. CORS headers are set before anything can refuse the request, so that a web page can
 // read a 401 or a 404 too.
 //
-// The security headers are defaults for answers that are data; those that a page sets itself stay.
+// The security headers are defaults for answers that are data; headers that a page sets are kept.
 // With https, browsers use https for a year (RFC 6797); subdomains are not included.
 func Headers(https bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -214,7 +212,7 @@ func Headers(https bool, next http.Handler) http.Handler {
 	})
 }
 
-// ClearCORS removes the CORS headers: scripts of other sites must not read pages.
+// ClearCORS removes the CORS headers, because scripts of other sites must not read pages.
 func ClearCORS(h http.Header) {
 	delete(h, "Access-Control-Allow-Origin")
 	delete(h, "Access-Control-Expose-Headers")
@@ -241,7 +239,7 @@ func (s *securityHeaders) complete(status int) {
 	}
 	s.begun = true
 	if status == http.StatusNotModified {
-		return // the caller keeps the headers of the answer that it has
+		return // the caller keeps the headers of its cached answer
 	}
 	h := s.Header()
 	if s.https {
@@ -276,7 +274,7 @@ const (
 	// minCompressed is the size in bytes from which answers are compressed. Below it, compressing
 	// costs more time than it saves.
 	minCompressed = 4 << 10
-	// gzipLevel is fast and still finds repeated names.
+	// gzipLevel is fast and still compresses repeated names well.
 	gzipLevel  = 3
 	etagSuffix = "-gzip"
 )
@@ -309,8 +307,7 @@ func NewCompression() (func(next http.Handler) http.Handler, error) {
 	}, nil
 }
 
-// removeSuffix removes the suffix from the tags that a caller has, and reports
-// whether one had it.
+// removeSuffix removes the suffix from the tags of If-None-Match, and reports whether one had it.
 func removeSuffix(r *http.Request) (found bool) {
 	for i, line := range r.Header["If-None-Match"] {
 		if without := strings.ReplaceAll(line, etagSuffix+`"`, `"`); without != line {
@@ -321,8 +318,8 @@ func removeSuffix(r *http.Request) (found bool) {
 	return found
 }
 
-// notModified adds the suffix again to the tag of a 304, which must be the one
-// that the 200 would have had (RFC 9110, section 15.4.5).
+// notModified adds the suffix again to the tag of a 304, which must be that of the
+// corresponding 200 (RFC 9110, section 15.4.5).
 type notModified struct{ http.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.

@@ -19,7 +19,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 )
 
-// counter remembers what was observed.
+// counter is an Observer that records its calls.
 type counter struct {
 	entered, left int
 	route, method string
@@ -105,7 +105,7 @@ func TestEveryAnswerIsMarked(t *testing.T) {
 	}
 }
 
-// A header that a handler sets stays. A 304 gets none: the caller has those of its cached answer.
+// A header that a handler sets is kept. A 304 gets none: the caller keeps those of its cached answer.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const own = "default-src 'none'; style-src 'self'"
@@ -151,7 +151,7 @@ func TestPanicBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestPanicInTheMidstOfAnAnswer(t *testing.T) {
+func TestPanicDuringAnAnswer(t *testing.T) {
 	t.Parallel()
 	w, c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half"))
@@ -171,9 +171,9 @@ func TestAbortedHandler(t *testing.T) {
 	}
 }
 
-// A backend call that failed because the caller went away counts as a 499. Other failures still
+// A backend call that failed because the caller disconnected counts as a 499. Other failures still
 // count as failures.
-func TestCallerWhoGoesAway(t *testing.T) {
+func TestCallerDisconnects(t *testing.T) {
 	t.Parallel()
 	for answered, want := range map[int]int{503: 499, 502: 499, 504: 499, 500: 500, 404: 404, 200: 200} {
 		ctx, leave := context.WithCancel(t.Context())
@@ -187,7 +187,7 @@ func TestCallerWhoGoesAway(t *testing.T) {
 	}
 	_, c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httptest.NewRequest(http.MethodGet, "/", nil))
 	if c.status != 503 {
-		t.Errorf("observed %+v of a caller who did not go away", c)
+		t.Errorf("observed %+v of a caller who did not disconnect", c)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package nearest suggests names in place of one that does not exist.
+// Package nearest suggests existing names for one that does not exist.
 package nearest
 
 import (
@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxLength bounds how much of a wanted name is compared, in bytes.
+// maxLength is how many bytes of the wanted name are compared.
 const maxLength = 40
 
-// Names returns at most n of the names, the nearest to the wanted one first: itself, those
-// that contain it or are in it, then those with the fewest letters to insert, delete or
-// replace. Names are in lower case; the wanted one may have any case.
+// Names returns at most n of the names, the most similar to the wanted one first: the name
+// itself, then names that contain it or are contained in it, then those with the smallest
+// Levenshtein distance. Names are in lower case; the wanted one may have any case.
 func Names(names []string, wanted string, n int) []string {
 	wanted = strings.ToLower(wanted[:min(len(wanted), maxLength)])
 	edits := map[string]int{}

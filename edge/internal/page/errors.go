@@ -13,14 +13,14 @@ import (
 // problemContent is the content of an error's page.
 type problemContent struct {
 	Title, Text, RequestID string
-	// Search is the path that the search form leads to; empty for none.
+	// Search is the path to which the search form is sent; empty for no form.
 	Search string
 	// Settings is set if the person goes on to the settings, and not to the start page.
 	Settings bool
 }
 
 // WriteError implements httpapi.ErrorWriter: it answers with a page that says what is wrong and
-// leads on. It shows nothing of the request but its id.
+// links to another page. Of the request it shows only the id.
 func (p *Pages) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error) {
 	h := w.Header()
 	if e.Code == httpapi.Unavailable && h.Get("Retry-After") == "" {
@@ -40,7 +40,7 @@ func (p *Pages) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Err
 	}
 	body, err := p.Render(problem, Page{Title: content.Title, SignedIn: signedIn, Content: content})
 	status := e.Code.Status()
-	if err != nil { // the templates are part of the program, and tested
+	if err != nil { // the templates are compiled in, and tests render each of them
 		status = http.StatusInternalServerError
 	}
 	p.Write(w, r, status, body)
@@ -60,13 +60,13 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, body [
 	}
 }
 
-// sentence says what is wrong, and what to do.
+// sentence returns what is wrong and what to do.
 func sentence(e httpapi.Error, wait string) string {
 	switch {
 	case e.Detail == httpapi.NoPathDetail:
-		return "There is no such page. It may have moved, or the link to it is broken."
+		return "This page does not exist. It may have moved, or the link to it is broken."
 	case e.Code == httpapi.MethodNotAllowed:
-		return "This address cannot be opened like that. It may be for a form, or for a program such as an agent."
+		return "This address cannot be opened in a browser. It may be for a form, or for a program such as an agent."
 	case e.Code == httpapi.RateLimited && wait != "":
 		return "Wait " + wait + " seconds, and try again."
 	case e.Code == httpapi.Internal:
@@ -75,7 +75,7 @@ func sentence(e httpapi.Error, wait string) string {
 	return e.Detail
 }
 
-// Or returns a writer of pages for requests whose Accept prefers them, and of others for the rest.
+// Or returns an error writer that writes a page if Accept prefers HTML, and otherwise uses others.
 func (p *Pages) Or(others httpapi.ErrorWriter) httpapi.ErrorWriter { return either{p, others} }
 
 type either struct{ pages, others httpapi.ErrorWriter }

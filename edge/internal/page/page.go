@@ -1,6 +1,6 @@
 // Package page renders the pages that the edge serves to people itself: public profiles, the
 // directory of members, and errors. The documentation has a layout of its own (package discovery),
-// and the pages about a member's own people come from the backend.
+// and the pages with a member's connections come from the backend.
 //
 // The pages need no script and set no cookies. Text from members is escaped by html/template, also in
 // the structured data.
@@ -50,13 +50,12 @@ func New(baseURL, stylesheet string) (*Pages, error) {
 	return p, nil
 }
 
-// Page is what the layout shows around the content of a page, and that content.
+// Page is the data of a page: what the layout shows, and the content.
 type Page struct {
 	// Title is the title without the name of the service, Description one sentence for search
 	// engines and for previews of links.
 	Title, Description string
-	// Canonical is the URL under which search engines list the page; empty for a page that they must
-	// not list.
+	// Canonical is the URL under which search engines list the page; empty if they must not list it.
 	Canonical string
 	// Kind is the type of the page in the Open Graph protocol, such as profile.
 	Kind string
@@ -68,8 +67,8 @@ type Page struct {
 	Data any
 	// Section is the path of the entry of the navigation that the page belongs to.
 	Section string
-	// SignedIn is set if the browser has the cookie of a session. Pages that caches may keep are the
-	// same for everybody, and leave it unset.
+	// SignedIn is set if the browser has the cookie of a session. It stays unset on pages that
+	// caches may store, because those must be the same for everybody.
 	SignedIn bool
 	// Content is for the page's own template.
 	Content any
@@ -100,8 +99,8 @@ func (p *Pages) Render(name string, content Page) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Header returns the headers of every page: a policy without scripts, and no frames. Only a page
-// with a photo loads something from other sites: pictures, over https.
+// Header returns the headers of every page. The content security policy forbids scripts and frames.
+// It allows images from other sites, over https, only on a page with a photo.
 func Header(photo bool) http.Header {
 	images := "img-src 'self'"
 	if photo {

@@ -25,8 +25,8 @@ func request(method, path string) *http.Request {
 	return r.WithContext(requestlog.NewContext(r.Context(), &requestlog.Event{RequestID: "req_1"}))
 }
 
-// Each error is a page that says what is wrong, has a way on and tells the id of the request. It
-// repeats nothing of the address.
+// Each error page says what is wrong, links to another page and shows the request id. It does not
+// repeat the address.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	pages := newPages(t)
@@ -63,7 +63,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{
 			"no page", "/nothing", "", "", httpapi.Error{Code: httpapi.NotFound, Detail: httpapi.NoPathDetail},
-			[]string{"There is no such page.", `action="/members"`, `href="/sign-in"`}, []string{"No resource", "/people"},
+			[]string{"This page does not exist.", `action="/members"`, `href="/sign-in"`}, []string{"No resource", "/people"},
 		},
 		{
 			"no page, to a member", "/nothing", "__Host-kith_session", "", httpapi.Error{Code: httpapi.NotFound, Detail: httpapi.NoPathDetail},
@@ -79,7 +79,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		},
 		{
 			"a form's address", "/sign-out", "", "", httpapi.Error{Code: httpapi.MethodNotAllowed, Detail: "This path serves POST."},
-			[]string{"cannot be opened like that", `action="/members"`}, []string{"POST"},
+			[]string{"cannot be opened in a browser", `action="/members"`}, []string{"POST"},
 		},
 		{
 			"too many", "/members", "", "17", httpapi.Error{Code: httpapi.RateLimited, Detail: "Retry-After says it."},
@@ -90,7 +90,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			[]string{"Try again in a moment."}, []string{"<form"},
 		},
 		{
-			"a fault of ours", "/people", "", "", httpapi.Error{Code: httpapi.Internal, Detail: httpapi.InternalDetail},
+			"an internal error", "/people", "", "", httpapi.Error{Code: httpapi.Internal, Detail: httpapi.InternalDetail},
 			[]string{"logged under the id below"}, []string{"<form"},
 		},
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// OAuthErrors writes errors as RFC 6749, section 5.2, has them.
+// OAuthErrors writes errors in the format of RFC 6749, section 5.2.
 type OAuthErrors struct{}
 
 type oauthError struct {
@@ -34,7 +34,7 @@ func (OAuthErrors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.
 	httpapi.WriteJSON(w, r, status, body)
 }
 
-// inBody reports whether the faults are of a JSON body, and not of a query string.
+// inBody reports whether the fields are in a JSON body, and not in a query string.
 func inBody(fields []httpapi.Field) bool {
 	return len(fields) > 0 && fields[0].Field != route.FieldQuery
 }

@@ -1,10 +1,9 @@
-// Package proxy forwards the authorization server's endpoints and the people's
-// pages to the backend, which serves them. The public origin is the edge's:
-// cookies, redirects and the issuer belong to it.
+// Package proxy forwards requests for the authorization server's endpoints and the pages for
+// people to the backend, which serves them. Cookies, redirects and the issuer use the edge's
+// public origin.
 //
-// The proxy adds the edge's credential, the request's id and the caller's
-// address; what a caller sent under those names, or as X-Forwarded-*, is
-// dropped.
+// The proxy adds the edge's credential, the request's id and the caller's address. It drops
+// headers with these names, and X-Forwarded-*, from the caller's request.
 package proxy
 
 import (
@@ -33,19 +32,18 @@ const (
 	headerClientAddress = "Kith-Client-Address"
 )
 
-// Bounds of what is forwarded, in bytes: to the authorization server, to the pages,
-// and where files are uploaded. The backend's own bounds are not higher.
+// The maximum sizes of forwarded bodies in bytes: for the authorization server, for pages,
+// and for uploads. The backend's own limits are not higher.
 const (
 	maxOAuth  = 64 << 10
 	maxPage   = 256 << 10
 	maxUpload = 11 << 20
 )
 
-// uploadTimeout is how long a slow connection may take for a file.
+// uploadTimeout is how long the upload of a file may take.
 const uploadTimeout = 2 * time.Minute
 
-// Options are what the proxy needs. All are required but ServiceToken, Logger
-// and Inject.
+// Options configure the proxy. All but ServiceToken, Logger and Inject are required.
 type Options struct {
 	// BackendURL is the backend's address, without a path.
 	BackendURL string
@@ -53,12 +51,12 @@ type Options struct {
 	Transport http.RoundTripper
 	// ServiceToken is the edge's credential.
 	ServiceToken string
-	// ErrorWriters answer when the backend cannot, in the shape of the protocol.
+	// ErrorWriters answer if the backend cannot, in the format of the protocol.
 	ErrorWriters map[route.Protocol]httpapi.ErrorWriter
 	Logger       *slog.Logger
-	// Inject adds the trace of a request to the headers that are forwarded; nil adds none.
+	// Inject adds the trace context of a request to the forwarded headers; nil adds none.
 	Inject func(ctx context.Context, h http.Header)
-	// ClientAddress returns what limits by address count a request as.
+	// ClientAddress returns the key of a request in limits by address.
 	ClientAddress func(r *http.Request) string
 }
 
@@ -80,7 +78,7 @@ func New(o Options) (*Proxy, error) {
 		Transport: o.Transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
-			r.Out.URL.RawPath = "" // the router lets plain paths through only
+			r.Out.URL.RawPath = "" // the router only accepts plain paths
 			r.Out.Host = r.In.Host
 			p.identify(r)
 		},
@@ -110,7 +108,7 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
 }
 
-// hideInternals removes the headers of the protocol between edge and backend from the answer.
+// hideInternals removes the internal headers between edge and backend from the answer.
 func hideInternals(res *http.Response) error {
 	for name := range res.Header {
 		if strings.HasPrefix(name, headerPrefix) {
@@ -120,9 +118,9 @@ func hideInternals(res *http.Response) error {
 	return nil
 }
 
-// joinLimits merges the RateLimit headers of the edge with those of the backend, which itself
-// counts attempts at a password. The lists have both policies. The single figures are the
-// backend's, whose policy is the tighter one.
+// joinLimits merges the RateLimit headers of the edge with those of the backend, which counts
+// password attempts. The list headers have both policies. The headers with one figure have the
+// backend's, whose policy is stricter.
 func joinLimits(own, answer http.Header) {
 	if answer.Get("RateLimit") == "" {
 		return
@@ -137,16 +135,15 @@ func joinLimits(own, answer http.Header) {
 	}
 }
 
-// check returns why a body is refused, nil if it is not. The size and the timeout are checked
-// before.
+// check returns why a body is refused, or nil. Size and timeout are already checked.
 type check func(r *http.Request, body []byte) *httpapi.Error
 
 func (p *Proxy) serveOAuth(w http.ResponseWriter, r *http.Request, _ string) {
 	p.serveBody(w, r, route.OAuth, maxOAuth, nil)
 }
 
-// serveRegister checks the registration of a client, since the backend reads it with
-// a decoder that ignores unknown members.
+// serveRegister checks the registration of a client, because the backend's decoder ignores
+// unknown members.
 func (p *Proxy) serveRegister(w http.ResponseWriter, r *http.Request, _ string) {
 	p.serveBody(w, r, route.OAuth, maxOAuth, func(r *http.Request, body []byte) *httpapi.Error {
 		if !httpapi.IsJSON(r) {
@@ -164,7 +161,7 @@ func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request, _ string) {
 	p.serveBody(w, r, route.Page, maxPage, nil)
 }
 
-// serveUpload forwards files while they arrive.
+// serveUpload forwards a file while it arrives.
 func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 	requestlog.FromContext(r.Context()).Proxied = true
 	if r.Method == http.MethodPost {
@@ -172,15 +169,15 @@ func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 			p.ErrorWriters[route.Page].WriteError(w, r, httpapi.Error{Code: httpapi.UnsupportedMediaType, Detail: "Send the file without a content encoding."})
 			return
 		}
-		// Where it cannot be set, the server's own timeout holds.
+		// If it cannot be set, the server's own timeout applies.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 		r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	}
 	p.forward(w, r, route.Page)
 }
 
-// serveBody reads the body of a POST, so that one that is slow or too large is
-// refused before the backend is asked, and forwards the request.
+// serveBody reads the body of a POST and then forwards the request, so that a slow or large
+// body is refused before the backend is called.
 func (p *Proxy) serveBody(w http.ResponseWriter, r *http.Request, protocol route.Protocol, limit int64, c check) {
 	requestlog.FromContext(r.Context()).Proxied = true
 	if r.Method == http.MethodPost {
@@ -192,6 +189,7 @@ func (p *Proxy) serveBody(w http.ResponseWriter, r *http.Request, protocol route
 			p.ErrorWriters[protocol].WriteError(w, r, *fault)
 			return
 		}
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	}
 	p.forward(w, r, protocol)
@@ -212,7 +210,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, protocol route.P
 // writeError answers a request that the backend did not answer.
 func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, errorWriter httpapi.ErrorWriter, err error) {
 	if r.Context().Err() != nil {
-		return // the caller has gone
+		return // the caller has disconnected
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large || errors.Is(err, os.ErrDeadlineExceeded) {
 		errorWriter.WriteError(w, r, *httpapi.BodyError(w, err, maxUpload))

@@ -44,7 +44,7 @@ func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Req
 	return w
 }
 
-// handler is that of a route with the protocol.
+// handler returns the handler of a route with the protocol.
 func handler(p *proxy.Proxy, protocol route.Protocol) route.Handler {
 	for _, r := range p.Routes() {
 		if r.Protocol == protocol && slices.Contains(r.Methods, http.MethodPost) && r.Name != "oauth-register" {
@@ -85,6 +85,29 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// A form can be sent again, if the connection to a backend was refused.
+func TestFormsCanBeSentAgain(t *testing.T) {
+	t.Parallel()
+	var sent [2]string
+	serve(t, route.Page, func(r *http.Request) (*http.Response, error) {
+		for i := range sent {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			text, err := io.ReadAll(body)
+			if err != nil {
+				return nil, err
+			}
+			sent[i] = string(text)
+		}
+		return answer(http.StatusOK, http.Header{}), nil
+	}, httptest.NewRequest(http.MethodPost, "https://kith.example/sign-in", strings.NewReader("login=a")))
+	if sent != [2]string{"login=a", "login=a"} {
+		t.Errorf("sent %q", sent)
+	}
+}
+
 // The backend's security headers are passed on unchanged. Its headers for the edge are removed.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
@@ -97,9 +120,9 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// When edge and backend both count a request, the answer lists both limits. The single figures are
-// the backend's, which are the tighter ones.
-func TestLimitsOfBothHalves(t *testing.T) {
+// When edge and backend both count a request, the answer lists both limits. The headers with one
+// figure have the backend's, which are stricter.
+func TestLimitsOfEdgeAndBackend(t *testing.T) {
 	t.Parallel()
 	p, err := proxy.New(proxy.Options{
 		BackendURL: "http://backend:1", Logger: slog.New(slog.DiscardHandler), ClientAddress: func(*http.Request) string { return "192.0.2.7" },
@@ -140,7 +163,7 @@ func TestLimitsOfBothHalves(t *testing.T) {
 	}
 }
 
-// An outage is answered in the error format of the protocol, and never as a 4xx.
+// An outage is answered in the error format of the protocol, never with a 4xx.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for protocol, want := range map[route.Protocol]string{

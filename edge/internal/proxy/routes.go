@@ -19,8 +19,8 @@ const (
 	pathRegister = "/oauth/register"
 )
 
-// Routes returns the routes that the backend serves: the authorization server's
-// endpoints and the people's pages.
+// Routes returns the routes that the backend serves: the authorization server's endpoints
+// and the pages for people.
 func (p *Proxy) Routes() []route.Route { return append(p.authorizationServer(), p.pages()...) }
 
 func (p *Proxy) authorizationServer() []route.Route {
@@ -77,7 +77,7 @@ func (p *Proxy) pages() []route.Route {
 	return append(routes, demo(routes)...)
 }
 
-// accessPages are those of people who are not signed in, and what all pages load.
+// accessPages are the pages for people who are not signed in, and the files that all pages load.
 func accessPages() []route.Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	both := []string{http.MethodGet, http.MethodPost}
@@ -100,8 +100,8 @@ func accessPages() []route.Route {
 		{Name: "manifest", Methods: get, Pattern: "/assets/kith.webmanifest", Anonymous: true, Summary: "The web app manifest, with which browsers install Kith."},
 		{Name: "icon-192", Methods: get, Pattern: "/assets/icon-192.png", Anonymous: true, Summary: "The icon of the installed app, 192 pixels wide."},
 		{Name: "icon-512", Methods: get, Pattern: "/assets/icon-512.png", Anonymous: true, Summary: "The icon of the installed app, 512 pixels wide."},
-		{Name: "icon-maskable", Methods: get, Pattern: "/assets/icon-maskable-512.png", Anonymous: true, Summary: "The icon of the installed app, for systems that cut it to a shape."},
-		{Name: "service-worker", Methods: get, Pattern: "/assets/worker.js", Anonymous: true, Summary: "The service worker, which keeps the files of pages, and neither pages nor data."},
+		{Name: "icon-maskable", Methods: get, Pattern: "/assets/icon-maskable-512.png", Anonymous: true, Summary: "The maskable icon of the installed app."},
+		{Name: "service-worker", Methods: get, Pattern: "/assets/worker.js", Anonymous: true, Summary: "The service worker. It caches the files of pages, but neither pages nor data."},
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
@@ -114,7 +114,7 @@ func accessPages() []route.Route {
 	}
 }
 
-// areaPages are those about people and what was done with them.
+// areaPages are the pages about connections and about changes to them.
 func areaPages() []route.Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	both := []string{http.MethodGet, http.MethodPost}
@@ -124,30 +124,30 @@ func areaPages() []route.Route {
 		{Name: "today-snooze", Methods: post, Pattern: "/today/snooze", Summary: "Snoozes a due entry for a week."},
 		{Name: "today-steps", Methods: post, Pattern: "/today/steps", Summary: "Hides the first steps."},
 		{Name: "today-log", Methods: post, Pattern: "/today/log", Summary: "Logs a contact with a person."},
-		{Name: "people", Methods: get, Pattern: "/people", Summary: "The people whom the member knows, by words and filters."},
-		{Name: "people-act", Methods: post, Pattern: "/people/act", Summary: "Asks before something is done with several people, and does it."},
+		{Name: "people", Methods: get, Pattern: "/people", Summary: "The member's people, with a search and filters."},
+		{Name: "people-act", Methods: post, Pattern: "/people/act", Summary: "Asks for confirmation of a change to several people, and makes it."},
 		{Name: "people-views", Methods: both, Pattern: "/people/views", Summary: "The saved views of the list of people."},
 		{Name: "people-views-rename", Methods: post, Pattern: "/people/views/rename", Summary: "Renames a saved view."},
 		{Name: "people-views-delete", Methods: post, Pattern: "/people/views/delete", Summary: "Deletes a saved view."},
 		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
-		{Name: "people-share", Methods: post, Pattern: pathShare, Summary: "Fills in the form that adds a person with what another app shared; stores nothing."},
-		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Pairs of people who may be one, and their merge."},
+		{Name: "people-share", Methods: post, Pattern: pathShare, Summary: "Fills in the form that adds a person with text from another app's share menu; stores nothing."},
+		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Pairs of records that may be the same person, and their merge."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},
-		{Name: "bin-delete", Methods: both, Pattern: "/people/bin/delete", Summary: "Asks before people in the bin are deleted for good, and does it."},
-		{Name: "connect", Methods: get, Pattern: "/connect", Summary: "How to connect an agent, whether one is connected, and questions to try."},
+		{Name: "bin-delete", Methods: both, Pattern: "/people/bin/delete", Summary: "Asks for confirmation before people in the bin are deleted for good, and deletes them."},
+		{Name: "connect", Methods: get, Pattern: "/connect", Summary: "How to connect an agent, whether an agent is connected, and questions to try."},
 		{Name: "activity", Methods: get, Pattern: "/activity", Summary: "Every change in the member's data, and what agents read."},
 		{Name: "activity-undo", Methods: both, Pattern: "/activity/undo", Summary: "Shows what undoing changes would do, and undoes them."},
-		{Name: "activity-reads", Methods: get, Pattern: "/activity/reads", Summary: "How often agents called tools that read, by day."},
-		{Name: "decide", Methods: get, Pattern: "/decide", Summary: "What agents ask the member before they do it, and the last decisions."},
-		{Name: "decide-approve", Methods: post, Pattern: "/decide/approve", Summary: "Approves what an agent asked about: it is done."},
-		{Name: "decide-refuse", Methods: post, Pattern: "/decide/refuse", Summary: "Refuses what an agent asked about."},
-		{Name: "network", Methods: get, Pattern: "/network", Summary: "Whom the member knows, by organisation, place, tag and time, and who can introduce them to an organisation."},
+		{Name: "activity-reads", Methods: get, Pattern: "/activity/reads", Summary: "How often agents called reading tools, by day."},
+		{Name: "decide", Methods: get, Pattern: "/decide", Summary: "The requests of agents for the member's approval, and the last decisions."},
+		{Name: "decide-approve", Methods: post, Pattern: "/decide/approve", Summary: "Approves an agent's request: Kith then does it."},
+		{Name: "decide-refuse", Methods: post, Pattern: "/decide/refuse", Summary: "Refuses an agent's request."},
+		{Name: "network", Methods: get, Pattern: "/network", Summary: "The member's people by organisation, place, tag and time, and who can introduce the member to an organisation."},
 		{Name: "import", Methods: both, Pattern: pathImport, Summary: "Takes a file of contacts, of up to 10 MiB."},
-		{Name: "import-columns", Methods: both, Pattern: pathImport + "/{id}", Summary: "What an uploaded file is, and what its columns mean."},
+		{Name: "import-columns", Methods: both, Pattern: pathImport + "/{id}", Summary: "The format of an uploaded file, and the meaning of its columns."},
 		{Name: "import-preview", Methods: both, Pattern: pathImport + "/{id}/preview", Summary: "What the import of a file would do, row by row, and its start."},
-		{Name: "import-progress", Methods: get, Pattern: pathImport + "/{id}/progress", Summary: "How far an import is, and what came of it."},
+		{Name: "import-progress", Methods: get, Pattern: pathImport + "/{id}/progress", Summary: "The progress and the result of an import."},
 		{Name: "import-people", Methods: get, Pattern: pathImport + "/{id}/people", Summary: "The people whom an import added."},
 		{Name: "groups", Methods: get, Pattern: "/groups", Summary: "The member's groups and tags."},
 		{Name: "group", Methods: get, Pattern: "/groups/{id}", Summary: "The forms that change one group."},
@@ -156,7 +156,7 @@ func areaPages() []route.Route {
 		{Name: "group-delete", Methods: post, Pattern: "/groups/delete", Summary: "Deletes a group; its people stay."},
 		{Name: "tag", Methods: get, Pattern: "/groups/tag", Summary: "The forms that change one tag."},
 		{Name: "tag-rename", Methods: post, Pattern: "/groups/tag/rename", Summary: "Renames a tag, or merges it into another one."},
-		{Name: "tag-remove", Methods: post, Pattern: "/groups/tag/remove", Summary: "Removes a tag from everybody."},
+		{Name: "tag-remove", Methods: post, Pattern: "/groups/tag/remove", Summary: "Removes a tag from all people."},
 		{Name: "person-merge", Methods: both, Pattern: "/people/{id}/merge", Summary: "The records that a person may be merged with, what it would do, and the merge."},
 		{Name: "person-edit", Methods: post, Pattern: "/people/{id}/edit", Summary: "Saves the form of one section of a person."},
 		{Name: "person-note", Methods: post, Pattern: "/people/{id}/note", Summary: "Adds a note about a person."},
@@ -166,7 +166,7 @@ func areaPages() []route.Route {
 		{Name: "person-entry-edit", Methods: post, Pattern: "/people/{id}/entry-edit", Summary: "Saves the form of an entry of the timeline."},
 		{Name: "person-reminder", Methods: post, Pattern: "/people/{id}/reminder", Summary: "Completes, moves or deletes a reminder."},
 		{Name: "person-reminder-edit", Methods: post, Pattern: "/people/{id}/reminder-edit", Summary: "Saves the form of a reminder."},
-		{Name: "person-act", Methods: post, Pattern: "/people/{id}/act", Summary: "Stars, archives or deletes a person, or takes that back."},
+		{Name: "person-act", Methods: post, Pattern: "/people/{id}/act", Summary: "Stars, archives or deletes a person, or undoes that."},
 		{Name: "person-photo", Methods: get, Pattern: "/people/{id}/photo", RatePolicy: ratelimit.PolicyPhotos, Summary: "The photo of a person in a size."},
 		{Name: "person-photo-upload", Methods: post, Pattern: pathPhotoUpload, Summary: "Takes a new photo of a person."},
 		{Name: "person-photo-remove", Methods: post, Pattern: "/people/{id}/photo-remove", Summary: "Removes the photo of a person."},
@@ -175,7 +175,7 @@ func areaPages() []route.Route {
 	}
 }
 
-// settingsPages are those of the account.
+// settingsPages are the pages of the account.
 func settingsPages() []route.Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	both := []string{http.MethodGet, http.MethodPost}
@@ -185,7 +185,7 @@ func settingsPages() []route.Route {
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
 		{Name: "settings-agents", Methods: get, Pattern: "/settings/agents", Summary: "Connected agents, personal tokens and credits; the same as /settings/mcp."},
 		{Name: "settings-agents-narrow", Methods: post, Pattern: "/settings/agents/narrow", Summary: "Takes scopes or tools from an agent."},
-		{Name: "settings-agents-ask", Methods: post, Pattern: "/settings/agents/ask", Summary: "Chooses before which acts an agent or a token asks the member first."},
+		{Name: "settings-agents-ask", Methods: post, Pattern: "/settings/agents/ask", Summary: "Chooses for which changes an agent or a token needs the member's approval."},
 		{Name: "settings-agents-pause", Methods: post, Pattern: "/settings/agents/pause", Summary: "Pauses an agent: its calls are refused."},
 		{Name: "settings-agents-resume", Methods: post, Pattern: "/settings/agents/resume", Summary: "Ends the pause of an agent."},
 		{Name: "settings-tokens", Methods: post, Pattern: "/settings/mcp/tokens", Summary: "Creates a personal token."},
@@ -197,7 +197,7 @@ func settingsPages() []route.Route {
 		{Name: "settings-bin-delete", Methods: get, Pattern: "/settings/bin/delete", Summary: "Redirects to /people/bin/delete."},
 		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
 		{Name: "settings-time", Methods: both, Pattern: "/settings/time", Summary: "The member's time zone and locale."},
-		{Name: "settings-imports", Methods: get, Pattern: "/settings/imports", Summary: "Imports of files, with what came of them."},
+		{Name: "settings-imports", Methods: get, Pattern: "/settings/imports", Summary: "Imports of files, with their results."},
 		{Name: "settings-imports-cancel", Methods: post, Pattern: "/settings/imports/cancel", Summary: "Cancels an import."},
 		{Name: "settings-imports-undo", Methods: post, Pattern: "/settings/imports/undo", Summary: "Undoes an import."},
 		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
@@ -214,14 +214,14 @@ func settingsPages() []route.Route {
 		{Name: "settings-seen", Methods: post, Pattern: "/settings/security/seen", Summary: "Hides the notice of security events."},
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
-		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a ZIP."},
-		{Name: "settings-export-file", Methods: get, Pattern: "/settings/exports/{job}", Summary: "A file of people that export_connections made; for an hour, to the signed-in member or a bearer with the scope connections."},
+		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "All data of the member, as a ZIP."},
+		{Name: "settings-export-file", Methods: get, Pattern: "/settings/exports/{job}", Summary: "A file of people that export_connections made. For an hour, the signed-in member or a bearer with the scope connections can load it."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
 	}
 }
 
-// demo returns the pages of the areas of the site a second time, below /demo: open to
-// everybody, with the data of the demo account, and for reading only.
+// demo returns copies of areaPages below /demo, which need no session, show the data of the
+// demo account and are read-only.
 func demo(pages []route.Route) []route.Route {
 	var routes []route.Route
 	for _, r := range pages {

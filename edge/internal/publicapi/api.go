@@ -1,16 +1,17 @@
-// Package publicapi serves the reads that need no credential: a member's public
-// profile, as JSON, as Markdown and as a page for people, and the public directory, as JSON and as
-// a page. All forms of a profile are made from one answer of the backend.
+// Package publicapi serves the reads that need no credential: a member's public profile, as
+// JSON, Markdown and a page for people, and the public directory, as JSON and a page. All forms
+// of a profile are made from the same answer of the backend.
 //
-// Answers carry a strong ETag of their bytes and may be kept for a minute. Rendered profiles are
-// cached for about a second: a popular profile costs the backend one call a second.
+// Answers have a strong ETag of their bytes, and clients may cache them for a minute. The edge
+// caches rendered profiles for about a second, so a popular profile costs the backend one call a
+// second.
 //
 // It does not decide what is public: the backend leaves out what the member did
 // not publish, and members without a public profile altogether. Here an unknown,
 // a private and a suspended member are the same 404.
 //
-// The pages are the same for everybody, signed in or not: caches may keep them as they keep the
-// JSON. They count under the rate policies of the JSON.
+// The pages are the same for everyone, signed in or not, so caches may store them like the JSON.
+// They share the rate limits of the JSON.
 package publicapi
 
 import (
@@ -29,7 +30,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// The names of the routes that documents mention.
+// The names of the routes to which documents link.
 const (
 	RouteProfile = "profile"
 	RouteMembers = "members"
@@ -41,7 +42,7 @@ const (
 	typeMarkdown = "text/markdown; charset=utf-8"
 )
 
-// Backend has the calls that the public reads make. Errors are *upstream.Error.
+// Backend has the calls of the public reads. Errors are *upstream.Error.
 type Backend interface {
 	// BatchGetProfiles reads public profiles; members without one are left out.
 	BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error)
@@ -49,11 +50,11 @@ type Backend interface {
 	ListMembers(context.Context, *directoryv1.ListMembersRequest) (*directoryv1.ListMembersResponse, error)
 }
 
-// Options are what the public reads work with. All but CacheTTL and Now are required.
+// Options configure the public reads. All but CacheTTL and Now are required.
 type Options struct {
 	Backend  Backend
 	Problems *httpapi.Problems
-	// Pages renders what people see, and their errors.
+	// Pages renders the pages for people, and their errors.
 	Pages  *page.Pages
 	Logger *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
@@ -67,7 +68,7 @@ type Options struct {
 // API holds the handlers. It is safe for concurrent use.
 type API struct {
 	options Options
-	// failures are for programs, pageFailures for people.
+	// failures writes errors for programs, pageFailures for people.
 	failures, pageFailures httpapi.BackendErrors
 	profiles               *profileReader
 }
@@ -115,7 +116,7 @@ func (a *API) Routes() []route.Route {
 		read("profile-markdown", "/api/human/{username}.md", ratelimit.PolicyProfile, "The same profile as Markdown.", a.ServeMarkdown),
 		members,
 		people("profile-page", "/@{username}", ratelimit.PolicyProfile, "A member's public profile.", a.ServeProfilePage),
-		people("members-page", pathMembers, ratelimit.PolicyDirectory, "The members who chose to be listed, by words.", a.ServeMembersPage),
+		people("members-page", pathMembers, ratelimit.PolicyDirectory, "The members who chose to be listed, with a search.", a.ServeMembersPage),
 	}
 }
 
@@ -128,7 +129,7 @@ const pathMembers = "/members"
 // PageURL is the address of a member's profile for people.
 func PageURL(baseURL, username string) string { return baseURL + "/@" + username }
 
-// newDocument returns an answer that caches may keep for a minute. It leads to the same content in
+// newDocument returns an answer that caches may store for a minute. It links to the same content in
 // other media types. header has further headers, and may be nil.
 func newDocument(body []byte, contentType string, header http.Header, alternates ...page.Alternate) *httpapi.Document {
 	own := http.Header{"Cache-Control": {"public, max-age=60"}, "Link": {page.LinkHeader(alternates...)}}

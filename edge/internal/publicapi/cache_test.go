@@ -91,7 +91,7 @@ func TestNoCacheWithoutTTL(t *testing.T) {
 	}
 }
 
-// Requests for one profile at the same time are one call of the backend.
+// Simultaneous requests for one profile make one call of the backend.
 func TestConcurrentMissesAreOneCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

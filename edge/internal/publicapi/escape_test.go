@@ -69,7 +69,7 @@ func TestIsHTTPS(t *testing.T) {
 	}
 }
 
-// codePoint is what stands for an invisible character.
+// codePoint matches what an invisible character is replaced with.
 var codePoint = regexp.MustCompile(`\\\[U\+[0-9A-F]{4,6}\\\]`)
 
 // FuzzEscapeLine checks that every markup character is escaped.

@@ -83,8 +83,8 @@ func newList(members *directoryv1.ListMembersResponse, base string) listJSON {
 	return list
 }
 
-// listQuery returns the query string that asks for a page of the directory, with its question mark;
-// "" for the first page of all.
+// listQuery returns the query string of a page of the directory, with its question mark; "" for
+// the first page without a search.
 func listQuery(request *directoryv1.ListMembersRequest) string {
 	query := url.Values{}
 	if request.Q != nil {

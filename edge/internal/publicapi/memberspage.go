@@ -12,12 +12,12 @@ import (
 
 // membersContent is the content of the directory's page.
 type membersContent struct {
-	// Query is what was searched for.
+	// Query is the search text.
 	Query string
-	// QueryFault says what is wrong with it, Fault what is wrong with the rest of the address.
+	// QueryFault says what is wrong with Query, Fault what is wrong with the other parameters.
 	QueryFault, Fault string
 	Members           []memberJSON
-	// First and Next lead to other pages of the directory; each may be empty.
+	// First and Next are addresses of other pages of the directory; each may be empty.
 	First, Next string
 }
 
@@ -76,13 +76,13 @@ func (a *API) membersPage(content membersContent) page.Page {
 	}
 }
 
-// refuseList answers 400 with the form, what was searched for, and what is wrong with it.
+// refuseList answers 400 with the form, the search text, and what is wrong with the parameters.
 func (a *API) refuseList(w http.ResponseWriter, r *http.Request, fault httpapi.Field) {
 	content := membersContent{Query: r.URL.Query().Get("q")}
 	if fault.Field == "q" {
 		content.QueryFault = "Your search " + fault.Message + "."
 	} else {
-		content.Fault = "This address is not one of the directory. Search again, or begin at the first page."
+		content.Fault = "This address of the directory is not valid. Search again, or start at the first page."
 		content.First = pathMembers
 	}
 	body, err := a.options.Pages.Render(page.Members, a.membersPage(content))

@@ -20,8 +20,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// structured returns the structured data of a page, and fails unless it is the page's only script
-// and is JSON.
+// structured returns the structured data of a page. It fails unless the page has no other script
+// and the data is JSON.
 func structured(t *testing.T, page string) map[string]any {
 	t.Helper()
 	found := regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`).FindAllStringSubmatch(page, -1)
@@ -81,8 +81,7 @@ func TestStructuredData(t *testing.T) {
 	}
 }
 
-// Whatever a member writes into a field is text on the pages, and the same text in the structured
-// data.
+// The text of every field is escaped on the pages, and unchanged in the structured data.
 func TestFieldsAreText(t *testing.T) {
 	t.Parallel()
 	for _, attack := range []string{
@@ -131,7 +130,7 @@ func TestFieldsAreText(t *testing.T) {
 	}
 }
 
-// unexpectedTag returns the first thing on a page that only an attack brings; "" for none.
+// unexpectedTag returns the first tag or attribute that can only come from injected markup; "" for none.
 func unexpectedTag(body string) string {
 	for _, tag := range regexp.MustCompile(`<[!a-zA-Z/][^>]*>`).FindAllString(body, -1) {
 		attributes := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(tag, `""`)
@@ -146,8 +145,8 @@ func unexpectedTag(body string) string {
 	return ""
 }
 
-// Members who do not exist, cannot exist or are not public get one answer, with the status of the
-// JSON.
+// The answer is the same for members who do not exist, cannot exist or are not public. Its status
+// is that of the JSON.
 func TestUnknownProfilePages(t *testing.T) {
 	t.Parallel()
 	api := newAPI(t, backendtest.New(), time.Second, nil)
@@ -163,7 +162,7 @@ func TestUnknownProfilePages(t *testing.T) {
 	}
 }
 
-// The pages are the same for everybody, and set no cookie.
+// The pages are the same for everyone, and set no cookie.
 func TestPagesIgnoreCookies(t *testing.T) {
 	t.Parallel()
 	api := newAPI(t, backendtest.New(), 0, nil)
@@ -185,7 +184,7 @@ func TestPagesIgnoreCookies(t *testing.T) {
 	}
 }
 
-// The forms of one content lead to each other.
+// The forms of a profile link to each other.
 func TestAlternates(t *testing.T) {
 	t.Parallel()
 	api := newAPI(t, backendtest.New(), 0, nil)
@@ -229,11 +228,11 @@ func TestMembersPage(t *testing.T) {
 	}{
 		{"", 200, []string{`href="/@amara"`, ">Amara Okafor<", ">bo-b<", `href="/members?cursor=next"`, "Kilo", "Lagos"}, []string{"First page", "welding", "alert\""}},
 		{"q=grids+%3Cb%3E&per_page=5", 200, []string{`value="grids &lt;b&gt;"`, `href="/members?cursor=next&amp;per_page=5&amp;q=grids&#43;%3Cb%3E"`}, []string{"First page"}},
-		{"cursor=next", 200, []string{"Nobody is listed yet.", `href="/members">First page`}, []string{"Next page"}},
-		{"q=x&cursor=next", 200, []string{"Nobody who is listed has these words.", `href="/members?q=x">First page`, `href="/members">Show all members`}, []string{"Next page"}},
+		{"cursor=next", 200, []string{"No members are listed yet.", `href="/members">First page`}, []string{"Next page"}},
+		{"q=x&cursor=next", 200, []string{"No listed member matches your search.", `href="/members?q=x">First page`, `href="/members">Show all members`}, []string{"Next page"}},
 		{"q=" + url.QueryEscape(long), 400, []string{"Your search must be at most 200 characters.", `value="` + long, `aria-invalid="true"`}, []string{"Amara"}},
-		{"q=%3Cb%3E&cursor=tampered", 400, []string{"This address is not one of the directory.", `value="&lt;b&gt;"`, `href="/members"`}, []string{"tampered", "Amara"}},
-		{"per_page=101", 400, []string{"This address is not one of the directory."}, []string{"Amara"}},
+		{"q=%3Cb%3E&cursor=tampered", 400, []string{"This address of the directory is not valid.", `value="&lt;b&gt;"`, `href="/members"`}, []string{"tampered", "Amara"}},
+		{"per_page=101", 400, []string{"This address of the directory is not valid."}, []string{"Amara"}},
 	} {
 		w := get(api.ServeMembersPage, "/members?"+test.query, "")
 		for _, want := range test.want {

@@ -63,7 +63,7 @@ func (a *API) serveProfile(w http.ResponseWriter, r *http.Request, username stri
 	}
 }
 
-// noProfile is the one answer for a member who does not exist, is private or is suspended.
+// noProfile answers for a member who does not exist, is private or is suspended.
 var noProfile = httpapi.Error{Code: httpapi.NotFound, Detail: "No public profile has this username."}
 
 // Bounds of a username: ^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$.
@@ -108,7 +108,7 @@ func (f format) contentType() string {
 	}
 }
 
-// profileKey names a profile in one form. The username is normal.
+// profileKey identifies a profile in one form. The username is in its normal form.
 type profileKey struct {
 	username string
 	format   format
@@ -119,7 +119,7 @@ type profileReader struct {
 	backend Backend
 	pages   *page.Pages
 	base    string
-	ttl     time.Duration // 0 caches nothing, and shares no reads
+	ttl     time.Duration // 0 caches nothing and shares no reads
 	now     func() time.Time
 	cache   *lru.Cache[profileKey, cached]
 	flights shared
@@ -173,7 +173,7 @@ func (p *profileReader) fetch(ctx context.Context, key profileKey) (*httpapi.Doc
 	return nil, nil // a missing profile is not an error
 }
 
-// profiles reads the profile of a username, or those preloaded with it.
+// profiles reads the profile of a username, together with those preloaded with it.
 func (p *profileReader) profiles(ctx context.Context, username string) ([]*directoryv1.Profile, error) {
 	if preload, ok := ctx.Value(preloadKey{}).(*preloaded); ok && slices.Contains(preload.usernames, username) {
 		return preload.profiles(ctx)
@@ -196,18 +196,18 @@ func (p *profileReader) render(profile *directoryv1.Profile, f format) (*httpapi
 	return newDocument(body, typeJSON, nil, forPeople), nil
 }
 
-// sharedTimeout bounds a read that several callers wait for.
+// sharedTimeout limits a read that several callers wait for.
 const sharedTimeout = 10 * time.Second
 
-// shared makes one read for all callers who ask for the same at the same time.
-// The zero value is ready to use. It is safe for concurrent use.
+// shared makes one read for simultaneous callers that ask for the same profile. The zero
+// value is ready to use. It is safe for concurrent use.
 type shared struct {
 	flights singleflight.Group
 }
 
-// do returns what read returns. The read does not end with the caller who started
-// it, because others may wait for it too: it has sharedTimeout. Each caller waits
-// until its own context ends, and then gets that context's error.
+// do returns what read returns. The read continues when the caller who started it leaves,
+// because others may wait for it; it ends after sharedTimeout. Each caller waits until its
+// own context ends, and then gets that context's error.
 func (s *shared) do(ctx context.Context, key string, read func(context.Context) (any, error)) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start a shared read: %w", err)
@@ -232,23 +232,23 @@ func (s *shared) do(ctx context.Context, key string, read func(context.Context) 
 
 type preloadKey struct{}
 
-// preloaded are profiles that several requests of one caller ask for together.
+// preloaded has the profiles for which a caller makes several requests together.
 type preloaded struct {
 	usernames []string
 	reading   shared
 	read      func() ([]*directoryv1.Profile, error) // once
 }
 
-// profiles reads all of them, or returns what was read. ctx bounds the wait only.
+// profiles reads all of them once; later calls return the same result. ctx limits only the wait.
 func (p *preloaded) profiles(ctx context.Context) ([]*directoryv1.Profile, error) {
 	value, err := p.reading.do(ctx, "", func(context.Context) (any, error) { return p.read() })
 	profiles, _ := value.([]*directoryv1.Profile)
 	return profiles, err
 }
 
-// Preload returns a context under which the profiles of these usernames are read
-// with one call of the backend, when the first of them is asked for. The call goes
-// on when ctx ends: others may wait for the same profiles.
+// Preload returns a context with which the first read of one of these profiles reads all
+// of them with one call of the backend. The call continues when ctx ends, because others
+// may wait for the same profiles.
 func (a *API) Preload(ctx context.Context, usernames []string) context.Context {
 	var names []string
 	for _, username := range usernames {

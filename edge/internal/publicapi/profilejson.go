@@ -10,8 +10,8 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// humanJSON is the public shape of a profile, which its page shows too. A field that the member did
-// not make public is left out.
+// humanJSON is a public profile as JSON; the page shows the same fields. A field that the member
+// did not make public is left out.
 type humanJSON struct {
 	Object       string        `json:"object"`
 	Username     string        `json:"username"`
@@ -77,7 +77,7 @@ func newLinksJSON(links []*directoryv1.Link) []linkJSON {
 	return shown
 }
 
-// secureAddress returns the address if it is one of https.
+// secureAddress returns the address if it is a valid https address.
 func secureAddress(address *string) *string {
 	if address == nil || !isHTTPS(*address) {
 		return nil
@@ -85,8 +85,8 @@ func secureAddress(address *string) *string {
 	return address
 }
 
-// isHTTPS says whether the address can be shown as a link: https, to a host,
-// with no credentials and no character that could end it early.
+// isHTTPS reports whether the address can be shown as a link: https, with a host, without
+// credentials and without characters that could end the link early.
 func isHTTPS(address string) bool {
 	if strings.ContainsAny(address, " <>\"\\`") || strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }) >= 0 {
 		return false

@@ -8,7 +8,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/page"
 )
 
-// maxDescription is how many characters of a biography describe a page without a headline.
+// maxDescription is how many characters of the biography are the description of a page
+// without a headline.
 const maxDescription = 160
 
 // personData is a profile as schema.org's Person (https://schema.org/Person).

@@ -12,7 +12,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// obedient is a backend whose calls take a while and end when their context ends.
+// obedient is a backend whose calls take some time and stop when their context ends.
 type obedient struct {
 	counting
 
@@ -30,7 +30,7 @@ func (o *obedient) BatchGetProfiles(ctx context.Context, usernames ...string) ([
 
 // A batch starts a read of two profiles and is cancelled. Another caller who waits
 // for one of the profiles still gets it, from the same backend call.
-func TestACallerWhoHangsUpFailsNoOtherCall(t *testing.T) {
+func TestACancelledCallerFailsNoOtherCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		backend := &obedient{takes: 2 * time.Second}
@@ -59,9 +59,9 @@ func TestACallerWhoHangsUpFailsNoOtherCall(t *testing.T) {
 	})
 }
 
-// A caller who joins a shared read waits no longer than their own deadline, with and without the
+// A caller who joins a shared read waits at most until their own deadline, with and without the
 // cache.
-func TestAJoinedReadKeepsTheCallersDeadline(t *testing.T) {
+func TestSharedReadsKeepTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	for name, ttl := range map[string]time.Duration{"remembered": time.Second, "not cached": 0} {
 		synctest.Test(t, func(t *testing.T) {

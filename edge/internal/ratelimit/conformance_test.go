@@ -11,15 +11,15 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// subject is a store under test, and its time.
+// subject is a store under test and its clock.
 type subject struct {
 	store ratelimit.Store
 	// second is another store that shares the windows; nil for a store that cannot share them.
 	second ratelimit.Store
-	// window is a length that the test can wait for.
+	// window is a window length that the test can wait for.
 	window time.Duration
 	now    func() time.Time
-	// pass lets a little time pass.
+	// pass waits for a short time, or moves the clock.
 	pass func()
 }
 
@@ -59,7 +59,7 @@ func memorySubject(*testing.T) (subject, bool) {
 	}, true
 }
 
-// redisSubject waits for real, since a server's expiry has no clock to inject.
+// redisSubject waits in real time, because the expiry of keys in Redis uses the server's clock.
 func redisSubject(t *testing.T) (subject, bool) {
 	address, ok := redisAddress(t)
 	if !ok {
@@ -152,7 +152,7 @@ func conform(t *testing.T, s subject, sliding bool) {
 	t.Run("exactly the quota at once", func(t *testing.T) { exactlyAtOnce(t, policy("at-once", 40), s.store) })
 	t.Run("two stores share one budget", func(t *testing.T) {
 		if s.second == nil {
-			return // it does not share its windows
+			return // a memory store does not share its windows
 		}
 		exactlyAtOnce(t, policy("two-stores", 40), s.store, s.second)
 	})
@@ -163,7 +163,7 @@ func conform(t *testing.T, s subject, sliding bool) {
 	})
 }
 
-// exactlyAtOnce asks for ten times the quota at once.
+// exactlyAtOnce takes ten times the quota concurrently.
 func exactlyAtOnce(t *testing.T, p ratelimit.Policy, stores ...ratelimit.Store) {
 	t.Helper()
 	var admitted, free atomic.Int64
@@ -190,8 +190,8 @@ func exactlyAtOnce(t *testing.T, p ratelimit.Policy, stores ...ratelimit.Store) 
 	}
 }
 
-// windowEnds asks again and again; the window must end in time, neither prolonged by refused hits
-// nor early.
+// windowEnds takes hits until the window ends. It must end on time: refused hits do not prolong
+// it, and it does not end early.
 func windowEnds(t *testing.T, s subject, p ratelimit.Policy) {
 	t.Helper()
 	start := s.now()
@@ -209,7 +209,7 @@ func windowEnds(t *testing.T, s subject, p ratelimit.Policy) {
 			continue
 		}
 		want(t, taken, 1, p.Quota-1)
-		// A server counts in milliseconds, on a clock that it reads now and then.
+		// Redis counts in milliseconds, on a clock that it does not read for each command.
 		if early := end.Sub(s.now()); early > 5*time.Millisecond {
 			t.Errorf("the window ended %s early", early)
 		}

@@ -7,16 +7,15 @@
 //	               ├─ Redis     windows that several edges share
 //	               └─ Fallback  Redis while it answers, else Memory
 //
-// A window is fixed and begins with its first hit, or it slides: then no stretch
-// of time as long as the window ever holds more than the quota. A refused hit
-// never makes anyone wait longer.
+// A fixed window begins with its first hit. A sliding window never admits more than the
+// quota in any period of the window's length. A refused hit never prolongs a wait.
 //
-// Fallback has two states, and it limits in both:
+// Fallback has two states. Limits apply in both:
 //
 //	shared ──Failures errors in a row──▶ local   (quota ÷ nodes, at least 1)
 //	   ▲                                   │
 //	   └────────── a probe is answered ────┘     (in the background, every Probe)
 //
-// The package does not know which policy a path has (see route), nor what a
-// refusal looks like (see httpapi and mcp).
+// The policy of each path is in package route, the answers of refused requests in httpapi
+// and mcp.
 package ratelimit

@@ -15,15 +15,14 @@ const (
 	DefaultProbe    = 500 * time.Millisecond
 )
 
-// State says which store a Fallback asks.
+// State says which store a Fallback uses.
 type State uint8
 
 // The states.
 const (
-	// StateShared asks the shared store, and the local one for the calls that
-	// fail there.
+	// StateShared uses the shared store, and the local one for calls that fail there.
 	StateShared State = iota
-	// StateLocal asks the local store only, until the shared one answers a probe.
+	// StateLocal uses only the local store, until the shared one answers a probe.
 	StateLocal
 )
 
@@ -35,8 +34,7 @@ func (s State) String() string {
 	return "shared"
 }
 
-// FallbackConfig says when a Fallback gives up on the shared store. The zero
-// value works for a single edge.
+// FallbackConfig configures a Fallback. The zero value works for a single edge.
 type FallbackConfig struct {
 	// Nodes is how many edges share the quotas. The local store divides each quota by it, but
 	// admits at least one hit. Defaults to 1.
@@ -49,17 +47,17 @@ type FallbackConfig struct {
 	// Probe is the pause between attempts to reach the shared store again.
 	// Defaults to DefaultProbe.
 	Probe time.Duration
-	// OnState is called with every change of the state, in order, and with the
-	// error that caused it, nil when the shared store is back. It must return
-	// soon, and must not call the Fallback. Nil does nothing.
+	// OnState is called with every change of the state, in order, and with the error that
+	// caused it; the error is nil when the shared store works again. It must return quickly
+	// and must not call the Fallback. It may be nil.
 	OnState func(State, error)
 }
 
-// Fallback asks a shared store while that answers in time, and else a local one with smaller
-// quotas. So an outage of Redis never lifts the limits. However often Redis fails and recovers, its
-// own windows and the local ones together admit about twice the quota at most, and as much again if
-// Redis loses its data. An outage does not stop the service, and delays an answer by Budget at
-// most.
+// Fallback uses a shared store while it answers in time, otherwise a local one with smaller
+// quotas, so limits apply during an outage of Redis too. However often Redis fails and recovers,
+// its windows and the local ones together admit at most about twice the quota, or four times if
+// Redis also loses its data. An outage does not stop the service, and delays an answer by at most
+// Budget.
 type Fallback struct {
 	shared, local Store
 	config        FallbackConfig
@@ -89,7 +87,7 @@ func NewFallback(shared, local Store, c FallbackConfig) *Fallback {
 	return f
 }
 
-// State returns the store that is asked now.
+// State returns the current state.
 func (f *Fallback) State() State {
 	if f.open.Load() {
 		return StateLocal
@@ -111,7 +109,7 @@ func (f *Fallback) Take(ctx context.Context, p Policy, key string, n int) (Taken
 	return f.local.Take(ctx, p, key, n)
 }
 
-// ask asks the shared store within what is left of the budget.
+// ask calls the shared store within the rest of the budget.
 func (f *Fallback) ask(ctx context.Context, p Policy, key string, n int) (Taken, bool) {
 	state := fromContext(ctx)
 	left := f.config.Budget - time.Duration(state.spent.Load())
@@ -148,7 +146,7 @@ func (f *Fallback) failed(err error) {
 	f.probes.Go(f.probe)
 }
 
-// probe asks the shared store from time to time, until it answers or Close.
+// probe calls the shared store at intervals, until it answers or Close is called.
 func (f *Fallback) probe() {
 	ticker := time.NewTicker(f.config.Probe)
 	defer ticker.Stop()
@@ -165,7 +163,7 @@ func (f *Fallback) probe() {
 	}
 }
 
-// answers counts a hit of a test key, because a Redis that answers a ping may still fail to count.
+// answers counts a hit of a test key, because a Redis that answers PING may still fail to count.
 func (f *Fallback) answers() bool {
 	ctx, cancel := context.WithTimeout(f.done, f.config.Budget)
 	defer cancel()

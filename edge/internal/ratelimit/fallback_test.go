@@ -15,7 +15,7 @@ import (
 
 var errDown = errors.New("down")
 
-// fakeShared is a memory store that answers late, or not.
+// fakeShared is a memory store whose answers can be delayed or fail.
 type fakeShared struct {
 	*ratelimit.Memory
 
@@ -81,7 +81,7 @@ func setupFallback(t *testing.T, c ratelimit.FallbackConfig) *fallbackBundle {
 	return b
 }
 
-// took returns how long a hit took.
+// took returns the duration of a hit.
 func (b *fallbackBundle) took(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -124,7 +124,7 @@ func TestFallbackBoundsTheWaitOfARequest(t *testing.T) {
 			t.Errorf("another request waited %s", got)
 		}
 		if len(b.states) != 0 {
-			t.Errorf("a slow store was taken for an outage: %q", b.states)
+			t.Errorf("a slow store was treated as an outage: %q", b.states)
 		}
 	})
 }
@@ -204,8 +204,8 @@ func TestFallbackIgnoresSingleFailures(t *testing.T) {
 	}
 }
 
-// A caller that hangs up is counted, and its call is not taken for an outage.
-func TestFallbackCountsWhoHangsUp(t *testing.T) {
+// The hit of a caller that disconnects is counted, and not treated as an outage.
+func TestFallbackCountsCancelledCallers(t *testing.T) {
 	t.Parallel()
 	b := setupFallback(t, ratelimit.FallbackConfig{})
 	gone, cancel := context.WithCancel(t.Context())

@@ -14,11 +14,11 @@ import (
 // redisURL names the environment variable with the address of a Redis for tests.
 const redisURL = "KITH_TEST_REDIS_URL"
 
-// redisAddress returns the address of the tests' Redis; with -short it is left out.
+// redisAddress returns the address of the tests' Redis. With -short it skips the test.
 func redisAddress(t testing.TB) (string, bool) {
 	t.Helper()
 	if testing.Short() {
-		t.Log("left out by -short")
+		t.Log("skipped by -short")
 		return "", false
 	}
 	address := os.Getenv(redisURL)
@@ -28,13 +28,13 @@ func redisAddress(t testing.TB) (string, bool) {
 	return address, true
 }
 
-// patient returns the address with timeouts that a busy machine does not exceed.
+// patient returns the address with timeouts long enough for a busy machine.
 func patient(t testing.TB, address string) string {
 	t.Helper()
 	return withTimeouts(t, address, 10*time.Second)
 }
 
-// withTimeouts returns the address with other timeouts than the store's own.
+// withTimeouts returns the address with these timeouts in place of the defaults.
 func withTimeouts(t testing.TB, address string, d time.Duration) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -60,7 +60,7 @@ func openRedis(t testing.TB, address, prefix string) *ratelimit.Redis {
 	return r
 }
 
-// newPrefix returns a prefix that no other test has.
+// newPrefix returns a unique prefix.
 func newPrefix() string { return "kith:test:" + rand.Text() + ":" }
 
 // clock is a clock that only the test moves.

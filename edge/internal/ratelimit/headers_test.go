@@ -81,7 +81,7 @@ func TestHeaders(t *testing.T) {
 
 func TestHeadersAreReplaced(t *testing.T) {
 	t.Parallel()
-	h := http.Header{"Retry-After": {"2"}} // of a job that is not done
+	h := http.Header{"Retry-After": {"2"}} // for a job that is still running
 	ratelimit.WriteHeaders(h, decision("jobs", 60, 60, 59, 60, true))
 	ratelimit.WriteHeaders(h, decision("jobs", 60, 60, 58, 30, true), decision("mcp", 9, 60, 8, 7, true))
 	want := http.Header{
@@ -93,7 +93,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 	}
 }
 
-// A parser of structured fields reads what was meant, and writes the same bytes.
+// A parser of structured fields reads the expected values, and writes the same bytes.
 func TestHeadersAreStructuredFields(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,7 +109,7 @@ func TestHeadersAreStructuredFields(t *testing.T) {
 		}
 		h := http.Header{}
 		ratelimit.WriteHeaders(h, decisions...)
-		raw := map[string][]string(h) // Go would spell the names in another way
+		raw := map[string][]string(h) // Go's canonical spelling would be different
 		checkList(t, raw["RateLimit"], decisions, func(d ratelimit.Decision) (string, int, string, int) {
 			return "r", d.Remaining, "t", d.Reset
 		})
@@ -141,7 +141,7 @@ func checkList(t *rapid.T, values []string, decisions []ratelimit.Decision, para
 	}
 }
 
-// The spelling that the specification shows is what goes over the wire.
+// The headers are sent with the spelling of the specification.
 func TestHeadersOnTheWire(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -20,9 +20,9 @@ import (
 // knownCredentials is how many bearers are remembered with their credentials.
 const knownCredentials = 8192
 
-// Options are what a limiter works with. All but Observe are required.
+// Options configure a limiter. All but Observe are required.
 type Options struct {
-	// Policies are those in force; a policy that is off limits nothing.
+	// Policies are the policies in force; a policy that is off limits nothing.
 	Policies []Policy
 	Store    Store
 	Clients  *clientip.Resolver
@@ -35,8 +35,8 @@ type Options struct {
 //
 // Policies that count credentials use the stable id that the backend gives a
 // grant or a token, never the bearer itself: a refreshed token must not start a
-// new window. Which bearer has which id is learned from the backend's answers;
-// until then, and for a dead bearer, the caller's address is counted.
+// new window. The limiter learns the id of a bearer from the backend's answers. Until
+// then, and for a bearer that is not valid, it counts the caller's address.
 type Limiter struct {
 	options     Options
 	policies    map[string]Policy
@@ -78,9 +78,9 @@ func (l *Limiter) Limit(w http.ResponseWriter, r *http.Request, policy string) b
 	return d.Allowed
 }
 
-// TakeN counts n parts of a request under a policy. It returns how many of them,
-// from the first, are admitted, and when the window ends. It writes the RateLimit
-// headers, but the request as a whole is not refused.
+// TakeN counts n parts of a request under a policy. It returns how many parts are
+// admitted, starting with the first, and when the window ends. It writes the RateLimit
+// headers, but does not refuse the request as a whole.
 func (l *Limiter) TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration) {
 	d := l.decide(r, policy, n)
 	admitted = d.Admitted
@@ -98,7 +98,7 @@ func announce(w http.ResponseWriter, r *http.Request, d Decision) {
 func (l *Limiter) decide(r *http.Request, name string, n int) Decision {
 	p := l.policies[name]
 	d, err := Decide(r.Context(), l.options.Store, p, l.key(r, p), n)
-	if err != nil { // Redis without a fallback is down: that must not refuse requests
+	if err != nil { // Redis is down and there is no fallback: do not refuse requests for that
 		l.options.Logger.LogAttrs(r.Context(), slog.LevelError, "rate limit not counted",
 			slog.String("request_id", requestlog.RequestID(r.Context())), slog.String("policy", name), slog.String("error", err.Error()))
 		return Decision{Allowed: true, Admitted: n}
@@ -121,7 +121,7 @@ func (l *Limiter) key(r *http.Request, p Policy) string {
 	return l.options.Clients.Resolve(r).Bucket
 }
 
-// Learn remembers the credential of an answered request's bearer.
+// Learn stores the credential id of the request's bearer, which the backend has returned.
 func (l *Limiter) Learn(r *http.Request) {
 	e, token := requestlog.FromContext(r.Context()), bearer.Read(r.Header).Token
 	switch {
@@ -133,7 +133,7 @@ func (l *Limiter) Learn(r *http.Request) {
 	}
 }
 
-// requestState is what the limits of one request share.
+// requestState is shared by all decisions of one request.
 type requestState struct {
 	decisions []Decision
 	spent     atomic.Int64 // nanoseconds that were spent waiting for Redis
@@ -173,15 +173,14 @@ type Decision struct {
 	// Policy is the policy of the decision.
 	Policy Policy
 	// Allowed is false if this policy refuses the request with a 429. The handler sets it to true
-	// for an answer that is sent anyway, such as that of a batch of which only some items were
-	// refused.
+	// if the answer has another status, as for a batch of which only some items were refused.
 	Allowed bool
-	// Admitted is how many of the hits, from the first, were admitted.
+	// Admitted is how many of the hits were admitted, starting with the first.
 	Admitted int
-	// Remaining is how many more hits the window takes, 0 at least.
+	// Remaining is how many more hits the window admits, at least 0.
 	Remaining int
-	// Reset is in seconds, rounded up, 1 at least: the time in which no more than
-	// Remaining hits will be admitted. A refused caller waits that long.
+	// Reset is in seconds, rounded up, at least 1: the time in which no more than Remaining
+	// hits will be admitted. A refused caller should wait that long.
 	Reset int
 }
 
@@ -222,7 +221,7 @@ const (
 	headerRetry     = "Retry-After"
 )
 
-// WriteHeaders writes the decisions that an answer rests on:
+// WriteHeaders writes the decisions of a request to the headers of its answer:
 //
 //	RateLimit: "mcp-sandbox";r=0;t=17
 //	RateLimit-Policy: "mcp-sandbox";q=60;w=60

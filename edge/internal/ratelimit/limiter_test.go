@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 )
 
-// bench counts two policies of three requests each.
+// bench has a limiter with two policies of three requests each.
 func newLimiter(t *testing.T) *ratelimit.Limiter {
 	t.Helper()
 	clients, err := clientip.New(clientip.Config{TrustedProxies: []string{"10.0.0.1"}})
@@ -34,7 +34,7 @@ func newLimiter(t *testing.T) *ratelimit.Limiter {
 	return l
 }
 
-// request comes from an address, with a bearer unless that is empty.
+// request returns a request from an address, with a bearer unless that is empty.
 func request(address, bearer string, headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.RemoteAddr = address + ":1234"
@@ -47,7 +47,7 @@ func request(address, bearer string, headers ...string) *http.Request {
 	return r.WithContext(ratelimit.NewContext(requestlog.NewContext(r.Context(), &requestlog.Event{})))
 }
 
-// admitted is how many of ten requests go on.
+// admitted returns how many of ten requests are admitted.
 func admitted(l *ratelimit.Limiter, policy string, make func() *http.Request) (n int) {
 	for range 10 {
 		if l.Limit(httptest.NewRecorder(), make(), policy) {
@@ -79,7 +79,7 @@ func TestAddressesAreCountedApart(t *testing.T) {
 	}
 }
 
-// An unknown bearer counts on the address, so that made-up bearers give no new budget.
+// An unknown bearer counts on the address, so invented bearers give no new budget.
 func TestUnknownBearersCountOnTheAddress(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(t)
@@ -89,8 +89,8 @@ func TestUnknownBearersCountOnTheAddress(t *testing.T) {
 	}
 }
 
-// Two bearers of one credential share its budget, whatever addresses they come
-// from; a dead one falls back to its address.
+// Two bearers of one credential share its budget, whatever addresses they come from. A
+// bearer that is not valid counts on its address.
 func TestCredentialsAreLearned(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(t)
@@ -112,10 +112,10 @@ func TestCredentialsAreLearned(t *testing.T) {
 	requestlog.FromContext(r.Context()).Dead = true
 	l.Learn(r)
 	if !l.Limit(httptest.NewRecorder(), request("192.0.2.77", "first"), "calls") {
-		t.Error("a dead bearer still counts on the credential's budget")
+		t.Error("a revoked bearer still counts on the credential's budget")
 	}
 	if l.Limit(httptest.NewRecorder(), request("192.0.2.77", "second"), "calls") {
-		t.Error("a live bearer was forgotten with a dead one")
+		t.Error("a valid bearer was forgotten with a revoked one")
 	}
 }
 

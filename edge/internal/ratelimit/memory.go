@@ -19,7 +19,7 @@ const (
 	shards = 64
 )
 
-// MemoryConfig says how a Memory store works. The zero value works.
+// MemoryConfig configures a Memory store. The zero value works.
 type MemoryConfig struct {
 	// MaxKeys bounds how many windows are kept at once, rounded up to a multiple of 64. Defaults to
 	// DefaultMaxKeys.
@@ -30,14 +30,14 @@ type MemoryConfig struct {
 
 // Memory counts in the memory of this process.
 //
-// It is bounded. A window that has ended is dropped when another key is counted for the first time.
-// At MaxKeys the window that would end first is dropped, which gives its key a new budget a little
-// early. To gain by that, a caller needs more than MaxKeys addresses, each of which has a budget
-// anyway. The number of other keys never refuses a request. A sliding window takes 8 bytes more for
-// each hit that it admitted.
+// Its size is bounded. A window that has ended is dropped when another key is counted for the first
+// time. At MaxKeys, the window that would end first is dropped, which gives its key a new budget a
+// little early. To exploit that, a caller needs more than MaxKeys addresses, each of which has a
+// budget anyway. A request is never refused because there are too many keys. A sliding window takes
+// 8 bytes more for each hit that it admitted.
 type Memory struct {
 	now      func() time.Time
-	start    time.Time // time is kept as the duration since then, on the monotonic clock
+	start    time.Time // times are stored as durations since start, on the monotonic clock
 	seed     maphash.Seed
 	perShard int
 	shards   [shards]shard
@@ -67,7 +67,7 @@ func positive[T cmp.Ordered](v, otherwise T) T {
 	return otherwise
 }
 
-// Take implements Store. It does not allocate for a key that it knows.
+// Take implements Store. It does not allocate for a known key.
 func (m *Memory) Take(_ context.Context, p Policy, key string, n int) (Taken, error) {
 	if err := checkTake(p, n); err != nil {
 		return Taken{}, err
@@ -96,10 +96,10 @@ func (m *Memory) Len() int {
 	return n
 }
 
-// Close implements Store; there is nothing to end.
+// Close implements Store; it does nothing.
 func (m *Memory) Close() error { return nil }
 
-// windowKey names a window.
+// windowKey identifies a window.
 type windowKey struct {
 	policy, key string
 	length      time.Duration
@@ -113,8 +113,8 @@ type shard struct {
 	queues  []*queue // one for each length of window: there are few
 }
 
-// find returns the window of a key, a new one if there is none. Two windows that have ended are
-// dropped for each new one, so that ended windows are removed over time.
+// find returns the window of a key, or a new one if there is none. For each new window it drops up
+// to two that have ended, so that ended windows are removed over time.
 func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *window {
 	id := windowKey{policy: p.Name, key: key, length: p.Window, sliding: p.Sliding}
 	if w, ok := s.windows[id]; ok {
@@ -227,7 +227,7 @@ func (w *window) prolong(now time.Duration) {
 	w.queue.windows.MoveToBack(w.place)
 }
 
-// checkTake returns ErrTake, with a reason, for what Take does not accept.
+// checkTake returns ErrTake, with a reason, for invalid arguments of Take.
 func checkTake(p Policy, n int) error {
 	switch {
 	case n < 1:

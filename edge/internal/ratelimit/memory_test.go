@@ -42,7 +42,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 // Of windows of several lengths, the one that ends first is dropped.
-func TestMemoryKeepsWhatLastsLonger(t *testing.T) {
+func TestMemoryDropsTheWindowThatEndsFirst(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	m := ratelimit.NewMemory(ratelimit.MemoryConfig{Now: c.Now, MaxKeys: 128})
@@ -55,7 +55,7 @@ func TestMemoryKeepsWhatLastsLonger(t *testing.T) {
 	want(t, take(t, m, hourly, "patient", 1), 0, 0)
 }
 
-func TestMemoryForgetsWhatHasEnded(t *testing.T) {
+func TestMemoryDropsEndedWindows(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	m := ratelimit.NewMemory(ratelimit.MemoryConfig{Now: c.Now})
@@ -71,8 +71,8 @@ func TestMemoryForgetsWhatHasEnded(t *testing.T) {
 	}
 }
 
-// A key is a part of a header, which must not stay in memory with it.
-func TestMemoryKeepsNothingBesideTheKey(t *testing.T) {
+// A key is a substring of a header. The store must not keep the whole header in memory.
+func TestMemoryCopiesTheKey(t *testing.T) {
 	m := ratelimit.NewMemory(ratelimit.MemoryConfig{})
 	heap := func() uint64 {
 		runtime.GC()

@@ -13,7 +13,7 @@ import (
 // maxDelay is how much later than normal an answer may be (issue 4).
 const maxDelay = 60 * time.Millisecond
 
-// outage is a way in which Redis fails.
+// outage is one kind of failure of Redis.
 type outage struct {
 	name       string
 	begin, end func(t *testing.T, p *proxy)
@@ -29,9 +29,9 @@ func outages() []outage {
 	}
 }
 
-// No answer is late, however long the outage lasts and even if Redis is asked every time. The
-// median decides, because a busy machine slows some hits and a wrong setting slows all.
-// TestFallbackBoundsTheWait checks the bound itself.
+// No answer is late, however long the outage lasts and even if every hit calls Redis. The test
+// compares the median, because a busy machine slows some hits and a wrong setting slows all.
+// TestFallbackBoundsTheWait checks the limit itself.
 func TestOutageDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, o := range outages() {
@@ -72,7 +72,7 @@ func measure(t *testing.T, s ratelimit.Store, n int) []time.Duration {
 	return waits
 }
 
-// In an outage the local store limits, and afterwards Redis does again.
+// During an outage the local store limits, afterwards Redis again.
 func TestOutageEnds(t *testing.T) {
 	t.Parallel()
 	for _, o := range outages() {
@@ -112,7 +112,7 @@ func TestOutageEnds(t *testing.T) {
 	}
 }
 
-// await waits for a state; others may come before.
+// await waits for a state and ignores others.
 func await(t *testing.T, changes <-chan ratelimit.State, want ratelimit.State) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -128,7 +128,7 @@ func await(t *testing.T, changes <-chan ratelimit.State, want ratelimit.State) {
 	}
 }
 
-// A restart between two calls, with connections and scripts lost, is not noticed.
+// A restart of Redis between two calls, which loses connections and scripts, fails no call.
 func TestRestartIsNoOutage(t *testing.T) {
 	t.Parallel()
 	address, ok := redisAddress(t)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Off is the override that switches a policy off.
+// Off is the override that disables a policy.
 const Off = "off"
 
 // ParseOverride reads an operator's setting of a policy: quota/window, with the window in seconds

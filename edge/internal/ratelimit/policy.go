@@ -8,11 +8,11 @@ import (
 
 // Bounds of a policy.
 const (
-	// MaxQuota is the most that a window may take.
+	// MaxQuota is the largest quota.
 	MaxQuota = 1_000_000_000
 	// MaxWindow is the longest window.
 	MaxWindow = 24 * time.Hour
-	// maxName is how many bytes a policy's name may have.
+	// maxName is the maximum length of a policy's name in bytes.
 	maxName = 64
 )
 
@@ -23,20 +23,20 @@ type Subject string
 const (
 	// Address is the caller's IPv4 address or IPv6 /64.
 	Address Subject = "address"
-	// Credential is the grant or personal token that the caller presents; a
-	// caller without a live one counts as an Address.
+	// Credential is the caller's grant or personal token; a caller without a valid one counts
+	// as an Address.
 	Credential Subject = "credential"
 )
 
-// Policy bounds how many requests a caller may make in a window.
+// Policy limits how many requests a caller may make in a window.
 type Policy struct {
 	// Name is what the headers call the policy: lower-case letters, digits and
 	// hyphens, at most 64 of them.
 	Name string
-	// Quota is how many requests a window takes, at most MaxQuota; 0 switches the
-	// policy off.
+	// Quota is how many requests are admitted in a window, at most MaxQuota; 0 disables the
+	// policy.
 	Quota int
-	// Window is in whole seconds, one at least and MaxWindow at most.
+	// Window is in whole seconds, at least one and at most MaxWindow.
 	Window time.Duration
 	// By is what is counted.
 	By Subject
@@ -60,12 +60,12 @@ const (
 	PolicyIdentity       = "identity"
 	PolicySettings       = "settings"
 	PolicyDemo           = "demo"
-	// PolicyPhotos is of the photos of people: a page shows up to 50 of them.
+	// PolicyPhotos limits photos of connections; a page shows up to 50 of them.
 	PolicyPhotos = "photos"
 )
 
-// Defaults returns the policies without an operator's overrides. The login policy is enforced by
-// the backend, which alone sees the account.
+// Defaults returns the policies without an operator's overrides. The backend enforces the login
+// policy, because only the backend knows the account.
 func Defaults() []Policy {
 	return []Policy{
 		{Name: PolicyProfile, Quota: 120, Window: time.Minute, By: Address},

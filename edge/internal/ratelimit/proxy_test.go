@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// proxy is a TCP proxy in front of Redis with which a test makes an outage.
+// proxy is a TCP proxy in front of Redis with which a test simulates an outage.
 type proxy struct {
 	target  string
 	address string
@@ -94,7 +94,7 @@ func (p *proxy) copy(to io.WriteCloser, from io.ReadCloser) {
 	}
 }
 
-// slow makes every direction take that long.
+// slow delays both directions by that time.
 func (p *proxy) slow(delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 )
 
 // Defaults of the Redis store. With the defaults of the library, an outage of Redis would delay
-// every answer: it waits for seconds, and again for each retry.
+// every answer by seconds, and again for each retry.
 const (
-	// DefaultRedisPrefix begins the names of all keys.
+	// DefaultRedisPrefix is the prefix of all keys.
 	DefaultRedisPrefix = "kith:rate:"
 	// RedisTimeout is how long one read or write may take.
 	RedisTimeout = 40 * time.Millisecond
@@ -34,24 +34,24 @@ var fixedSource string
 //go:embed sliding.lua
 var slidingSource string
 
-// RedisConfig says where the shared windows are.
+// RedisConfig configures a Redis store.
 type RedisConfig struct {
 	// URL is redis://[user:password@]host[:port][/db], rediss:// for TLS, or
-	// unix://path. Parameters that go-redis knows may follow, such as
-	// ?read_timeout=100ms&pool_size=50; without them the timeouts above hold.
+	// unix://path. Parameters of go-redis may follow, such as
+	// ?read_timeout=100ms&pool_size=50; by default the timeouts above apply.
 	URL string
-	// Prefix begins the names of all keys. Defaults to DefaultRedisPrefix.
+	// Prefix is the prefix of all keys. Defaults to DefaultRedisPrefix.
 	Prefix string
-	// Secret, the same on every edge, keys the hash of what is counted, so that a reader of Redis
-	// cannot find an address by hashing all addresses. Without it, such a reader can.
+	// Secret is the key of the hash of addresses and credential ids, and the same on every edge.
+	// Without it, a reader of Redis can find an address by hashing all addresses.
 	Secret []byte
 }
 
-// Redis counts in a Redis that several edges share. Each Take is one script on
-// one key, and so atomic, and fit for a Redis Cluster behind a proxy. Keys end
-// with their windows. Time is the server's, so that edges need not agree on it.
+// Redis counts in a Redis that several edges share. Each Take runs one script on one key,
+// so it is atomic and works with a Redis Cluster behind a proxy. Keys expire with their
+// windows. The clock is the server's, so the clocks of the edges do not matter.
 //
-// Take returns an error whenever Redis does; Fallback handles it.
+// Take returns the errors of Redis; Fallback handles them.
 type Redis struct {
 	client *redis.Client
 	prefix string
@@ -68,7 +68,7 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the address of Redis: %w", err)
 	}
-	// The library logs to standard error what it returns to us as errors anyway.
+	// The library would also log the errors that it returns to standard error.
 	logging.Disable()
 	return &Redis{
 		client:  redis.NewClient(options),
@@ -147,7 +147,7 @@ func (r *Redis) takeSliding(ctx context.Context, p Policy, name string, n int) (
 	}, nil
 }
 
-// run returns the numbers that a script answers.
+// run runs a script and returns the numbers of its answer.
 func (r *Redis) run(ctx context.Context, script *redis.Script, numbers int, name string, args ...any) ([]int64, error) {
 	reply, err := script.Run(ctx, r.client, []string{name}, args...).Int64Slice()
 	if err == nil && len(reply) != numbers {
@@ -157,7 +157,7 @@ func (r *Redis) run(ctx context.Context, script *redis.Script, numbers int, name
 }
 
 // name returns the Redis key of the window of key under p. It has the policy's name in plain text
-// and a hash of 128 bits of the key and all that identifies the window.
+// and a 128-bit hash of the key and of everything else that identifies the window.
 func (r *Redis) name(p Policy, key string) string {
 	var room [256]byte
 	b := append(room[:0], r.secret[:]...)

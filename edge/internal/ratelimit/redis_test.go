@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// A reader of Redis sees the policies, and no address.
+// The keys in Redis show the policies, but no addresses.
 func TestRedisKeysHideAddresses(t *testing.T) {
 	t.Parallel()
 	address, ok := redisAddress(t)
@@ -96,7 +96,7 @@ func TestRedisAddresses(t *testing.T) {
 	}
 }
 
-// After a clock is set back, nobody is refused for longer than a window.
+// After the clock is set back, no key is refused for longer than a window.
 func TestRedisClockSetBack(t *testing.T) {
 	t.Parallel()
 	address, ok := redisAddress(t)

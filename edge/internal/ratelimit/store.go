@@ -9,13 +9,13 @@ import (
 // ErrTake is the error of Take for invalid arguments; see Store.
 var ErrTake = errors.New("cannot count")
 
-// Store counts hits in windows. A window belongs to a key under a policy, that
-// is, under its name, its length and whether it slides: a policy that gets
-// another quota keeps its counts. Stores are safe for concurrent use.
+// Store counts hits in windows. A window is identified by its key and by the policy's name,
+// window length and kind (fixed or sliding). So a policy keeps its counts when its quota
+// changes. Stores are safe for concurrent use.
 type Store interface {
-	// Take asks for n hits of key under p at once, n ≥ 1. The first ones that the
-	// window still has room for are admitted, the others refused; that is one
-	// atomic step, so calls at the same time never admit more than p.Quota.
+	// Take counts n hits of key under p, n ≥ 1. It admits as many as the window has room for
+	// and refuses the others, in one atomic step: concurrent calls never admit more than
+	// p.Quota.
 	//
 	// The key is a short, stable name that its owner cannot choose: an address
 	// bucket or a credential id.
@@ -33,10 +33,10 @@ type Store interface {
 type Taken struct {
 	// Admitted is how many of the hits were admitted: from 0 to n.
 	Admitted int
-	// Remaining is how many hits the window has room for after these, 0 at least.
+	// Remaining is how many hits the window has room for after these, at least 0.
 	Remaining int
-	// Reset is the time in which no more than Remaining hits will be admitted: to
-	// the end of a fixed window, or until the oldest hit leaves a sliding one.
+	// Reset is the time in which no more than Remaining hits will be admitted: until the end
+	// of a fixed window, or until the oldest hit leaves a sliding one.
 	// It is above 0.
 	Reset time.Duration
 }

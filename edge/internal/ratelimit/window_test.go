@@ -10,8 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// model is the simplest window that meets the documentation: the times of the hits that were
-// admitted.
+// model is the simplest correct window: it stores the times of the admitted hits.
 type model struct {
 	policy   ratelimit.Policy
 	admitted []time.Time
@@ -47,7 +46,7 @@ func (m *model) counts(hit, now time.Time) bool {
 	return !hit.Before(m.anchor)
 }
 
-// most returns the most hits that any stretch of time of the length holds.
+// most returns the maximum number of hits in any period of that length.
 func (m *model) most(length time.Duration) int {
 	most, first := 0, 0
 	for i, hit := range m.admitted {
@@ -59,7 +58,7 @@ func (m *model) most(length time.Duration) int {
 	return most
 }
 
-// A window admits what its description says, at any sequence of hits.
+// A window admits as many hits as the model, for any sequence of hits.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	t.Run("memory, sliding", func(t *testing.T) {

@@ -1,8 +1,8 @@
 // Package requestlog carries the data of one HTTP request while it is served: its id, the route
 // that matched, and the attributes of its log line.
 //
-// The outermost handler makes one Event for each request and logs it once at the end; the handlers
-// below it fill it in. The package owns no header, no log and no metric.
+// The outermost handler makes one Event for each request and logs it once at the end; the inner
+// handlers fill it in. The package writes no headers, logs or metrics itself.
 package requestlog
 
 import (
@@ -13,21 +13,20 @@ import (
 	"time"
 )
 
-// Event is one request and its answer. It belongs to the goroutine that serves
-// the request; only RequestID, which never changes, may be read elsewhere, and
-// Await called.
+// Event is one request and its answer. Only the goroutine that serves the request may use it;
+// other goroutines may only read RequestID, which never changes, and call Await.
 type Event struct {
 	// RequestID is sent back to the caller and forwarded to the backend.
 	RequestID string
 	// Route is the name of the route that matched, "" if none did.
 	Route string
-	// Credential is the stable id of the caller's credential, once the backend has returned it;
-	// Dead says that the backend called the credential dead.
+	// Credential is the stable id of the caller's credential, once the backend has returned it.
+	// Dead is set if the backend says that the credential is not valid.
 	Credential string
 	Dead       bool
-	// Demo says that the demo account's credential was used, not the caller's.
+	// Demo is set if the demo account's credential was used, not the caller's.
 	Demo bool
-	// Proxied says that the backend answers, and authenticates the caller.
+	// Proxied is set if the backend answers the request and authenticates the caller.
 	Proxied bool
 
 	awaited atomic.Int64 // nanoseconds
@@ -37,7 +36,7 @@ type Event struct {
 	writer  http.ResponseWriter
 }
 
-// Limiter bounds the requests that are served at once; it is a
+// Limiter bounds the number of concurrent requests; it is a
 // *middleware.ConcurrencyLimiter.
 type Limiter interface {
 	AcquireMore(ctx context.Context, n int, waited time.Duration) bool
@@ -46,14 +45,14 @@ type Limiter interface {
 	Resume()
 }
 
-// Admit records the limiter that counts the request, how long the request waited for
-// its turn, and the writer of its answer.
+// Admit records the limiter that counts the request, how long the request waited to be
+// admitted, and the writer of its answer.
 func (e *Event) Admit(l Limiter, waited time.Duration, w http.ResponseWriter) {
 	e.limiter, e.waited, e.writer = l, waited, w
 }
 
 // AcquireMore makes the request count as n more requests until release is called, because n more
-// goroutines serve it. It waits for room, and reports whether there was any.
+// goroutines serve it. It waits for free places, and reports whether it got them.
 func (e *Event) AcquireMore(ctx context.Context, n int) (release func(), ok bool) {
 	if e.limiter == nil {
 		return func() {}, true
@@ -84,14 +83,14 @@ func (e *Event) SetCredential(id string) {
 	e.Note(slog.String("credential", id))
 }
 
-// The kinds of principals.
+// The kinds of callers.
 const (
 	Anonymous  = "anonymous"
 	Demo       = "demo"
 	Credential = "credential"
 )
 
-// Principal returns the kind of caller, or "" where only the backend knows.
+// Principal returns the kind of caller, or "" if only the backend knows it.
 func (e *Event) Principal() string {
 	switch {
 	case e.Proxied:
@@ -105,8 +104,8 @@ func (e *Event) Principal() string {
 	}
 }
 
-// Await adds time that was spent waiting for the backend. It may be called from any
-// goroutine; the times of concurrent calls are added up.
+// Await adds time that was spent waiting for the backend. Any goroutine may call it; the
+// times of concurrent calls are summed.
 func (e *Event) Await(d time.Duration) { e.awaited.Add(int64(d)) }
 
 // Awaited returns the time spent waiting for the backend.

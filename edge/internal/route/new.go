@@ -11,8 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// Options are what a table needs besides its routes. All but RatePolicy and Now are
-// required.
+// Options configure a table. All but RatePolicy and Now are required.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end, and Host its host
 	// without a port.
@@ -25,8 +24,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// New returns the table of the routes. It fails, naming every route at fault, if one
-// is incomplete, has a pattern that another has, or lacks a handler.
+// New returns the table of the routes. It fails if a route is incomplete, has the pattern of
+// another route, or has no handler; the error names every such route.
 func New(routes []Route, o Options) (*Table, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -51,8 +50,8 @@ func New(routes []Route, o Options) (*Table, error) {
 	return t, t.buildHandlers(routes)
 }
 
-// buildHandlers makes the handlers for the time before the first sunset, and for each period that a
-// sunset starts.
+// buildHandlers makes the handlers for the period before the first sunset, and for the period that
+// starts with each sunset.
 func (t *Table) buildHandlers(routes []Route) error {
 	times := []time.Time{{}}
 	for _, r := range routes {

@@ -17,8 +17,8 @@ type target struct {
 	query     string
 }
 
-// parseTarget parses a request target. It reports false for an invalid one: bytes that cannot stand
-// there, a fragment, userinfo, another scheme. Even then the path is the part before the query.
+// parseTarget parses a request target. It reports false for an invalid one: disallowed bytes, a
+// fragment, userinfo or another scheme. Even then the path is the part before the query.
 func parseTarget(r *http.Request) (target, bool) {
 	raw := r.RequestURI
 	if raw == "" { // a request that was made in this process
@@ -46,14 +46,14 @@ func absoluteForm(rest, query string) (target, bool) {
 	return target{authority: authority, path: "/" + path, query: query}, true
 }
 
-// notInTarget says whether r can never stand in a request target: all but
-// visible ASCII, and of that the fragment's mark and the backslash.
+// notInTarget reports whether r is never allowed in a request target: everything except visible
+// ASCII, and also "#" and the backslash.
 func notInTarget(r rune) bool {
 	return r <= ' ' || r >= 0x7f || r == '#' || r == '\\'
 }
 
-// sameHost says whether authority names host, ports aside: a proxy in front may
-// have added or dropped one.
+// sameHost reports whether authority names host. It ignores ports, because a proxy in front may
+// have added or removed one.
 func sameHost(authority, host string) bool {
 	return strings.EqualFold(hostname(authority), host)
 }
@@ -70,13 +70,13 @@ func hostname(authority string) string {
 type verdict uint8
 
 const (
-	plain     verdict = iota // may be looked up in the table
+	plain     verdict = iota // can match a route
 	unknown                  // valid, but no route can have it: 404
 	malformed                // not a valid path: 400
 )
 
-// judgePath decides about the path of a request target, exactly as it was sent. Nothing is decoded
-// or cleaned: a path that would need it is not found.
+// judgePath checks the path of a request target, exactly as it was sent. Nothing is decoded or
+// cleaned: a path that would need it is not found.
 func judgePath(path string) verdict {
 	if path == "" || path[0] != '/' {
 		return malformed
@@ -110,20 +110,20 @@ func judgePath(path string) verdict {
 	return result
 }
 
-// wellKnown says whether RFC 8615's prefix begins at i, where the path or the
-// sandbox's begins: the one place where a segment may start with a dot.
+// wellKnown reports whether RFC 8615's prefix begins at i, at the start of the path or of the
+// path below /sandbox. Only there may a segment start with a dot.
 func wellKnown(path string, i int) bool {
 	const prefix = "/.well-known/"
 	below, found := strings.CutPrefix(path[i:], prefix)
 	return found && below != "" && (i == 0 || path[:i] == SandboxPrefix)
 }
 
-// plainByte says whether c is an unreserved character (RFC 3986, section 2.3).
+// plainByte reports whether c is an unreserved character (RFC 3986, section 2.3).
 func plainByte(c byte) bool {
 	return parameterByte(c) || c == '.'
 }
 
-// parameterByte says whether c can be part of a path parameter's value.
+// parameterByte reports whether c can be part of a path parameter's value.
 func parameterByte(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '~':
@@ -133,8 +133,8 @@ func parameterByte(c byte) bool {
 	}
 }
 
-// pathByte says whether c may stand in a path besides the plain bytes: the
-// sub-delims, ":" and "@" of RFC 3986, section 3.3.
+// pathByte reports whether c is a byte of a path that is not plain: the sub-delims, ":" and "@"
+// of RFC 3986, section 3.3.
 func pathByte(c byte) bool {
 	switch c {
 	case '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=', ':', '@':
@@ -197,8 +197,7 @@ func hexDigit(c byte) int {
 	}
 }
 
-// Matcher finds routes by their paths, also for requests that come inside another
-// one. It is immutable.
+// Matcher finds routes by their paths, also for the items of a batch. It is immutable.
 type Matcher struct {
 	routes   []Route
 	exact    map[string]int
@@ -211,8 +210,8 @@ type pattern struct {
 	index          int    // in routes
 }
 
-// NewMatcher compiles the routes' patterns. It fails for a pattern that is not a plain path, that
-// has more than one parameter, or that another route has already.
+// NewMatcher compiles the routes' patterns. It fails for a pattern that is not a plain path, has
+// more than one parameter, or is the pattern of another route.
 func NewMatcher(routes []Route) (*Matcher, error) {
 	m := &Matcher{routes: routes, exact: make(map[string]int, len(routes))}
 	for i, r := range routes {
@@ -249,9 +248,9 @@ func (m *Matcher) add(text string, index int) error {
 	return nil
 }
 
-// Find returns the route of a path and the value of its parameter, "" if it has
-// none. The path is taken byte for byte: one that would need decoding or cleaning,
-// or that has a query, is not found.
+// Find returns the route of a path and the value of its parameter, "" if it has none. The
+// path is compared byte for byte: a path that would need decoding or cleaning, or that has a
+// query, is not found.
 func (m *Matcher) Find(path string) (found Route, argument string, ok bool) {
 	if judgePath(path) != plain {
 		return Route{}, "", false
@@ -308,9 +307,8 @@ func cleanText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// CarriesCredential says whether a query parameter looks like a bearer
-// credential, which is never accepted there (RFC 6750, section 2.3, is not
-// implemented).
+// CarriesCredential reports whether a query parameter looks like a bearer credential. Those are
+// never accepted there: RFC 6750, section 2.3, is not implemented.
 func CarriesCredential(values url.Values) bool {
 	for name := range values {
 		switch strings.ToLower(name) {

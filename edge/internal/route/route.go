@@ -16,10 +16,10 @@ const (
 	Deprecated State = "deprecated"
 )
 
-// Protocol says which shape the HTTP-level errors of a path have.
+// Protocol is the format of the HTTP-level errors of a path.
 type Protocol string
 
-// The protocols. Paths that match nothing speak HTTP.
+// The protocols. Requests that match no route get HTTP errors.
 const (
 	// HTTP errors are RFC 9457 problems.
 	HTTP Protocol = "http"
@@ -31,34 +31,34 @@ const (
 	Page Protocol = "page"
 )
 
-// Paths that several packages name.
+// Paths that several packages use.
 const (
-	// SandboxPrefix is where the sandbox is mounted.
+	// SandboxPrefix is the path of the sandbox.
 	SandboxPrefix = "/sandbox"
-	// DemoPrefix is where the pages of the demo account are.
+	// DemoPrefix is the path below which the pages of the demo account are.
 	DemoPrefix = "/demo"
-	// AssetPrefix is where the files are that pages load, which are the same for everybody.
+	// AssetPrefix begins the paths of the files that pages load. They are the same for everyone.
 	AssetPrefix = "/assets/"
-	// ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
-	// its path follows.
+	// ResourcePrefix begins the path of the metadata of a resource (RFC 9728, section 3.1);
+	// the path of the resource follows.
 	ResourcePrefix    = "/.well-known/oauth-protected-resource"
 	PathMCPCurrent    = "/mcp/v1"
 	PathMCPDeprecated = "/mcp"
 	PathMCPSandbox    = "/mcp/sandbox"
-	// PathServerCard is where MCP reserves a place for the card of the current server
-	// (SEP-2127): its address and "/server-card".
+	// PathServerCard is the path of the current server's card (SEP-2127): the server's path
+	// and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
-	// PathSecurity is the contact for reports of vulnerabilities (RFC 9116).
+	// PathSecurity has the contact for reports of vulnerabilities (RFC 9116).
 	PathSecurity = "/.well-known/security.txt"
 )
 
-// Handler serves the requests of a route. argument is the value of the path's
-// parameter, "" if the pattern has none. HEAD arrives as it is.
+// Handler serves the requests of a route. argument is the value of the path's parameter, ""
+// if the pattern has none. The method can be HEAD.
 type Handler func(w http.ResponseWriter, r *http.Request, argument string)
 
 // Route is one public path. Its zero value is not usable.
 type Route struct {
-	// Name is unique and stands for the path in metrics and logs.
+	// Name is unique; metrics and logs show it in place of the path.
 	Name string
 	// Methods are the methods served. GET serves HEAD too; OPTIONS is always served.
 	Methods []string
@@ -81,27 +81,27 @@ type Route struct {
 	// RatePolicy is the name of the rate policy that applies; "" for none.
 	RatePolicy string
 	// SignedIn is the name of the route that serves the path to browsers with the cookie of a
-	// login session; "" for none. Whether the session is valid, the backend decides.
+	// login session; "" for none. The backend decides whether the session is valid.
 	SignedIn string
 	// Protocol is the shape of HTTP-level errors: it chooses the error writer.
 	Protocol Protocol
 	// Proxied paths are served by the backend; the edge forwards them.
 	Proxied bool
-	// SandboxOnly paths exist for the demo account and go when the sandbox is off.
+	// SandboxOnly paths belong to the demo account and are not served when the sandbox is off.
 	SandboxOnly bool
 	// Summary is one sentence for documentation.
 	Summary string
-	// CopyOf is the name of the route that this one repeats under /sandbox. Only
-	// Mounted sets it.
+	// CopyOf is the name of the route of which this one is the copy under /sandbox. Only Mounted
+	// sets it.
 	CopyOf string
 	// Handle serves the requests. A route has this or Build.
 	Handle Handler
-	// Build returns the handler of a route whose answers depend on which routes are
-	// live. It is called once for each time between two sunsets.
+	// Build returns the handler of a route whose answers depend on which routes are live. It
+	// is called once for each period between two sunsets.
 	Build func(live []Route) (Handler, error)
 }
 
-// Original is the name of the route that this one repeats under /sandbox, or its own.
+// Original returns the name of the route of which this one is a copy, or its own name.
 func (r Route) Original() string {
 	if r.CopyOf != "" {
 		return r.CopyOf
@@ -127,10 +127,10 @@ func Mounted(routes []Route, sandbox bool) []Route {
 	return mounted
 }
 
-// inSandbox reports whether a route has a copy under /sandbox. The authorization
-// server and the people's pages have none, nor has metadata that would make a client
-// sign in, such as the card of a server that needs it, nor the contact of the server, nor what is under /sandbox already. In place of the landing page, /sandbox
-// describes itself.
+// inSandbox reports whether a route has a copy under /sandbox. These have none: the
+// authorization server, the pages for people, metadata that would make a client sign in
+// (such as the card of a server that requires it), the security contact, and paths that
+// are already under /sandbox. The landing page has none because /sandbox describes itself.
 func (r Route) inSandbox() bool {
 	return r.Anonymous && (r.Protocol == HTTP || r.Protocol == MCP) && !r.Proxied && r.Pattern != "/" &&
 		r.Pattern != PathServerCard && r.Pattern != PathSecurity && !strings.HasPrefix(r.Pattern, ResourcePrefix) && !strings.HasPrefix(r.Pattern, SandboxPrefix)

@@ -35,7 +35,7 @@ type lifecycle struct {
 	at          time.Time
 }
 
-// periodHandler is the handler from a time until the start of the next one.
+// periodHandler is the handler from a start time until the start of the next periodHandler.
 type periodHandler struct {
 	from   time.Time
 	handle Handler
@@ -49,20 +49,20 @@ type areaPolicy struct {
 
 // Match is the result of looking up a request in the table.
 type Match struct {
-	// Name is the route's name, "" where no route matched. Then Error says why.
+	// Name is the route's name; "" if no route matched, and then Error says why.
 	Name  string
 	Error *httpapi.Error
-	// Errors writes the errors of the request. Page says that the route is a page, and so are its
-	// errors.
+	// Errors writes the errors of the request. Page is set if the route is a page, and then its errors
+	// are pages too.
 	Errors httpapi.ErrorWriter
 	Page   bool
-	// RatePolicy is the policy that counts the request; "" for none. A request that
-	// matches no route counts under the policy of the nearest route above it.
+	// RatePolicy is the policy that counts the request; "" for none. A request that matches
+	// no route is counted by the policy of the route with the longest matching prefix.
 	RatePolicy string
-	// WholeServer says that the target is *, which no route has.
+	// WholeServer is set if the target is "*", which no route has.
 	WholeServer bool
-	// Compressible says that answers may be compressed, whoever made the browser ask for them.
-	// Pages may not: their lengths would leak secrets (BREACH). The files that they load have none.
+	// Compressible is set if answers may be compressed. Pages may not: the length of a compressed
+	// page could leak its secrets to another site (BREACH). The files that pages load have no secrets.
 	Compressible bool
 
 	query, argument string
@@ -70,11 +70,11 @@ type Match struct {
 	now             func() time.Time
 }
 
-// MaxHeaderBytes bounds a request's line and headers together. net/http's own bound
-// is for what it reads, which is up to 4 KiB more.
+// MaxHeaderBytes is the maximum size of a request's line and headers together. net/http's own
+// limit is on the bytes that it reads, which can be 4 KiB more.
 const MaxHeaderBytes = 16 << 10
 
-// Match finds the route of a request, or says why there is none.
+// Match finds the route of a request. If there is none, Match.Error says why.
 func (t *Table) Match(r *http.Request) *Match {
 	target, ok := parseTarget(r)
 	switch {
@@ -87,7 +87,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	case target.authority != "" && !sameHost(target.authority, t.options.Host):
 		return t.unmatched(target.path, httpapi.MisdirectedRequest, "The request target names another host.")
 	case target.path == "*":
-		m := t.unmatched("", httpapi.MalformedRequest, "Only OPTIONS can ask about the whole server.",
+		m := t.unmatched("", httpapi.MalformedRequest, "The target * is only valid with OPTIONS.",
 			httpapi.Field{Field: "target", Message: "is * and the method is not OPTIONS"})
 		m.WholeServer = true
 		return m
@@ -135,7 +135,7 @@ func malformedPart(part string) httpapi.Field {
 	return httpapi.Field{Field: part, Message: "is not well-formed"}
 }
 
-// headerBytes is what the request's line and headers take in HTTP/1.1.
+// headerBytes returns the size of the request's line and headers in HTTP/1.1.
 func headerBytes(r *http.Request) int {
 	n := len(r.Method) + len(" ") + len(r.RequestURI) + len(" HTTP/1.1\r\n") + len("Host: \r\n") + len(r.Host) + len("\r\n")
 	for name, lines := range r.Header {
@@ -161,10 +161,10 @@ func (m *Match) Serve(w http.ResponseWriter, r *http.Request) {
 	handle(w, r, m.argument)
 }
 
-// Allow is the value of the Allow header: the methods of the route.
+// Allow returns the value of the Allow header: the methods of the route.
 func (m *Match) Allow() []string { return m.entry.allow }
 
-// Allows reports whether the route has the method; GET brings HEAD.
+// Allows reports whether the route has the method; GET includes HEAD.
 func (m *Match) Allows(method string) bool {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -220,9 +220,9 @@ func (m *Match) CheckQuery() *httpapi.Error {
 	return nil
 }
 
-// knownMethod reports whether some server might serve the method on a resource.
-// TRACE and CONNECT are served on none of ours; methods are case-sensitive (RFC
-// 9110, section 9.1).
+// knownMethod reports whether the method is a standard one that a resource could support. It is
+// false for TRACE and CONNECT, which no path supports. Methods are case-sensitive (RFC 9110,
+// section 9.1).
 func knownMethod(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,

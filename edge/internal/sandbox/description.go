@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// description is the part of the body that never changes.
+// description is the part of the body that is the same for every request.
 type description struct {
 	DemoAccount demoAccount    `json:"demo_account"`
 	Endpoints   []endpointJSON `json:"endpoints"`
@@ -115,5 +115,5 @@ func (r Request) curl(baseURL string) string {
 	return strings.Join(append(words, shellQuote(baseURL+r.Path)), " ")
 }
 
-// shellQuote makes one word of a POSIX shell (section 2.2.2).
+// shellQuote quotes text as one word of a POSIX shell (section 2.2.2).
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -2,8 +2,8 @@
 // paths serve it, their rate limits, and requests to try, each with a curl line that works as
 // printed.
 //
-// Which routes have a copy under /sandbox is decided in package route. The demo
-// account itself belongs to the backend, and the requests to the sandbox module.
+// Package route decides which routes have a copy under /sandbox. The backend owns the demo
+// account, and the sandbox module the requests.
 package sandbox
 
 import (
@@ -21,8 +21,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// Options are what the description is made of. All but Requests and Policies are
-// required.
+// Options configure the description. All but Requests and Policies are required.
 type Options struct {
 	Backend  *upstream.Client
 	Problems *httpapi.Problems

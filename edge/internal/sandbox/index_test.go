@@ -52,7 +52,7 @@ func newIndex(t *testing.T, backend *backendtest.Backend) *sandbox.Index {
 	return index
 }
 
-// page is the shape of GET /sandbox.
+// page is the answer of GET /sandbox.
 type page struct {
 	Object      string            `json:"object"`
 	Seeded      bool              `json:"seeded"`
@@ -98,7 +98,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-func TestIndexListsTheMount(t *testing.T) {
+func TestIndexListsTheCopies(t *testing.T) {
 	t.Parallel()
 	p, _ := get(t, newIndex(t, backendtest.New()))
 	var paths []string
@@ -119,7 +119,7 @@ func TestIndexListsTheMount(t *testing.T) {
 	}
 }
 
-// A shell must read each curl line as the request that it stands beside.
+// Each curl line, parsed by a shell, is the request that it belongs to.
 func TestCurlLines(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

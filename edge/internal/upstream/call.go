@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Headers of a call, both ways.
+// Headers of a call and its answer.
 const (
 	headerServiceToken = "Kith-Service-Token"
 	headerRequestID    = "Kith-Request-Id"
@@ -43,23 +43,24 @@ func call[Request, Response any](
 	return response, nil
 }
 
-// GetPrincipal returns the principal of a bearer. A dead one is an *Error of Kind Unauthenticated.
+// GetPrincipal returns the principal of a bearer. For an expired, revoked or unknown bearer it returns
+// an *Error of Kind Unauthenticated.
 func (c *Client) GetPrincipal(ctx context.Context, bearer string) (*accessv1.GetPrincipalResponse, error) {
 	ctx, info := connect.NewClientContext(ctx)
 	info.RequestHeader()["Authorization"] = []string{"Bearer " + bearer}
 	return call(ctx, c.timeout, c.access.GetPrincipal, &accessv1.GetPrincipalRequest{})
 }
 
-// BatchGetProfiles reads the public profiles of 1 to 20 usernames. Usernames without a public
-// profile are left out, whatever the reason.
+// BatchGetProfiles reads the public profiles of 1 to 20 usernames. It leaves out usernames without
+// a public profile, whatever the reason.
 func (c *Client) BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
 	request := &directoryv1.BatchGetProfilesRequest{Usernames: usernames}
 	response, err := call(ctx, c.timeout, c.directory.BatchGetProfiles, request)
 	return response.GetProfiles(), err
 }
 
-// ListMembers reads a page of the directory. A cursor that the backend did not issue is an *Error
-// of Kind Invalid.
+// ListMembers reads a page of the directory. It returns an *Error of Kind Invalid for a cursor that
+// the backend did not issue.
 func (c *Client) ListMembers(
 	ctx context.Context, request *directoryv1.ListMembersRequest,
 ) (*directoryv1.ListMembersResponse, error) {
@@ -88,7 +89,7 @@ type Answer struct {
 	Receipt Receipt
 }
 
-// raw is a message that is not decoded here.
+// raw is a JSON message that the edge does not decode.
 type raw struct {
 	data []byte
 }
@@ -101,26 +102,25 @@ func newToolClient(caller connect.HTTPClient, address string, options []connect.
 
 // ToolCall is one call of a tool.
 type ToolCall struct {
-	// Procedure is the tool's, Bearer whose call it is.
+	// Procedure is the tool's procedure, Bearer the caller's token.
 	Procedure, Bearer string
-	// Arguments are one JSON object. They may be reused when the call returns.
+	// Arguments are a JSON object. The caller may reuse the bytes when the call returns.
 	Arguments []byte
-	// Visitor is the address bucket of a caller in the sandbox, whose credential is
-	// the demo account's; empty for others.
+	// Visitor is the address bucket of a sandbox visitor, who calls with the demo account's
+	// credential; empty for other callers.
 	Visitor string
 	// Retry is nil for a call that will not be repeated.
 	Retry *Retry
-	// ExtraTimeout is how much longer than others the call may take, for a tool that
-	// can be asked to wait before it answers.
+	// ExtraTimeout is added to the timeout, for a tool that can wait before it answers.
 	ExtraTimeout time.Duration
 }
 
-// WaitTimeout is the ExtraTimeout of a tool that waits: the longest wait of the contract.
+// WaitTimeout is the ExtraTimeout of a tool that waits: the longest wait that the contract allows.
 const WaitTimeout = 20 * time.Second
 
 // Retry makes a call idempotent.
 type Retry struct {
-	// Key is the caller's, verbatim.
+	// Key is the caller's Idempotency-Key, unchanged.
 	Key string
 	// Fingerprint identifies the request: the backend refuses the key with another fingerprint.
 	Fingerprint string
@@ -134,6 +134,11 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+call.ExtraTimeout)
 	defer cancel()
+	if c.known != nil && call.Visitor == "" && !c.known(call.Bearer) {
+		if _, err := c.GetPrincipal(ctx, call.Bearer); err != nil {
+			return Answer{}, err // the call would fail the same way
+		}
+	}
 	request := connect.NewRequest(&raw{data: call.Arguments})
 	h := request.Header()
 	h["Authorization"] = []string{"Bearer " + call.Bearer}
@@ -150,18 +155,18 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	return Answer{Body: response.Msg.data, Receipt: newReceipt(response.Header())}, nil
 }
 
-// rawJSON is a Connect codec that passes JSON bytes through. It copies: the
-// buffers on both sides are pooled by their owners.
+// rawJSON is a Connect codec that passes JSON bytes through. It copies them, because both
+// sides reuse their buffers.
 type rawJSON struct{}
 
-// Name makes Connect say application/json.
+// Name makes Connect send Content-Type: application/json.
 func (rawJSON) Name() string { return "json" }
 
 // Marshal returns a copy of the message's bytes.
 func (c rawJSON) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend appends the message's bytes to b. Connect prefers it to Marshal,
-// whose result it would keep in its buffer pool.
+// MarshalAppend appends the message's bytes to b. Connect prefers it to Marshal, whose result
+// it would keep in its buffer pool.
 func (rawJSON) MarshalAppend(b []byte, message any) ([]byte, error) {
 	m, ok := message.(*raw)
 	if !ok {
@@ -180,8 +185,7 @@ func (rawJSON) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// identify adds what every call carries: the edge's own credential and the
-// request's id.
+// identify adds the headers of every call: the edge's own credential and the request's id.
 func identify(serviceToken string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -254,9 +258,9 @@ const (
 type Receipt struct {
 	// CredentialID is the stable id of the credential, "" if the backend did not send it.
 	CredentialID string
-	// Replayed says that this is the answer of an earlier call with the same key.
+	// Replayed is set if this is the stored answer of an earlier call with the same key.
 	Replayed bool
-	// Metered says whether the backend sent the fields below.
+	// Metered is set if the backend sent the fields below.
 	Metered bool
 	// Charged and Remaining are credits.
 	Charged, Remaining int

@@ -1,13 +1,12 @@
-// Package upstream is the one package that calls the backend.
+// Package upstream calls the backend. No other package of the edge does.
 //
-// Tool calls go raw: the JSON bytes of the arguments are the body of a Connect
-// JSON call and the answer's bytes come back untouched, so the edge never
-// decodes what a tool takes or gives. The other reads use the generated clients
-// with binary protobuf.
+// Tool calls are not decoded: the JSON bytes of the arguments are the body of a Connect
+// JSON call, and the answer's bytes are returned unchanged. The other reads use the
+// generated clients with binary protobuf.
 //
-// Each call carries the service credential and the request id, ends within a deadline, and reads no
-// more than 8 MiB. Each failure is an *Error, whose Kind says what may be told to the caller. The
-// backend decides who calls and what they may do; nothing is cached or retried here.
+// Each call sends the service credential and the request id, has a deadline, and reads at most
+// 8 MiB. Each failure is an *Error, whose Kind says what the caller may be told. The backend
+// authenticates the caller and checks permissions; nothing is cached or retried here.
 package upstream
 
 import (
@@ -30,31 +29,36 @@ import (
 )
 
 const (
-	// DefaultTimeout is the time one call has.
+	// DefaultTimeout is the timeout of one call.
 	DefaultTimeout = 10 * time.Second
 
 	maxAnswerBytes = 8 << 20
 )
 
-// Options say where the backend is. BaseURL is required.
+// Options configure a Client. BaseURL is required.
 type Options struct {
 	// BaseURL is the backend's address: http or https, without a path.
 	BaseURL string
 	// Transport makes the calls; NewTransport(nil) if nil.
 	Transport http.RoundTripper
-	// ServiceToken proves to the backend that the edge calls. Empty sends none.
+	// ServiceToken authenticates the edge to the backend. Empty sends none.
 	ServiceToken string
-	// Procedures are those that CallTool can call: /package.Service/Method.
+	// Procedures are the procedures that CallTool can call: /package.Service/Method.
 	Procedures []string
 	// Tracer makes the spans of calls; nil makes none.
 	Tracer *tracing.Tracer
 	// Timeout of one call; DefaultTimeout if zero.
 	Timeout time.Duration
+	// Known reports whether the transport knows which of several backends the calls of a bearer
+	// belong to. A tool call of one that it does not know comes after a GetPrincipal, whose answer
+	// says it. Nil if there is one backend.
+	Known func(bearer string) bool
 }
 
 // Client calls the backend. It is safe for concurrent use.
 type Client struct {
 	timeout   time.Duration
+	known     func(bearer string) bool
 	tools     map[string]*toolClient
 	access    accessv1connect.AccessServiceClient
 	directory directoryv1connect.PublicDirectoryServiceClient
@@ -82,6 +86,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		timeout:   o.Timeout,
+		known:     o.Known,
 		tools:     make(map[string]*toolClient, len(o.Procedures)),
 		access:    accessv1connect.NewAccessServiceClient(caller, base, options...),
 		directory: directoryv1connect.NewPublicDirectoryServiceClient(caller, base, options...),
@@ -124,9 +129,9 @@ func clientOptions(o Options) ([]connect.ClientOption, error) {
 	}, nil
 }
 
-// NewTransport returns a transport for a backend in another process: HTTP/1.1
-// with enough idle connections that none is made under load. config is for
-// https; nil is Go's default.
+// NewTransport returns a transport for a backend in another process: HTTP/1.1 with enough
+// idle connections that calls under load do not open new ones. config is for https; nil is
+// Go's default.
 func NewTransport(config *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

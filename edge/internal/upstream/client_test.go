@@ -36,7 +36,7 @@ func newClient(t *testing.T, transport http.RoundTripper) *upstream.Client {
 	return c
 }
 
-// transportFunc is a transport of one function.
+// transportFunc is a function as an http.RoundTripper.
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -113,9 +113,9 @@ func TestCallToolErrors(t *testing.T) {
 		procedure, token, arguments string
 		want                        upstream.Error
 	}{
-		"dead bearer": {
+		"revoked bearer": {
 			search, "dead", `{"query":"a"}`,
-			upstream.Error{Kind: upstream.Unauthenticated, Message: "the credential is dead"},
+			upstream.Error{Kind: upstream.Unauthenticated, Message: "the credential is not valid"},
 		},
 		"missing scope": {
 			timeline, backendtest.TokenReader, `{}`,
@@ -148,7 +148,7 @@ func TestCallToolErrors(t *testing.T) {
 				Message: "out of credits: 1000 of 1000 used this month; they reset at 2026-12-01T00:00:00Z",
 			},
 		},
-		"fault of the backend": {
+		"internal error of the backend": {
 			search, backendtest.TokenAll, `{"query":"` + backendtest.QueryBroken + `"}`,
 			upstream.Error{Kind: upstream.Internal},
 		},
@@ -208,7 +208,7 @@ func TestReads(t *testing.T) {
 		t.Errorf("GetPrincipal: %v, %v", p, err)
 	}
 	if p, err := c.GetPrincipal(ctx, "dead"); p != nil || upstream.AsError(err).Kind != upstream.Unauthenticated {
-		t.Errorf("GetPrincipal of a dead bearer: %v, %v", p, err)
+		t.Errorf("GetPrincipal of a revoked bearer: %v, %v", p, err)
 	}
 	for _, h := range backend.Requests() {
 		if h.Get("Kith-Service-Token") != backendtest.ServiceToken || h.Get("Kith-Request-Id") != "req_2" ||

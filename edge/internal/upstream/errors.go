@@ -19,26 +19,27 @@ import (
 // Kind says what a failed call means to the caller of the edge.
 type Kind uint8
 
-// The kinds. The zero value is Internal, so that nothing unforeseen is shown.
+// The kinds. The zero value is Internal, so that callers never see an unclassified error.
 const (
-	// Internal is a fault of ours; its cause is for the log only.
+	// Internal is an error of Kith itself; its cause is for the log only.
 	Internal Kind = iota
-	// Unavailable is a backend that cannot be reached or cannot answer now.
+	// Unavailable means that the backend cannot be reached or cannot answer now.
 	Unavailable
-	// Unauthenticated is a dead bearer. Only the backend itself can say so: a 401 of a proxy in
-	// between is Unavailable.
+	// Unauthenticated means that the bearer is expired, revoked or unknown. Only the backend's own
+	// answer counts: a 401 of a proxy in between is Unavailable.
 	Unauthenticated
-	// Refused is a live bearer that may not do this; see Reason and RequiredScopes.
+	// Refused means that a valid bearer may not do this; see Reason and RequiredScopes.
 	Refused
-	// Invalid is a request that breaks a rule; see Fields or else Message.
+	// Invalid means that the request breaks a rule; see Fields, or Message if there are none.
 	Invalid
-	// ToolFailed is an answer of the domain, such as "not found"; Message may be shown.
+	// ToolFailed means that the tool cannot do what was asked, such as "not found"; Message may be
+	// shown.
 	ToolFailed
-	// Exhausted is a member out of credits; Message may be shown.
+	// Exhausted means that the member is out of credits; Message may be shown.
 	Exhausted
-	// InFlight is a call whose idempotency key belongs to a call that is still running.
+	// InFlight means that another call with the same idempotency key is still running.
 	InFlight
-	// KeyReused is a call whose idempotency key was used for another request.
+	// KeyReused means that the idempotency key was used for another request.
 	KeyReused
 )
 
@@ -51,7 +52,7 @@ func (k Kind) String() string {
 	return names[Internal]
 }
 
-// reasonUnnamed is the reason of a refusal that comes without one.
+// reasonUnnamed is the reason of a refusal that names none.
 const reasonUnnamed = "refused"
 
 // Error is a failed call.
@@ -67,7 +68,7 @@ type Error struct {
 	AllowedTools []string
 	// Approval is set if the call waits for the member's decision.
 	Approval *accessv1.Approval
-	// Fields are the rules that a request breaks; there may be none.
+	// Fields are the rules that the request breaks; it may be empty.
 	Fields []Field
 	// Receipt has the headers of the failed call.
 	Receipt Receipt
@@ -75,7 +76,7 @@ type Error struct {
 	cause error
 }
 
-// Error returns the text for the log. It is not for the caller.
+// Error returns the text for the log. It must not be sent to the caller.
 func (e *Error) Error() string {
 	if e.cause == nil {
 		return "backend: " + e.Kind.String()
@@ -86,7 +87,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// AsError returns err as an *Error. The end of a context is Unavailable, any other
+// AsError returns err as an *Error. A cancelled or expired context is Unavailable, any other
 // error Internal; nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {
@@ -101,7 +102,7 @@ func AsError(err error) *Error {
 	return &Error{Kind: Internal, cause: err}
 }
 
-// classify turns an error of Connect into an *Error.
+// classify converts an error of Connect to an *Error.
 func classify(err error) *Error {
 	failure, ok := errors.AsType[*connect.Error](err)
 	if !ok {
@@ -127,7 +128,7 @@ func classify(err error) *Error {
 	return e
 }
 
-// wireKind is the kind of a code that the backend sent.
+// wireKind returns the kind of a code that the backend sent.
 func wireKind(code connect.Code) Kind {
 	switch code {
 	case connect.CodeUnauthenticated:
@@ -148,7 +149,7 @@ func wireKind(code connect.Code) Kind {
 	}
 }
 
-// localKind is the kind of a code that this side made up: from a broken
+// localKind returns the kind of a code that this side's Connect client set: for a broken
 // connection, an expired deadline, or an answer that is not the backend's.
 func localKind(code connect.Code) Kind {
 	switch code {
@@ -175,8 +176,8 @@ func (e *Error) readDetails(failure *connect.Error) {
 	}
 }
 
-// LogFailure logs the error of a backend call, which the caller is not told. It logs at level info
-// if the call failed because the caller went away.
+// LogFailure logs the error of a backend call, which the caller does not see. It logs at level info
+// if the call failed because the caller disconnected.
 func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
 	level := slog.LevelError
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -186,7 +187,7 @@ func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
 		slog.String("request_id", requestlog.RequestID(ctx)), slog.String("error", err.Error()))
 }
 
-// Field is one broken rule of a request.
+// Field is a rule that the request breaks.
 type Field struct {
 	// Path of the field, such as emails[1]; "" for a rule about the whole message.
 	Path string
@@ -195,7 +196,7 @@ type Field struct {
 	Message string
 }
 
-// appendViolations appends the broken rules, if message is protovalidate's list of them.
+// appendViolations appends the violations, if message is protovalidate's list of them.
 func appendViolations(fields []Field, message proto.Message) []Field {
 	violations, ok := message.(*validate.Violations)
 	if !ok {

@@ -67,7 +67,7 @@ func TestRawJSONCopies(t *testing.T) {
 	}
 }
 
-// A call that failed because its caller went away is not logged as an error.
+// A call that failed because its caller disconnected is not logged as an error.
 func TestLogFailure(t *testing.T) {
 	t.Parallel()
 	gone, leave := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// An answer that is not the backend's own is never taken for a refusal by the backend.
+// An answer that the backend did not write is never treated as the backend's refusal.
 func TestOutageIsUnavailable(t *testing.T) {
 	t.Parallel()
 	canceled, cancel := context.WithCancel(t.Context())

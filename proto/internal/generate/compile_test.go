@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// contract is a small contract that Catalog accepts; tests break it in one place.
+// contract is a small contract that Catalog accepts; tests change one place to make it invalid.
 const contract = `syntax = "proto3";
 package kith.test.v1;
 

@@ -70,8 +70,8 @@ func sorted(files *protoregistry.Files) []protoreflect.FileDescriptor {
 	return ours
 }
 
-// order lists tools by group in the order of the enum, then as the contract has them; RPCs that are
-// not tools come last.
+// order sorts tools by group in the order of the enum, then in the order of the contract; RPCs that
+// are not tools are last.
 func order(rpc *catalog.RPC) int {
 	if rpc.Tool == nil {
 		return len(toolv1.ToolGroup_name)

@@ -22,8 +22,8 @@ func TestCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	service := "/kith.test.v1.ThingService/"
-	// By group in the order of the enum, then as the contract has them; RPCs that are not tools
-	// last.
+	// Tools are sorted by group in the order of the enum, then in the order of the contract; RPCs that
+	// are not tools are last.
 	want := []*catalog.RPC{
 		{
 			Procedure: service + "PutThing", Access: catalog.AccessScoped, Scopes: []string{"connections", "write"}, Writes: true,
@@ -206,7 +206,7 @@ func TestImportedPackagesAreNotChecked(t *testing.T) {
 func TestBrokenDescriptorsAreAnError(t *testing.T) {
 	t.Parallel()
 	set := compile(t, map[string]string{contractPath: contract})
-	set.File = set.File[len(set.File)-1:] // without what it imports
+	set.File = set.File[len(set.File)-1:] // without its imports
 	if _, err := generate.Catalog(set); err == nil || !strings.Contains(err.Error(), "link descriptors") {
 		t.Errorf("got %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
-// form is the purpose of a schema. The keywords of each form mean the same in JSON
+// form is the purpose of a schema. The keywords of each form have the same meaning in JSON
 // Schema draft-07 and 2020-12.
 type form int
 
@@ -55,7 +55,7 @@ type schemas struct {
 	form form
 	// uses counts the fields that hold a message.
 	uses map[protoreflect.FullName]int
-	// open are the messages that count has entered and not left.
+	// open are the messages that count is currently in.
 	open map[protoreflect.FullName]bool
 	// shared are the messages in defs, by their short names.
 	shared map[string]protoreflect.FullName
@@ -144,7 +144,7 @@ func (s *schemas) value(f protoreflect.FieldDescriptor, rules *validate.FieldRul
 		return s.number("number", rules.GetDouble(), nullable)
 	case protoreflect.MessageKind:
 		return s.message(f.Message(), nullable)
-	default: // message refuses other integers than those of 32 bits
+	default: // Catalog refuses integers other than those of 32 bits
 		return s.number("integer", rules.GetInt32(), nullable)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// A query finds people by their bio and by how they were met, after people with the words in their
-// name. The snippet shows the words.
+// A query finds people by their bio and by how they were met. People with the words in their name
+// come first. The snippet shows the words.
 func TestBioAndHowTheyMet(t *testing.T) {
 	t.Parallel()
 	docs := people(200)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestConcurrent searches while documents are added and deleted. A document that does not change
-// must be found every time, and every answer must be of one state.
+// must always be found, and no answer may mix two states.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	docs := people(120)

@@ -30,9 +30,9 @@ func TestEditDistance(t *testing.T) {
 	}
 }
 
-// TestSignaturesMissNothing: a search by signature finds the same terms as a comparison with every
+// TestSignaturesFindAllTerms: a search by signature finds the same terms as a comparison with every
 // term.
-func TestSignaturesMissNothing(t *testing.T) {
+func TestSignaturesFindAllTerms(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching(`[abcé小]{1,9}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,9 +71,9 @@ func TestEditsFor(t *testing.T) {
 	}
 }
 
-// TestEditDistanceNeedsNoMoreThanTheBand: distances within the limit are right although cells
-// beyond it are not computed.
-func TestEditDistanceNeedsNoMoreThanTheBand(t *testing.T) {
+// TestEditDistanceWithinTheLimit: distances within the limit are right although cells beyond it are
+// not computed.
+func TestEditDistanceWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching(`[abcé小]{0,7}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,6 @@
 package index
 
-// NewInParts returns an index that builds a segment of each minPart documents.
+// NewInParts returns an index that builds one segment per minPart documents.
 func NewInParts(minPart int) *Index {
 	ix := New()
 	ix.minPart = minPart

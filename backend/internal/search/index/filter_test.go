@@ -47,10 +47,10 @@ func TestFilters(t *testing.T) {
 		"country by code":                     {index.Query{Country: "PT"}, []string{"bare"}},
 		"no country":                          {index.Query{Country: "Atlantis"}, nil},
 		"missing":                             {index.Query{Missing: []string{"email", "birthday"}}, []string{"bare"}},
-		"missing one of it":                   {index.Query{Missing: []string{"location"}}, nil},
+		"missing one of two fields":           {index.Query{Missing: []string{"location"}}, nil},
 		"met how":                             {index.Query{MetHow: "tideline conf"}, []string{"full"}},
-		"met how, no word":                    {index.Query{MetHow: "ideline"}, nil},
-		"met how, no text":                    {index.Query{MetHow: "…"}, nil},
+		"met_how without a word":              {index.Query{MetHow: "ideline"}, nil},
+		"met_how, person without a text":      {index.Query{MetHow: "…"}, nil},
 		"met after":                           {index.Query{MetOnAfter: "2024-04-30"}, []string{"full"}},
 		"met in it":                           {index.Query{MetOnAfter: "2024-05-20"}, []string{"full"}},
 		"met not after":                       {index.Query{MetOnAfter: "2024-05"}, nil},
@@ -104,7 +104,7 @@ func TestSorts(t *testing.T) {
 	wantIDs(t, ix.Search(index.Query{Text: "mrata", Sort: index.SortName}), "5")
 }
 
-// Documents without a value for the order come last in both directions.
+// Documents without a value to sort by come last in both directions.
 func TestSortsBothWays(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -128,7 +128,7 @@ func TestSortsBothWays(t *testing.T) {
 	}
 }
 
-// TestGuesses: a strong match as spelt removes misspelt matches.
+// TestGuesses: a strong match with the exact spelling removes misspelt matches.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -149,8 +149,8 @@ func TestGuesses(t *testing.T) {
 	wantIDs(t, ix.Search(index.Query{Text: "maria", MinScore: &least}), "name")
 }
 
-// TestSum: the checksum covers the people that Total counts, whatever the page, the order of words
-// and the segments.
+// TestSum: the checksum covers the people that Total counts. It does not depend on the page, the
+// order of words or the segments.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	crowd := people(300)

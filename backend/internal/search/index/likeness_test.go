@@ -13,7 +13,7 @@ func TestLikeness(t *testing.T) {
 		misspelt bool
 	}{
 		{"ana", "ana", true},
-		{"ana", "ann", false}, // too short for a mistake
+		{"ana", "ann", false}, // too short to tolerate a typo
 		{"kowalska", "kowalsak", true},
 		{"kowalska", "kowalczyk", false},
 		{"", "", true},

@@ -10,7 +10,7 @@ import (
 
 // An index that was built in parts gives the same answers as one that was built by single updates,
 // also after later changes.
-func TestPartsAreOneIndex(t *testing.T) {
+func TestIndexBuiltInParts(t *testing.T) {
 	t.Parallel()
 	docs := people(2000)
 	whole, bits := index.NewInParts(1000), index.New()

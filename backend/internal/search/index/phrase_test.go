@@ -39,7 +39,7 @@ func FuzzWordsHits(f *testing.F) {
 		if w.Hits(text) > 0 && w.Snippet(text) == "" {
 			t.Errorf("%q is in %q, but the snippet is empty", query, text)
 		}
-		// A character beyond ASCII disables the shortcut of absentFrom, and must not change the
+		// A non-ASCII character disables the shortcut of absentFrom, and must not change the
 		// result.
 		if n, same := w.Hits(text), w.Hits(text+" ☃"); n != same {
 			t.Errorf("%q in %q: %d, read word by word %d", query, text, n, same)

@@ -62,8 +62,8 @@ func drawQuery(t *rapid.T) index.Query {
 	}
 }
 
-// TestUpdatedEqualsFresh: after any updates, an index answers like a new one with the same
-// documents.
+// TestUpdatedEqualsFresh: after any updates, an index gives the same answers as a new one with the
+// same documents.
 func TestUpdatedEqualsFresh(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,7 +104,7 @@ func TestUpdatedEqualsFresh(t *testing.T) {
 	})
 }
 
-// TestEveryoneByName: after any updates, the pages of everybody by name are in order and complete,
+// TestEveryoneByName: after any updates, the pages of all people by name are in order and complete,
 // in both directions.
 func TestEveryoneByName(t *testing.T) {
 	t.Parallel()
@@ -167,9 +167,9 @@ func compareSharing(t *rapid.T, updated, fresh *index.Index) {
 	}
 }
 
-// TestWholeIsSumOfParts: an index returns the hits that indexes of each single document return, in
+// TestHitsEqualSingleDocuments: an index returns the hits that an index per document returns, in
 // order. So no pass, page or merge loses or adds a hit.
-func TestWholeIsSumOfParts(t *testing.T) {
+func TestHitsEqualSingleDocuments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.SliceOfNDistinct(documentGen(60), 1, 20, func(d index.Document) string { return d.ID }).Draw(t, "docs")
@@ -220,7 +220,7 @@ func brief(r index.Result) []string {
 	return out
 }
 
-// TestSegmentsStayFew: single updates of a large index leave it small.
+// TestSegmentsStayFew: single updates of a large index do not make it grow.
 func TestSegmentsStayFew(t *testing.T) {
 	t.Parallel()
 	docs := people(400)

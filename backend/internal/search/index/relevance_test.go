@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index/indextest"
 )
 
-// TestRelevance measures the recall of each class of keyword questions among the first five hits,
-// for both sets of 200 people.
+// TestRelevance measures the recall of each class of keyword queries in the first five hits, for
+// both sets of 200 people.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
 	for _, source := range indextest.Sources() {

@@ -19,7 +19,7 @@ var (
 	benchCity    = strings.Fields("Berlin Paris Wien Zagreb Lisboa Madrid Oslo Roma Praha Zurich London Boston")
 )
 
-// crowd returns n documents that depend on n alone.
+// crowd returns n documents, always the same for the same n.
 func crowd(n int) []index.Document {
 	base := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	out := make([]index.Document, n)
@@ -42,7 +42,7 @@ func crowd(n int) []index.Document {
 
 func pick(list []string, i int) string { return list[i%len(list)] }
 
-// syllables makes n distinct surnames, for a vocabulary of realistic size.
+// syllables generates n distinct surnames, for a vocabulary of realistic size.
 func syllables(n int) []string {
 	parts := strings.Fields("ba be bo da de do fa fi ga go ha hu ka ki la lo ma mi na no pa pe ra ri sa so ta te va vi")
 	out := make([]string, n)
@@ -76,8 +76,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// processor returns the processor time that this process has used, which other work of the machine
-// affects less than the elapsed time.
+// processor returns the processor time of this process, which depends less on other processes than
+// elapsed time does.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

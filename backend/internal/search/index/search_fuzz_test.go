@@ -11,8 +11,8 @@ import (
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// FuzzSearch searches ordinary documents for any text, and one document that contains the text,
-// which must be found if the text has a word.
+// FuzzSearch searches for any text in ordinary documents and in one that contains the text. That one
+// must be found if the text has a word.
 func FuzzSearch(f *testing.F) {
 	for _, text := range []string{
 		"", " ", "maria lopez", "@", "@.", "a@", "a@b", "+", "0000000", "://", "http://", "www.", "#", "x.y/",

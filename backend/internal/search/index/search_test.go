@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// TestOrder checks the order of documents of which each is in another tier.
+// TestOrder checks the order of documents that are each in a different tier.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -47,7 +47,7 @@ func TestOrder(t *testing.T) {
 			{Name: "Maria Lopez", Notes: []string{"left Helios"}},
 			{Name: "Mariana Lopez", Organization: "Helios Energy"},
 			{Name: "María Lopez", Organization: "Helios Energy"},
-			{Name: "Marai Lopez", Organization: "Helios Energy"}, // scores like the next
+			{Name: "Marai Lopez", Organization: "Helios Energy"}, // same score as the next
 			{Name: "Maria Lopez", Organization: "Helois Energy"},
 			{Name: "Mary Lopez", Organization: "Helios Energy"},
 			{Name: "Zed", Title: "Maria", Organization: "Helios"},
@@ -71,7 +71,7 @@ func TestOrder(t *testing.T) {
 			t.Parallel()
 			var want []string
 			for i := range c.docs {
-				c.docs[i].ID = string(rune('a' + len(c.docs) - i)) // against the tie-break
+				c.docs[i].ID = string(rune('a' + len(c.docs) - i)) // opposite to the tie-break
 				want = append(want, c.docs[i].ID)
 			}
 			r := indexOf(c.docs...).Search(index.Query{Text: c.query, Limit: 50, MinScore: new(float64)})
@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWeakTiers: each page is a part of the whole list, and has the total.
+// TestWeakTiers: each page is a part of the complete list, and has its total.
 func TestWeakTiers(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -103,8 +103,8 @@ func TestWeakTiers(t *testing.T) {
 	}
 }
 
-// TestCloserFieldCounts: one word is in the name; for another a closer match in
-// a different field counts, not a poor one in the name.
+// TestCloserFieldCounts: one word is in the name. For another word, an exact match in a
+// different field counts, not a poor one in the name.
 func TestCloserFieldCounts(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(index.Document{ID: "1", Name: "Helios Bobson", Tags: []string{"bob"}})
@@ -127,7 +127,7 @@ func TestTieBreak(t *testing.T) {
 	wantIDs(t, ix.Search(index.Query{Text: "ann"}), "6", "5", "4", "2", "3", "1")
 }
 
-// TestFinds lists spellings that must find the one document, and where.
+// TestFinds lists spellings that must find the document, and the matching field.
 func TestFinds(t *testing.T) {
 	t.Parallel()
 	doc := index.Document{
@@ -232,7 +232,7 @@ func TestSnippet(t *testing.T) {
 }
 
 // Names that differ in a vowel sign or a voicing mark are different names: a query finds the exact
-// one first, and alone if no other is similar.
+// one first, and only that one if no other is similar.
 func TestMarksOfOtherScriptsAreLetters(t *testing.T) {
 	t.Parallel()
 	pairs := [][2]string{{"सुनील", "सनील"}, {"กิตติ", "กตต"}, {"ハル", "バル"}}

@@ -38,12 +38,3 @@ func (v Vector) Bytes() []byte {
 	}
 	return out
 }
-
-// Dot returns the cosine of two vectors of the same length.
-func Dot(a, b Vector) float32 {
-	var sum float32
-	for i, x := range a {
-		sum += x * b[i]
-	}
-	return sum
-}

@@ -47,8 +47,9 @@ type personRow struct {
 	Avatar
 
 	ID, Path, Name, Headline, Location, Email, Snippet string
-	LastContact                                        time.Time
-	Strength                                           int32
+	// LastContact is the day's HTML element; empty if there was no contact.
+	LastContact template.HTML
+	Strength    int32
 }
 
 // pageSize is how many people one page lists.
@@ -111,12 +112,14 @@ func (v *request) find(search url.Values, content *listContent) ([]page.FieldErr
 	}
 	content.Count, content.Note = found.GetCount(), found.GetNote()
 	content.Acts, content.Selection = actsFor(req.GetArchived()), found.GetSelection()
+	format := v.Format()
 	for _, hit := range found.GetHits() {
 		row := personRow{
 			Avatar: avatarOf(hit.GetId(), hit.GetName()), ID: hit.GetId(), Path: v.To(page.PathPeople + "/" + hit.GetId()), Name: hit.GetName(),
 			Headline: hit.GetHeadline(), Location: hit.GetLocation(), Email: hit.GetEmail(), Snippet: hit.GetSnippet(), Strength: hit.GetStrength(),
 		}
-		row.LastContact, _ = time.Parse(time.DateOnly, hit.GetLastContactOn()) // zero if there was none
+		last, _ := time.Parse(time.DateOnly, hit.GetLastContactOn()) // zero if there was none
+		row.LastContact = format.DayElement(last)
 		content.People = append(content.People, row)
 	}
 	if found.GetHasMore() {

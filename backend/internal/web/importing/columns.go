@@ -12,24 +12,23 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// shownColumns limits how many columns a member can decide about; the others are imported as their
-// headers say.
+// shownColumns is how many columns the page shows. Further columns are imported by their headers.
 const shownColumns = 200
 
-// The limits of the tags that everybody in a file gets, as in the contract.
+// The limits of the tags for all people of a file, as in the contract.
 const (
 	mostTags   = 20
 	longestTag = 60 // characters
 )
 
-// auto is the format of a file that tells itself what it is.
+// auto is the format value for files whose format is detected.
 const auto = "auto"
 
-// columnsContent is the content of the page that says what a file is and what its columns mean.
+// columnsContent is the content of the page with the format of a file and the meaning of its columns.
 type columnsContent struct {
 	Steps steps
-	// Name is that of the file, Kind what it is, and Rows how many people it has. Without a
-	// Kind it cannot be read in the chosen format.
+	// Name is the name of the file, Kind its format in words, and Rows how many people it has. Kind
+	// is empty if the file cannot be read in the chosen format.
 	Name, Kind string
 	Rows       int
 	IsTable    bool
@@ -65,16 +64,16 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 	content := columnsContent{
 		Steps: stepsAt(1, f.ID), Name: f.Name, Save: filePath(f.ID), Error: m.Of("columns"),
 		Format: formats(o.Format, m.Of("format")), OnMatch: onMatches(o.OnMatch, m.Of("on_match")),
-		Tags: page.Field{Name: "tags", Label: "Tags for everybody in it", Value: tags, Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
+		Tags: page.Field{Name: "tags", Label: "Tags for everyone in the file", Value: tags, Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
 		Region: page.Field{
 			Name: "default_region", Label: "Country of phone numbers without one", Value: o.DefaultRegion, Autocomplete: "off", Plain: true,
 			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
 		},
 	}
-	o.DefaultRegion = "" // it may be wrong, and changes no column
+	o.DefaultRegion = "" // an error in an option does not change the columns
 	opened, err := importer.OpenDraft(f, o)
 	switch {
-	case fault.Is(err, fault.Invalid) && len(m.List) == 0: // it was another format that could be read
+	case fault.Is(err, fault.Invalid) && len(m.List) == 0: // the file can be read in another format
 		m.Add("format", page.Sentence(err.Error()))
 		content.Format.Error, status = m.Of("format"), http.StatusUnprocessableEntity
 	case fault.Is(err, fault.Invalid):
@@ -89,7 +88,7 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 	return nil
 }
 
-// fill adds what is known of a file.
+// fill adds the data of a file.
 func (c *columnsContent) fill(f *importer.File, o importer.Options, opened *source.File, m *page.Mistakes) error {
 	columns := opened.Columns()
 	c.Kind, c.Rows, c.IsTable = kindOf(opened.Format), opened.Total(), columns != nil
@@ -125,8 +124,8 @@ func choicesOf(columns []source.Column) []source.Choice {
 	return out
 }
 
-// saveColumns stores what the form says, and goes on to the preview. If the format was changed, it
-// shows the columns again.
+// saveColumns stores the form and redirects to the preview. If the format was changed, it shows the
+// columns again.
 func (v *request) saveColumns() error {
 	return v.withFile(func(f *importer.File) error {
 		before, err := f.Chosen()
@@ -170,7 +169,7 @@ func (v *request) saveColumns() error {
 	})
 }
 
-// takeOption adds the error of an option, or of the file as a whole, and returns any other error.
+// takeOption shows the error of an option, or of the file as a whole, and returns any other error.
 func takeOption(m *page.Mistakes, err error) error {
 	before := len(m.List)
 	if err := m.TakeAll(err); err != nil {
@@ -182,8 +181,7 @@ func takeOption(m *page.Mistakes, err error) error {
 	return nil
 }
 
-// options returns the options in the form. reread says that the format is another one than
-// before.
+// options returns the options in the form. reread is set if the format was changed.
 func (v *request) options(before importer.Options, m *page.Mistakes) (o importer.Options, reread bool) {
 	o = importer.Options{
 		Format: v.Line("format"), OnMatch: v.Line("on_match"), DefaultRegion: strings.ToUpper(v.Line("default_region")), Columns: before.Columns,
@@ -211,7 +209,7 @@ func (v *request) options(before importer.Options, m *page.Mistakes) (o importer
 	return o, reread
 }
 
-// columns returns the columns in the form, and adds what is wrong with them.
+// columns returns the columns in the form, and adds their errors.
 func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes) ([]source.Choice, error) {
 	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns})
 	if err != nil {
@@ -272,7 +270,7 @@ func formats(chosen, wrong string) selection {
 	return s
 }
 
-// kindOf returns what a file of a format is.
+// kindOf returns a file's format in words.
 func kindOf(format string) string {
 	return map[string]string{
 		source.LinkedInCSV: "Connections from LinkedIn", source.GoogleCSV: "Contacts from Google", source.OutlookCSV: "Contacts from Outlook",

@@ -1,14 +1,14 @@
-// Package importing serves the pages on which a member uploads a file, says what its columns mean,
-// checks the preview and imports it, and the list of imports in the settings.
+// Package importing serves the pages with which a member uploads a file, chooses the meaning of its
+// columns, checks the preview and imports it, and the list of imports in the settings.
 //
 //	/import               upload            (upload.go)
-//	/import/{file}        what it is        (columns.go)
-//	…/preview             row by row        (preview.go)
+//	/import/{file}        format, columns   (columns.go)
+//	…/preview             rows              (preview.go)
 //	/import/{number}/…    the import        (progress.go)
 //	/settings/imports     all imports       (list.go)
 //
-// What the member chooses is stored with the file (importer.UpdateChoices), so that reloading and
-// going back lose nothing. The preview makes the decisions of a dry run (importer.Try).
+// The member's choices are stored with the file (importer.UpdateChoices), so they survive reloading
+// and going back. The preview is a dry run (importer.Try).
 package importing
 
 import (
@@ -47,15 +47,15 @@ const (
 // tool is the name under which changes made on the pages are recorded.
 const tool = "import"
 
-// Pages are the pages of imports. They are safe for concurrent use.
+// Pages serves the pages of imports. It is safe for concurrent use.
 type Pages struct {
 	*handlers.Handlers
 
-	// previews are the latest ones, so that their pages turn quickly.
+	// previews caches the latest previews, so that their further pages are fast.
 	previews *lru.Cache[previewKey, *importer.Preview]
 }
 
-// keptPreviews is how many previews are kept; one takes a few MiB at most.
+// keptPreviews is how many previews are cached; one takes a few MiB at most.
 const keptPreviews = 8
 
 // New returns the pages, which call the given handlers.
@@ -106,8 +106,8 @@ func number(s string) (int32, error) {
 	return int32(n), nil
 }
 
-// withFile calls handle with the file of the address. If the file is gone, it leads to the import
-// that took it, or says so.
+// withFile calls handle with the file of the address. If the file no longer waits, it redirects to
+// the import that reads it, or answers that the file does not exist.
 func (v *request) withFile(handle func(f *importer.File) error) error {
 	fileID := v.R.PathValue("id")
 	f, err := importer.GetUpload(v.Ctx, v.Data(), fileID)
@@ -132,7 +132,7 @@ func (v *request) withFile(handle func(f *importer.File) error) error {
 		}
 	}
 	return &page.Refusal{
-		Status: http.StatusNotFound, Title: "This file is not here any more",
+		Status: http.StatusNotFound, Title: "This file no longer exists",
 		Text: "Uploaded files are kept for a day, and three at a time. Nothing was imported.", Next: page.Link{Path: page.PathImport, Title: "Upload it again"},
 	}
 }
@@ -154,12 +154,12 @@ type steps []step
 
 type step struct {
 	Title   string
-	Path    string // empty if it cannot be gone to
+	Path    string // empty if the step is not a link
 	Current bool
 }
 
-// stepsAt returns the steps, of which the current one has a number from 0. The file's earlier
-// steps are links.
+// stepsAt returns the steps. current is the index of the current one; the file's earlier steps are
+// links.
 func stepsAt(current int, fileID string) steps {
 	list := steps{{Title: "File", Path: page.PathImport}, {Title: "Columns"}, {Title: "Preview"}, {Title: "Import"}}
 	if fileID != "" {
@@ -174,10 +174,10 @@ func stepsAt(current int, fileID string) steps {
 	return list
 }
 
-// selection is a select with its options.
+// selection is a select element with its options.
 type selection struct {
 	Name, Label, Error string
-	// Hidden continues the label for screen readers.
+	// Hidden is a part of the label for screen readers only.
 	Hidden  string
 	Options []option
 }

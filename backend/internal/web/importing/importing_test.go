@@ -24,7 +24,7 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// want checks a page, and that it shows no id of ours.
+// want checks a page, and that it shows no internal id.
 func want(t *testing.T, p *webtest.Page, status int, words ...string) {
 	t.Helper()
 	if p.Status != status {
@@ -152,7 +152,7 @@ func TestSamplesGoThrough(t *testing.T) {
 			}
 			progress := started(t, b, path, p)
 			live := b.Get(progress)
-			want(t, live, http.StatusOK, "Import of "+name, "Show how far it is")
+			want(t, live, http.StatusOK, "Import of "+name, "Show the progress")
 			if !strings.Contains(live.Body, `data-live="true"`) || !strings.Contains(live.Body, "<progress") {
 				t.Errorf("live:\n%s", live.Body)
 			}
@@ -179,7 +179,7 @@ func TestSamplesGoThrough(t *testing.T) {
 
 const custom = "Name,E-mail,Handle,Diet\nAna Lee,ana@x.example,Annie,vegan\nBo Berg,cy@x.example,,\n"
 
-// What a member chooses is kept through reloads and errors, and is what happens.
+// A member's choices survive reloads and errors, and the import applies them.
 func TestChoicesAreKept(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -242,9 +242,9 @@ func TestChoicesAreKept(t *testing.T) {
 	})
 }
 
-// Another import at work is said at the button, and the choices are kept. A file that is gone says
-// so.
-func TestOtherWorkComesFirst(t *testing.T) {
+// If another import is running, an error at the button says so, and the choices are kept. The page
+// of a deleted file says that it no longer exists.
+func TestOtherImportIsRunning(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
@@ -252,19 +252,19 @@ func TestOtherWorkComesFirst(t *testing.T) {
 		second, other := previewed(t, b, "second.csv", "Name\nDee Diaz\n")
 		progress := started(t, b, first, p)
 		refused := b.Submit(other, second+"/preview", webtest.Values("act", "start", "row-2", "skip"))
-		want(t, refused, http.StatusConflict, "Another import is at work. Your choices are kept")
-		if webtest.LinkTo(refused, "Show how far the other import is") != progress || refused.Form(second+"/preview").Get("row-2") != "skip" {
+		want(t, refused, http.StatusConflict, "Another import is running. Your choices are kept")
+		if webtest.LinkTo(refused, "Show the progress of the other import") != progress || refused.Form(second+"/preview").Get("row-2") != "skip" {
 			t.Errorf("it does not lead to %s, or lost the choice", progress)
 		}
-		want(t, b.Get("/import"), http.StatusOK, "An import is at work.", "second.csv")
+		want(t, b.Get("/import"), http.StatusOK, "An import is running.", "second.csv")
 		want(t, b.Follow(b.Submit(b.Get(progress), "/settings/imports/cancel", nil)), http.StatusOK, "The import stops.", "cancelled")
 		started(t, b, second, refused)
-		want(t, b.Get("/import/fil_00000000000000000000000000/preview"), http.StatusNotFound, "This file is not here any more", "Upload it again")
+		want(t, b.Get("/import/fil_00000000000000000000000000/preview"), http.StatusNotFound, "This file no longer exists", "Upload it again")
 	})
 }
 
-// What remains of an import after its undo is named, without ids.
-func TestWhatStaysOfAnImport(t *testing.T) {
+// The page lists the objects that an undo left unchanged, without ids.
+func TestConflictsOfAnUndo(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
@@ -281,7 +281,7 @@ func TestWhatStaysOfAnImport(t *testing.T) {
 	})
 }
 
-// Files that cannot be imported are refused at the field.
+// Files that cannot be imported are refused with an error at the field.
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -312,7 +312,7 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// A table whose header has no known word is imported by what the member says.
+// A table with an unknown header is imported with the columns that the member chooses.
 func TestUnknownHeader(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -331,8 +331,8 @@ func TestUnknownHeader(t *testing.T) {
 	})
 }
 
-// When the member says that the file has another format, it is read again, and their choices of
-// columns are dropped.
+// If the member chooses another format, the file is read again, and the choices of columns are
+// dropped.
 func TestOtherFormat(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -365,8 +365,8 @@ func TestPagesOfPreview(t *testing.T) {
 	}
 }
 
-// Nothing of a file, or of an import, is shown to or done by another member; forms need their
-// token; and what a file says is shown as text.
+// Another member cannot see or change a file or an import; forms need their token; text of a file is
+// escaped.
 func TestOnlyTheMembersOwn(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -378,8 +378,8 @@ func TestOnlyTheMembersOwn(t *testing.T) {
 		form := path + "/preview"
 		token := other.Get("/import").Form("/import").Get("form_token")
 		for _, at := range []string{path, form} {
-			want(t, other.Get(at), http.StatusNotFound, "This file is not here any more")
-			want(t, other.Post(at, webtest.Values("form_token", token, "act", "start", "row-2", "skip", "column-1", "ignore")), http.StatusNotFound, "This file is not here any more")
+			want(t, other.Get(at), http.StatusNotFound, "This file no longer exists")
+			want(t, other.Post(at, webtest.Values("form_token", token, "act", "start", "row-2", "skip", "column-1", "ignore")), http.StatusNotFound, "This file no longer exists")
 			want(t, b.Post(at, webtest.Values("form_token", token)), http.StatusForbidden, "out of date")
 			if got := s.Browser(t).Get(at); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Header.Get("Location"), "/sign-in") {
 				t.Errorf("%s without a session: %d", at, got.Status)

@@ -122,10 +122,10 @@ func (v *request) rowOfJob(j *job.Job) (importRow, error) {
 }
 
 func stateWords(state string) string {
-	return cmp.Or(map[string]string{job.Queued: "waiting", job.Running: "at work", job.Succeeded: "done", job.Cancelled: "cancelled", job.Failed: "failed"}[state], state)
+	return cmp.Or(map[string]string{job.Queued: "waiting", job.Running: "running", job.Succeeded: "done", job.Cancelled: "cancelled", job.Failed: "failed"}[state], state)
 }
 
-// forPeople returns a message of an import without what it tells agents to call.
+// forPeople returns a message of an import without the parts for agents.
 func forPeople(message string) string {
 	for _, call := range []string{"; find_duplicates has the pair", "; undo_change with the import_id", "; pass or upload it again"} {
 		if told, _, found := strings.Cut(message, call); found {
@@ -170,7 +170,7 @@ func (v *request) undoRows() (map[string]*undoRow, error) {
 	return rows, err
 }
 
-// back returns where a form of the list or of one import leads.
+// back returns the address to which a form of the list or of one import redirects.
 func (v *request) back(number int32) string {
 	if v.Line("back") == "import" {
 		return progressPath(number)
@@ -210,7 +210,7 @@ func (v *request) undo() error {
 	j, err := importer.UndoImport(v.Ctx, v.Data(), tool, p.ImportID)
 	switch {
 	case fault.Is(err, fault.Conflict):
-		return page.Refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")
+		return page.Refuse(http.StatusConflict, "Another import is running", "This import, or the undo of another one, is still running. Cancel it, or wait until it has ended.")
 	case err != nil:
 		return err
 	case j == nil:

@@ -18,27 +18,27 @@ import (
 // shownRows is how many rows a page of the preview shows.
 const shownRows = 50
 
-// startField is the button that starts the import.
+// startField is the name of the button that starts the import.
 const startField = "start"
 
-// previewContent is the content of the page that says what would happen to each row.
+// previewContent is the content of the page with what would happen to each row.
 type previewContent struct {
 	Steps      steps
 	Name, Save string
-	// Kind is which rows are shown; Kinds are the buttons that show others.
+	// Kind is the kind of the shown rows; Kinds are the buttons for other kinds.
 	Kind  importer.RowKind
 	Kinds []kindButton
 	Rows  []previewRow
-	// Page is the number of the page, Pages how many there are; Earlier and Later are 0 where
-	// there is none.
+	// Page is the number of the page, Pages the number of pages; Earlier and Later are 0 if there
+	// is no such page.
 	Page, Pages, Earlier, Later int
 	// People is how many rows are imported.
 	People int
-	// Most is how many rows were looked at; 0 means all.
+	// Most is how many rows the preview has; 0 means all.
 	Most int
 	// Others is set if the file has more than people.
 	Others bool
-	// Error is why the import does not start, Live the import that it waits for.
+	// Error says why the import does not start, Live is the address of the running import.
 	Error, Live string
 }
 
@@ -49,21 +49,21 @@ type kindButton struct {
 	Current bool
 }
 
-// previewRow is one row, with what the member may choose.
+// previewRow is one row and its choices.
 type previewRow struct {
 	importer.Row
 
 	ID string
 	// Label and What say what happens to it.
 	Label, What string
-	// Known is who it is taken for or may be, Path the page of that person; both may be empty.
+	// Known is the person that the row is or may be, Path the page of that person; both may be empty.
 	Known, Path string
 	Choices     selection
 }
 
 func (v *request) showPreview() error {
 	return v.withFile(func(f *importer.File) error {
-		if f.Choices == "" { // nobody said what the columns mean
+		if f.Choices == "" { // the meaning of the columns is not chosen yet
 			v.Redirect(filePath(f.ID))
 			return nil
 		}
@@ -73,8 +73,7 @@ func (v *request) showPreview() error {
 	})
 }
 
-// previewKey identifies a preview: of a file with what was chosen for it, and of the member's
-// data.
+// previewKey identifies a preview by the file, its choices, and the version of the member's data.
 type previewKey struct {
 	owner       tenant.ID
 	fileID      string
@@ -82,7 +81,7 @@ type previewKey struct {
 	dataVersion int64
 }
 
-// preview returns what an import of the file would do.
+// preview returns the preview of an import of the file.
 func (v *request) preview(f *importer.File, o importer.Options) (*importer.Preview, error) {
 	key := previewKey{v.Principal.Tenant, f.ID, sha256.Sum256([]byte(f.Choices)), v.Principal.DataVersion}
 	if p, ok := v.previews.Get(key); ok {
@@ -188,7 +187,7 @@ func rowOf(r importer.Row, m *page.Mistakes) previewRow {
 	return row
 }
 
-// addKnown adds who a row is taken for.
+// addKnown adds the person that a row is taken for.
 func (r *previewRow) addKnown() {
 	for i, a := range r.Alike {
 		if r.Choice.Do == importer.DoSame && a.For() == r.Choice || i == 0 && (r.Choice.Do == "" || r.Exact) {
@@ -198,7 +197,7 @@ func (r *previewRow) addKnown() {
 	}
 }
 
-// show shows somebody whom a row is taken for, or may be.
+// show adds a person that the row is, or may be.
 func (r *previewRow) show(a importer.Alike, how string) {
 	r.Known = fmt.Sprintf("%s%s (%s)", how, nameOf(a), a.Why())
 	if a.ID != "" {
@@ -206,7 +205,7 @@ func (r *previewRow) show(a importer.Alike, how string) {
 	}
 }
 
-// nameOf returns the name of somebody who may be the person of a row.
+// nameOf returns the name of a person that a row may be.
 func nameOf(a importer.Alike) string {
 	name := strings.Trim(a.Name+", "+a.About, ", ")
 	if a.Row > 0 {
@@ -215,7 +214,7 @@ func nameOf(a importer.Alike) string {
 	return name
 }
 
-// addChoices adds what the member may choose for a row.
+// addChoices adds the choices for a row.
 func (r *previewRow) addChoices(m *page.Mistakes) {
 	if r.Kind == importer.RowFailed {
 		return
@@ -245,8 +244,8 @@ func (r *previewRow) addChoices(m *page.Mistakes) {
 	r.Choices.choose(chosen)
 }
 
-// savePreview stores what was chosen for the rows of a page. Then it shows other rows, or starts
-// the import.
+// savePreview stores the choices for the rows of a page. Then it shows other rows, or starts the
+// import.
 func (v *request) savePreview() error {
 	return v.withFile(func(f *importer.File) error {
 		m := &page.Mistakes{}
@@ -282,7 +281,7 @@ func (v *request) savePreview() error {
 	})
 }
 
-// rows returns what was chosen for rows, by their numbers.
+// rows returns the choices in the form, by the numbers of the rows.
 func (v *request) rows(m *page.Mistakes) map[int]importer.RowChoice {
 	chosen := map[int]importer.RowChoice{}
 	for name, values := range v.R.PostForm {
@@ -304,8 +303,8 @@ func (v *request) rows(m *page.Mistakes) map[int]importer.RowChoice {
 	return chosen
 }
 
-// store adds choices for rows to options, and reports whether they were others before. The zero
-// choice removes one.
+// store adds choices for rows to options, and reports whether that changed them. The zero choice
+// removes a choice.
 func store(o *importer.Options, chosen map[int]importer.RowChoice) (changed bool) {
 	if o.Rows == nil {
 		o.Rows = map[int]importer.RowChoice{}
@@ -326,11 +325,11 @@ func (v *request) start(f *importer.File, o importer.Options, kind importer.RowK
 	j, err := importer.StartImport(v.Ctx, v.Data(), tool, importer.Request{UploadID: f.ID, Options: o})
 	m, status := &page.Mistakes{}, http.StatusUnprocessableEntity
 	switch {
-	case fault.Is(err, fault.NotFound): // it was started elsewhere
+	case fault.Is(err, fault.NotFound): // it was already started in another window
 		v.Redirect(previewPath(f.ID))
 		return nil
 	case fault.Is(err, fault.Conflict):
-		m.Add(startField, "Another import is at work. Your choices are kept: start this one when the other has ended.")
+		m.Add(startField, "Another import is running. Your choices are kept: start this import when the other one has ended.")
 		status = http.StatusConflict
 	default:
 		if err := m.Take(startField, err); err != nil {
@@ -349,7 +348,7 @@ func (v *request) start(f *importer.File, o importer.Options, kind importer.RowK
 	return v.renderPreview(status, f, kind, at, m)
 }
 
-// live returns the address of the import at work; empty if there is none.
+// live returns the address of the running import; empty if there is none.
 func (v *request) live() (string, error) {
 	jobs, err := job.ListJobs(v.Ctx, v.Data(), importer.JobKind, 1)
 	if err != nil || len(jobs) == 0 || jobs[0].Terminal() {

@@ -16,8 +16,8 @@ type progressContent struct {
 	Row   importRow
 	// Live is set while the import, or its undo, is running.
 	Live bool
-	// Added is how many people the import added and are still there, People the page that shows
-	// them.
+	// Added is how many people the import added that still exist, People the address of the page
+	// with them.
 	Added                           int
 	People, List, Duplicates, Again string
 }
@@ -35,7 +35,7 @@ type personRow struct{ Name, Path string }
 // shownPeople is how many people a page shows.
 const shownPeople = 100
 
-// ofAddress returns the import of the address, or fails with fault.NotFound.
+// ofAddress returns the import that the address names, or fails with fault.NotFound.
 func (v *request) ofAddress() (*job.Job, error) {
 	n, err := number(v.R.PathValue("id"))
 	if err != nil {

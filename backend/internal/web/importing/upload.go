@@ -22,7 +22,7 @@ type uploadContent struct {
 	Steps     steps
 	FileError string
 	Waiting   []waitingFile
-	// Live is the address of the import at work; empty if there is none.
+	// Live is the address of the running import; empty if there is none.
 	Live string
 }
 
@@ -67,7 +67,7 @@ func (v *request) renderUpload(status int, m *page.Mistakes) error {
 	return nil
 }
 
-// upload stores a file, unless the same one waits already, and leads to its columns.
+// upload stores a file, unless the same file is already waiting, and redirects to its columns.
 func (v *request) upload() error {
 	f, err := v.uploaded()
 	if err != nil {

@@ -109,10 +109,18 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
-		"day": f.Day, "dayElement": func(t time.Time) template.HTML { return element(t, f.Day(t)) },
+		"day": f.Day, "dayElement": f.DayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
 		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 	}
+}
+
+// DayElement returns the HTML element of a day; "" for the zero time.
+func (f Format) DayElement(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return element(t, f.Day(t))
 }
 
 // element returns the HTML element of a time, for people and for machines.
@@ -225,25 +233,35 @@ func (v *Request) RenderPart(name, part string, content any) {
 	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
 }
 
-// FixedPart returns a part of a page that is the same for every request in one format. It is
-// executed once: content must always be equal.
-func (v *Request) FixedPart(name, part string, content any) (template.HTML, error) {
-	format := v.Format()
-	set, err := v.pages.get(name, format)
+// Part returns a part of a page that stands on it many times, so that it is executed once.
+func (v *Request) Part(name, part string, content any) (template.HTML, error) {
+	set, err := v.pages.get(name, v.Format())
 	if err != nil {
 		return "", err
-	}
-	key := fixedKey{pageKey{name, format}, part}
-	v.pages.mu.Lock()
-	defer v.pages.mu.Unlock()
-	if made, ok := v.pages.fixed[key]; ok {
-		return made, nil
 	}
 	var buf strings.Builder
 	if err := set.ExecuteTemplate(&buf, part, content); err != nil {
 		return "", fmt.Errorf("web: execute a part of a page: %w", err)
 	}
-	made := template.HTML(buf.String()) //nolint:gosec // html/template has escaped it
+	return template.HTML(buf.String()), nil //nolint:gosec // html/template has escaped it
+}
+
+// FixedPart is Part for what is the same for every request in one format: content must always be
+// equal.
+func (v *Request) FixedPart(name, part string, content any) (template.HTML, error) {
+	key := fixedKey{pageKey{name, v.Format()}, part}
+	v.pages.mu.Lock()
+	made, ok := v.pages.fixed[key]
+	v.pages.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	made, err := v.Part(name, part, content)
+	if err != nil {
+		return "", err
+	}
+	v.pages.mu.Lock()
+	defer v.pages.mu.Unlock()
 	v.pages.fixed[key] = made
 	return made, nil
 }

@@ -102,6 +102,9 @@ func (v *Request) admit(route Route) (bool, error) {
 	if v.Login, err = v.Current(v.R); err != nil {
 		return false, err
 	}
+	if v.Login != nil {
+		v.W.Header().Set(tenant.HeaderPlacement, v.Login.MemberID.Placement())
+	}
 	v.locale = localeOf(v.Login)
 	goOn, err := route.Enter(v)
 	if err != nil || !goOn {

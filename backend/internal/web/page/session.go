@@ -73,6 +73,7 @@ func (v *Request) BeginWith(owner tenant.ID, create func(*account.LoginSession) 
 		return err
 	}
 	v.began = row.ID
+	v.W.Header().Set(tenant.HeaderPlacement, owner.Placement())
 	v.keep(secret, row.ExpiresAt)
 	return nil
 }

@@ -39,8 +39,10 @@ type content struct {
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
+	// BeginDone begins the form of each entry.
+	BeginDone template.HTML
 	// Paths of the forms and of other pages.
-	Done, Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
+	Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
 }
 
 // part is a list of due entries.
@@ -62,15 +64,16 @@ type dueRow struct {
 	// Reminder and Cadence are set if the entry is a reminder, or a person to be in touch with.
 	Reminder, Cadence bool
 	// When says in words when it is or was due.
-	When        string
-	Path        string
-	LastContact time.Time
+	When string
+	Path string
+	// LastContact is the day's HTML element; empty if there was no contact.
+	LastContact template.HTML
 }
 
 // quick is a form that logs a contact with a person.
 type quick struct {
-	ID, Name, Path, FormToken string
-	Kinds                     template.HTML
+	ID, Name     string
+	Begin, Kinds template.HTML
 }
 
 // fadingRow is a person with whom the member was often in touch, and no more.
@@ -79,7 +82,7 @@ type fadingRow struct {
 	Log quick
 
 	ID, Name, Path string
-	LastContact    time.Time
+	LastContact    template.HTML
 	Days           int
 }
 
@@ -92,7 +95,7 @@ type changeRow struct {
 const (
 	// dueSize is how many due entries one page lists, fadingSize and changesSize how long the
 	// other lists are.
-	dueSize     = 25
+	dueSize     = 20
 	fadingSize  = 5
 	changesSize = 5
 	// agentDays is how many days back the work of agents is shown.
@@ -104,14 +107,20 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
 	c := content{
-		Day: v.Today(), Log: form, Done: v.To(pathDone), Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
+		Day: v.Today(), Log: form, Snooze: v.To(pathSnooze), LogPath: v.To(pathLog),
 		People: v.To(page.PathPeople), Add: v.To(page.PathAdd), Imports: page.PathImport, Agents: v.To(page.PathConnect), Activity: v.To(page.PathActivity), Decide: v.To(page.PathDecide),
 	}
 	options, err := v.FixedPart("today", "options", kinds(""))
 	if err != nil {
 		return err
 	}
-	log := quick{Path: c.LogPath, FormToken: v.FormToken(), Kinds: options}
+	log := quick{Kinds: options}
+	if log.Begin, err = v.begin(c.LogPath); err != nil {
+		return err
+	}
+	if c.BeginDone, err = v.begin(v.To(pathDone)); err != nil {
+		return err
+	}
 	if err := v.addDue(&c, log); err != nil {
 		return err
 	}
@@ -136,6 +145,11 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	c.Questions = decision.Questions(waiting)
 	v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
 	return nil
+}
+
+// begin returns the beginning of forms that stand on the page for each entry.
+func (v *request) begin(path string) (template.HTML, error) {
+	return v.Part("today", "begin", struct{ Path, FormToken string }{path, v.FormToken()})
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
@@ -194,7 +208,8 @@ func (v *request) dueRow(item *remindersv1.DueItem, log quick) dueRow {
 	if row.ConnectionID != "" {
 		row.Path = v.To(page.PathPeople + "/" + row.ConnectionID)
 	}
-	row.LastContact, _ = time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
+	last, _ := time.Parse(time.DateOnly, item.GetLastContactOn()) // zero if there was none
+	row.LastContact = v.Format().DayElement(last)
 	if due, err := time.Parse(time.DateOnly, item.GetDueOn()); err == nil {
 		row.When = when(v.Format(), due, v.Today())
 	}
@@ -229,7 +244,7 @@ func (v *request) addPeople(c *content, s *index.Summary, log quick) {
 	for _, d := range s.Fading(people.Sum(insights.FadingScore), v.At.Add(-insights.FadingAfter), fadingSize) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{
-			ID: d.ID, Name: d.Name, Avatar: page.AvatarOf(d.ID, d.Name), Log: log.with(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: last, Days: civil.Between(last, v.Today()),
+			ID: d.ID, Name: d.Name, Avatar: page.AvatarOf(d.ID, d.Name), Log: log.with(d.ID, d.Name), Path: v.To(page.PathPeople + "/" + d.ID), LastContact: v.Format().DayElement(last), Days: civil.Between(last, v.Today()),
 		})
 	}
 }

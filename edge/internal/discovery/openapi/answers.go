@@ -16,8 +16,8 @@ const (
 	headerRef   = "#/components/headers/"
 )
 
-// sharedAnswers returns the answers of the edge that every operation has: the names of
-// the components, without the prefix of the protocol, by their statuses.
+// sharedAnswers returns the answers of the edge that every operation has, by status. The values
+// are names of components without the prefix of the protocol.
 func sharedAnswers(method string) map[string]string {
 	answers := map[string]string{"400": "BadRequest", "405": "MethodNotAllowed", "503": "Unavailable"}
 	if method == http.MethodPost {
@@ -36,24 +36,24 @@ func countedHeaders() []string {
 	return []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 }
 
-// answerAsRouter adds the answers of the router, and the headers that the router adds
-// to the handler's answers.
+// answerAsRouter adds the router's own answers, and the headers that the router adds to the
+// handler's answers.
 func answerAsRouter(root, operation *yaml.Node, r route.Route, method string) {
 	answers := obtain(operation, "responses")
 	shared := sharedAnswers(method)
-	for _, status := range slices.Sorted(maps.Keys(shared)) { // the same document each time
+	for _, status := range slices.Sorted(maps.Keys(shared)) { // so that the document is always the same
 		addAnswer(answers, status, prefix(r.Protocol)+shared[status])
 	}
 	if r.State == route.Deprecated {
 		mark(root, answers, "Deprecated", deprecationHeaders())
 	}
-	// The server sends it before it looks up the path: always as a problem, without the
-	// headers of the route.
+	// The server sends this answer before it looks up the path: always as a problem, without
+	// the headers of the route.
 	addAnswer(answers, "431", "HeadersTooLarge")
 	sortByStatus(answers)
 }
 
-// addAnswer adds an answer unless the source has one of that status.
+// addAnswer adds an answer unless the source has one with that status.
 func addAnswer(answers *yaml.Node, status, component string) {
 	if child(answers, status) == nil {
 		put(answers, status, newRef(responseRef+component))

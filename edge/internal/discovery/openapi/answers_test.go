@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// eachOperation calls check for each operation of each kind of server.
+// eachOperation calls check for each operation of each server variant.
 func eachOperation(t *testing.T, check func(t *testing.T, o openapi.Options, r route.Route, op *openapi3.Operation)) {
 	t.Helper()
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {

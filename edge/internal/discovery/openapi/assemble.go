@@ -20,8 +20,8 @@ func parts() []string {
 	return []string{"openapi", "common", "public", "mcp", "jobs", "access", "oauth", "documents", "pages"}
 }
 
-// Assemble returns openapi.json: the source, completed with what other code decides.
-// The error names every route and method of the table that the source lacks.
+// Assemble returns openapi.json: the source, completed with the values that other code defines.
+// The error names every route and method that the source does not describe.
 func Assemble(c *catalog.Catalog, protocols []string, table []route.Route) ([]byte, error) {
 	root, err := load(newVariables(c, protocols, table))
 	if err != nil {

@@ -36,7 +36,7 @@ func writeAll(e *jsontext.Encoder, n *yaml.Node, begin, end jsontext.Token) erro
 	for i, below := range n.Content {
 		var err error
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			err = e.WriteToken(jsontext.String(below.Value)) // a status is a name, too
+			err = e.WriteToken(jsontext.String(below.Value)) // a status is also a member's name
 		} else {
 			err = write(e, below)
 		}
@@ -52,7 +52,7 @@ func writeScalar(e *jsontext.Encoder, n *yaml.Node) error {
 	case tagNull:
 		return e.WriteToken(jsontext.Null)
 	case tagBool, tagInteger, "!!float":
-		return e.WriteValue(jsontext.Value(n.Value)) // numbers of the source are written as JSON has them
+		return e.WriteValue(jsontext.Value(n.Value)) // numbers in the source are valid JSON numbers
 	default: // times too: they are written as they are read
 		return e.WriteToken(jsontext.String(n.Value))
 	}

@@ -17,7 +17,7 @@ import (
 
 const base = "https://kith.example"
 
-// planned are routes that the table gets when this document is served.
+// planned are routes that are mounted only together with this document.
 func planned() []route.Route {
 	return []route.Route{{
 		Name: "openapi", Methods: []string{http.MethodGet}, Pattern: "/openapi.json", State: route.Current,
@@ -25,7 +25,7 @@ func planned() []route.Route {
 	}}
 }
 
-// routes are the table as it is mounted.
+// routes returns the mounted routes.
 func routes(sandbox bool) []route.Route {
 	table := server.Routes()
 	for _, r := range planned() {
@@ -53,7 +53,7 @@ func options(t testing.TB) openapi.Options {
 	}
 }
 
-// variants are the kinds of servers that there are.
+// variants are the kinds of servers to test.
 func variants() map[string]func(*openapi.Options) {
 	return map[string]func(*openapi.Options){
 		"whole": func(*openapi.Options) {},

@@ -19,7 +19,7 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// The values in openapi.json that New replaces by those of the deployment.
+// The example values in openapi.json that New replaces with those of the deployment.
 const (
 	exampleBaseURL  = "https://kith.example"
 	exampleVersion  = "0.0.0"
@@ -30,8 +30,8 @@ const (
 	secureCookie    = "__Host-kith_session"
 )
 
-// Options are what a deployment decides. All but Policies and DemoUsername are
-// required.
+// Options are the values that depend on the deployment. All but Policies and DemoUsername
+// are required.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
@@ -42,7 +42,7 @@ type Options struct {
 	// Policies are the rate policies in force. One with a quota of 0 is off, and is
 	// not mentioned.
 	Policies []ratelimit.Policy
-	// DemoUsername is the member of the examples; "" without a sandbox.
+	// DemoUsername is the username in the examples; "" without a sandbox.
 	DemoUsername string
 }
 
@@ -88,7 +88,7 @@ func (o Options) apply() ([]byte, error) {
 	return encode(root)
 }
 
-// fill replaces the example values by those of the deployment.
+// fill replaces the example values with those of the deployment.
 func (o Options) fill(root *yaml.Node) {
 	member := o.DemoUsername
 	if member == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// page describes a page, or a file that pages load, that the source says nothing about. Agents do not
-// use it: it says what a page or a form may answer, not when.
+// page describes a page, or a file that pages load, that the source does not describe. Agents do
+// not use pages, so it lists the possible answers without their conditions.
 func page(r route.Route) *yaml.Node {
 	item := newMapping()
 	for _, method := range r.Methods {
@@ -36,7 +36,7 @@ func page(r route.Route) *yaml.Node {
 			answers["409"], answers["422"] = "PageRefused", "PageRefused"
 			put(operation, "requestBody", newRef("#/components/requestBodies/Form"))
 			if r.Anonymous {
-				answers["429"] = "PageTooManyRequests" // attempts at a password
+				answers["429"] = "PageTooManyRequests" // password attempts
 			}
 		}
 		if len(parameters) > 0 {

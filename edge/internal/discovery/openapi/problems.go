@@ -13,8 +13,8 @@ import (
 // keyProblem marks an example that is a problem; its value is the code.
 const keyProblem = "$problem"
 
-// fillProblems completes each mapping with a keyProblem: it adds type, title and status
-// of the code, and keeps the other members.
+// fillProblems completes each mapping that has keyProblem: it adds the type, title and
+// status of the code, and keeps the other members.
 func fillProblems(root *yaml.Node, baseURL string) error {
 	var fault error
 	walk(root, func(n *yaml.Node) {

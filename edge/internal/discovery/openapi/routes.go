@@ -15,8 +15,8 @@ import (
 // tagSandbox is the tag of the operations on the demo account.
 const tagSandbox = "Sandbox"
 
-// addRoutes sets the paths of the document: those of the routes, in their order, with
-// what the routes know about them. The error names every route and method that the
+// addRoutes sets the paths of the document: the paths of the routes, in their order, with
+// the routes' summaries and other data. The error names every route and method that the
 // source does not describe.
 func addRoutes(root *yaml.Node, routes []route.Route) error {
 	source := child(root, "paths")
@@ -67,8 +67,8 @@ func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	return item, nil
 }
 
-// introduce adds the summary of the route to an operation, and says if it is a copy, deprecated or
-// batchable.
+// introduce adds the summary of the route to an operation, and says whether it is a copy,
+// deprecated or batchable.
 func introduce(operation *yaml.Node, r route.Route, method string) {
 	if child(operation, "summary") == nil {
 		operation.Content = append([]*yaml.Node{newText("summary"), newText(r.Summary)}, operation.Content...)
@@ -78,7 +78,7 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 		put(operation, "operationId", newText("sandbox"+strings.ToUpper(id[:1])+id[1:]))
 		put(operation, "tags", newList([]string{tagSandbox}))
 		put(operation, "description", newText("The same as `"+method+" "+strings.TrimPrefix(r.Pattern, route.SandboxPrefix)+
-			"`, with the data of the demo account. It counts on the same rate limit. Credentials are not read."))
+			"`, with the data of the demo account. It shares that operation's rate limit. Credentials are ignored."))
 		takeNoCredential(operation)
 	}
 	if r.Protocol == route.Page {

@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/edge/server"
 )
 
-// eachVariant runs the test for each kind of server.
+// eachVariant runs the test for each server variant.
 func eachVariant(t *testing.T, run func(t *testing.T, o openapi.Options, document *openapi3.T)) {
 	t.Helper()
 	t.Parallel()
@@ -33,11 +33,11 @@ func eachVariant(t *testing.T, run func(t *testing.T, o openapi.Options, documen
 
 var (
 	sharing sync.Mutex
-	shared  = map[string]*openapi3.T{} // by the kind of server
+	shared  = map[string]*openapi3.T{} // by variant
 )
 
-// sharedDocument is the document of a kind of server, which is made and read once for
-// all tests. None may change it.
+// sharedDocument returns the document of a variant. It is built once for all tests, which must
+// not change it.
 func sharedDocument(t *testing.T, name string, change func(*openapi.Options)) *openapi3.T {
 	t.Helper()
 	sharing.Lock()
@@ -104,7 +104,7 @@ func TestEveryParameter(t *testing.T) {
 	})
 }
 
-// TestNoOtherInSource: the source describes no path or method that no route has.
+// TestNoOtherInSource: every path and method that the source describes has a route.
 func TestNoOtherInSource(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -119,7 +119,7 @@ func TestNoOtherInSource(t *testing.T) {
 	}
 	for path, methods := range described {
 		if len(methods) > 0 {
-			t.Errorf("%s %s is described, but not in the table", methods, path)
+			t.Errorf("%s %s is described, but has no route", methods, path)
 		}
 	}
 }
@@ -224,5 +224,5 @@ func TestCommitted(t *testing.T) {
 	if !bytes.Equal(want, openapi.Committed()) {
 		t.Error("openapi.json is stale: run make gen")
 	}
-	load(t, openapi.Committed()) // it resolves by itself
+	load(t, openapi.Committed()) // fails unless all references resolve
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 )
 
-// validate has kin-openapi check a document, its examples and its formats.
+// validate checks a document, its examples and its formats with kin-openapi.
 func validate(t *testing.T, body []byte) error {
 	t.Helper()
 	return load(t, body).Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
@@ -24,7 +24,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestExamplesAreValidated: kin-openapi rejects a wrong example in each place that has one.
+// TestExamplesAreValidated: kin-openapi rejects a wrong example in each place that can have one.
 func TestExamplesAreValidated(t *testing.T) {
 	t.Parallel()
 	whole := build(t, nil)
@@ -47,11 +47,11 @@ func TestExamplesAreValidated(t *testing.T) {
 	}
 }
 
-// TestSameDocument: two servers of one kind have the same document.
+// TestSameDocument: two servers with the same options have the same document.
 func TestSameDocument(t *testing.T) {
 	t.Parallel()
 	if !bytes.Equal(build(t, nil), build(t, nil)) {
-		t.Error("two servers of one kind have different documents")
+		t.Error("two servers with the same options have different documents")
 	}
 }
 

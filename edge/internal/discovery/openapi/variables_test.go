@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/mcp"
 )
 
-// TestVariables: the document has the values that the code defines.
+// TestVariables: the document contains the values that the code defines.
 func TestVariables(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
 		scopes := slices.Sorted(slices.Values(loadCatalog(t).Scopes()))

@@ -91,8 +91,8 @@ func (n *node) resolve(definitions map[string]*node) error {
 	return err
 }
 
-// target returns the definition that a node refers to. It resolves a node that is no reference,
-// and returns nil for it.
+// target returns the definition that a node refers to. For a node that is not a reference, it
+// resolves the references inside it and returns nil.
 func (n *node) target(definitions map[string]*node) (*node, error) {
 	if n.Ref == "" {
 		return nil, n.resolve(definitions)

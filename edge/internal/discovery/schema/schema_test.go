@@ -64,7 +64,7 @@ func TestExamplesOfTheCatalogue(t *testing.T) {
 		s := parse(t, string(rpc.Tool.BoundedSchema))
 		var all []string
 		for _, a := range s.Arguments() {
-			if !strings.ContainsAny(a.Name, ".[") { // not one within another
+			if !strings.ContainsAny(a.Name, ".[") { // nested arguments are left out
 				all = append(all, a.Name)
 			}
 		}

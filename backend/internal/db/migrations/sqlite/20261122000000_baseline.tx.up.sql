@@ -356,8 +356,11 @@ CREATE TABLE access_tokens (
     hash       TEXT NOT NULL UNIQUE,
     scopes     TEXT NOT NULL,
     created_at TIMESTAMP NOT NULL,
-    expires_at TIMESTAMP NOT NULL
+    expires_at TIMESTAMP NOT NULL,
+    answer     BLOB  -- of the refresh, encrypted with a key from the spent refresh token; repeated for 60 seconds
 );
+-- Deletes answers that are not repeated any more.
+CREATE INDEX access_tokens_answers ON access_tokens (created_at) WHERE answer IS NOT NULL;
 
 -- Refresh tokens. A spent one stays until it expires, so that a replay revokes its
 -- grant.

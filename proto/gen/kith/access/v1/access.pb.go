@@ -66,7 +66,7 @@ func (*GetPrincipalRequest) Descriptor() ([]byte, []int) {
 // The authenticated caller.
 type GetPrincipalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Username of the member whose data it reaches.
+	// Username of the member whose data it can access.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Stable id of the credential.
 	CredentialId string `protobuf:"bytes,2,opt,name=credential_id,proto3" json:"credential_id,omitempty"`
@@ -85,8 +85,8 @@ type GetPrincipalResponse struct {
 	Paused bool `protobuf:"varint,13,opt,name=paused,proto3" json:"paused,omitempty"`
 	// Whether all writes are refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
-	// Id of the OAuth client, which is ours or the https address of its metadata document;
-	// empty for a personal token.
+	// Id of the OAuth client: issued by this service, or the https address of its metadata
+	// document; empty for a personal token.
 	ClientId string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
 	// Names of the tools that the credential is limited to; empty if it is not limited.
 	Tools []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
@@ -286,7 +286,7 @@ func (x *Refusal) GetAllowedTools() []string {
 // A call that waits for the member's decision; a detail of failed_precondition errors.
 type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The job that tells how it ended.
+	// The job whose result is the outcome.
 	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
 	// How many seconds get_job can wait for it; 0 if the caller may not call that.
 	WaitSeconds   int32 `protobuf:"varint,2,opt,name=wait_seconds,proto3" json:"wait_seconds,omitempty"`

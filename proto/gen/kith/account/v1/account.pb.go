@@ -66,7 +66,7 @@ func (*GetAccountRequest) Descriptor() ([]byte, []int) {
 // The account and the credential.
 type GetAccountResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The member whose data this credential reaches.
+	// The member whose data this credential can access.
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// The credential of this call.
 	Credential *Credential `protobuf:"bytes,2,opt,name=credential,proto3" json:"credential,omitempty"`

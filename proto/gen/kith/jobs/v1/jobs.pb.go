@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/jobs/v1/jobs.proto
 
-// Work that outlives a request.
+// Work that takes longer than a request.
 
 package jobsv1
 
@@ -35,7 +35,7 @@ type Job struct {
 	// Number of the job, counted for each member; the task_id of a tool.
 	JobId int32 `protobuf:"varint,2,opt,name=job_id,proto3" json:"job_id,omitempty"`
 	// Kind of the job: file_import, undo_import, embed_objects, export, or decision for a call
-	// that the member is asked about first.
+	// that needs the member's approval.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`

@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A tool call that makes sense after an answer. It takes nothing away: a call that would
-// is a dry run.
+// A tool call that makes sense after an answer. A call that would delete or overwrite data is
+// suggested as a dry run.
 type NextCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool.

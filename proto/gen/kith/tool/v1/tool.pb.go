@@ -24,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The kinds of acts before which a member can be asked.
+// The kinds of acts for which a member can require approval.
 type Act int32
 
 const (
@@ -33,9 +33,9 @@ const (
 	Act_ACT_DELETE Act = 1
 	// Merges people.
 	Act_ACT_MERGE Act = 2
-	// Imports people from a file, or undoes that.
+	// Imports people from a file, or undoes an import.
 	Act_ACT_IMPORT Act = 3
-	// Changes more people at once than the member chose.
+	// Changes more people at once than the limit that the member set.
 	Act_ACT_BULK Act = 4
 )
 
@@ -228,9 +228,9 @@ type Tool struct {
 	JobKind string `protobuf:"bytes,7,opt,name=job_kind,json=jobKind,proto3" json:"job_kind,omitempty"`
 	// The answer may wait for as long as the caller asked.
 	Waits bool `protobuf:"varint,8,opt,name=waits,proto3" json:"waits,omitempty"`
-	// The kinds of acts that a call can be. A member can have an agent ask first before acts
-	// of a kind: then the call waits for their decision. What a call is shows the change that
-	// it records or the job that it starts, so its answer has a change_id or a task_id.
+	// The kinds of acts that a call can perform. A member can require approval for a kind: then
+	// such a call waits for the member's decision. The recorded change or the started job shows
+	// which kinds a call performs, so the answer has a change_id or a task_id.
 	Acts          []Act `protobuf:"varint,9,rep,packed,name=acts,proto3,enum=kith.tool.v1.Act" json:"acts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -399,9 +399,9 @@ var (
 	//
 	// optional bool text_by_others = 51004;
 	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[3]
-	// Keeps a field of an answer itself when it is zero, false or empty. Any other field,
-	// at every depth, is left out then: its absence says the same. Where a zero in a nested
-	// message says something, the field is optional and always set.
+	// Always includes the field in answers, even if it is zero, false or empty. Other fields, at
+	// every depth, are then left out. If a zero in a nested message has a meaning of its own, the
+	// field is optional and always set.
 	//
 	// optional bool always = 51005;
 	E_Always = &file_kith_tool_v1_tool_proto_extTypes[4]

@@ -2,7 +2,7 @@
 //
 // Source: kith/jobs/v1/jobs.proto
 
-// Work that outlives a request.
+// Work that takes longer than a request.
 package jobsv1connect
 
 import (

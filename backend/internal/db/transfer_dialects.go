@@ -1,0 +1,20 @@
+package db
+
+import "context"
+
+// transferDialect is what differs between the databases for Transfer.
+type transferDialect struct {
+	beginRead, beginWrite string
+	// columns lists table, column, type and whether it is SQLite's number of the row.
+	columns string
+	// references lists tables with a table that they refer to.
+	references string
+	// openTables switches off what stands in the way of a copy, within the transaction, and
+	// returns how to switch it on again.
+	openTables func(ctx context.Context, s *side, tables []table) (restore func(context.Context) error, err error)
+	// writer returns a function that writes a row of a table, and one that ends the table,
+	// with the error that writing is given up for.
+	writer func(ctx context.Context, s *side, t table) (write func(row []any) error, finish func(error) error)
+	// refreshStatistics tells the database's planner about the new rows.
+	refreshStatistics func(ctx context.Context, s *side) error
+}

@@ -1,0 +1,166 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run TestPlacement
+
+package resilience
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// returnTime is longer than the time over which members return to a backend that is back.
+const returnTime = 40 * time.Second
+
+// pair is a service with two backends and two edges.
+type pair struct {
+	*harness.Service
+
+	addresses [2]string
+	backends  [2]*harness.Program
+	second    *harness.Service // the other edge
+}
+
+func newPair(t *testing.T) *pair {
+	t.Helper()
+	p := &pair{Service: harness.NewService(t, harness.Split)}
+	p.addresses = [2]string{p.BackendAddr, harness.FreeAddress(t)}
+	for i := range p.backends {
+		p.start(i)
+	}
+	p.second = harness.NewService(t, harness.Split)
+	for _, s := range []*harness.Service{p.Service, p.second} {
+		s.Edge = s.Run("edge", map[string]string{
+			"KITH_BACKEND_URL": "http://" + p.addresses[0] + ",http://" + p.addresses[1], "KITH_SERVICE_TOKEN": p.ServiceToken,
+		})
+	}
+	return p
+}
+
+func (p *pair) start(i int) {
+	p.T.Helper()
+	p.backends[i] = p.Run("backend", p.Database(), map[string]string{"KITH_BACKEND_ADDR": p.addresses[i], "KITH_SERVICE_TOKEN": p.ServiceToken})
+}
+
+// metric returns the value of a series of a process.
+func (p *pair) metric(t *testing.T, of *harness.Program, series string) int {
+	t.Helper()
+	text := p.SendTo(t, of.Admin+"/metrics", "Accept: text/plain").Body
+	value := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\d+)$`).FindStringSubmatch(text)
+	if value == nil {
+		t.Fatalf("%s has no %s", of.Name, series)
+	}
+	n, err := strconv.Atoi(value[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// builds returns how many indexes each backend has built.
+func (p *pair) builds(t *testing.T) (builds [2]int) {
+	t.Helper()
+	for i, b := range p.backends {
+		builds[i] = p.metric(t, b, `kith_search_build_duration_seconds_count{kind="whole"}`)
+	}
+	return builds
+}
+
+// fallbacks returns how many calls for members of a backend another one answered.
+func (p *pair) fallbacks(t *testing.T, of int) (n int) {
+	t.Helper()
+	for _, s := range []*harness.Service{p.Service, p.second} {
+		n += p.metric(t, s.Edge, fmt.Sprintf("kith_placement_fallbacks_total{backend=%q}", p.addresses[of]))
+	}
+	return n
+}
+
+// TestPlacement: over two edges, with two tokens, the index of each member is built once. When a
+// backend is killed, reads and writes of all members go on, and only its members move. When it is
+// back, they are back.
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	p := newPair(t)
+	const members = 12
+	var agents []harness.Agent // four for each member: two tokens at two edges
+	for range members {
+		m := p.NewMember(t)
+		for range 2 {
+			bearer := m.Token(t).Bearer
+			agents = append(agents, p.Agent(harness.PathCurrent, bearer), p.second.Agent(harness.PathCurrent, bearer))
+		}
+	}
+	for i, a := range agents {
+		a.Create(t, harness.Arguments{"name": fmt.Sprintf("Ana Reyes %d", i)})
+		a.Find(t, "Ana")
+	}
+	first := p.builds(t)
+	if first[0]+first[1] != members || first[0] == 0 || first[1] == 0 {
+		t.Fatalf("the indexes of %d members were built %v times", members, first)
+	}
+
+	p.backends[0].Kill()
+	for i, a := range agents { // no call fails
+		a.Create(t, harness.Arguments{"name": fmt.Sprintf("Ana Moreau %d", i)})
+		if found := a.Find(t, "Moreau"); len(found) != i%4+1 {
+			t.Fatalf("agent %d finds %v", i, found)
+		}
+	}
+	if built := p.metric(t, p.backends[1], `kith_search_build_duration_seconds_count{kind="whole"}`); built != members {
+		t.Errorf("the other backend has built %d indexes, for %d members", built, members)
+	}
+	if p.fallbacks(t, 0) == 0 || p.fallbacks(t, 1) != 0 {
+		t.Errorf("calls that another backend answered: %d and %d", p.fallbacks(t, 0), p.fallbacks(t, 1))
+	}
+
+	p.start(0)
+	harness.Within(t, returnTime, "all members of the backend that is back are served by it", func() bool {
+		before := p.fallbacks(t, 0)
+		for _, a := range agents {
+			a.Find(t, "Ana")
+		}
+		return p.fallbacks(t, 0) == before
+	})
+	if again := p.builds(t); again != [2]int{first[0], members} {
+		t.Errorf("the indexes were built %v times, at first %v", again, first)
+	}
+}
+
+// TestPlacementOfPages: a member's pages come from the backend that has their index.
+func TestPlacementOfPages(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	p := newPair(t)
+	const members = 6
+	for range members {
+		person := p.NewPerson(t)
+		v := p.NewSession(t)
+		form := harness.Form(v.Send(t, "/sign-in", nil))
+		form.Set("login", person["MEMBER_USERNAME"])
+		form.Set("password", person["MEMBER_PASSWORD"])
+		if got := v.Send(t, "/sign-in", form); got.Status != http.StatusSeeOther {
+			t.Fatalf("got %d %s", got.Status, got.Body)
+		}
+		grant := p.NewGrant(t, person, "connections")
+		for range 3 {
+			for _, path := range []string{"/people?q=Ana", "/people", "/network"} {
+				if got := v.Send(t, path, nil); got.Status != http.StatusOK {
+					t.Fatalf("%s: got %d %s", path, got.Status, got.Body)
+				}
+			}
+			p.second.Agent(harness.PathCurrent, grant.Tokens.Access).Find(t, "Ana")
+		}
+	}
+	if builds := p.builds(t); builds[0]+builds[1] != members {
+		t.Errorf("the indexes of %d members were built %v times", members, builds)
+	}
+}
