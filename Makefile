@@ -141,6 +141,7 @@ update: ## Rewrite the golden files from what the code does now
 	cd sandbox && go test . -update
 	cd backend && go test -short ./internal/demo -run Due -update
 	cd backend && go test ./internal/rpc -run StatementsPerTool -update # needs KITH_TEST_POSTGRES_URL, too
+	cd backend && go test ./internal/web -run CopiedCookie -update
 	cd edge && go test ./internal/mcp ./internal/discovery -update
 	cd deploy && go test ./cmd/kith -run Reference -update
 	cd deploy && go test ./e2e/mcp -run '(TestTasks|TestInjectedNotes|TestWrongCalls)/sqlite' -update

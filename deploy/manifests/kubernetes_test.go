@@ -108,6 +108,10 @@ func build(t *testing.T, overlay string) []map[string]any {
 	if err := os.CopyFS(dir, os.DirFS("../k8s")); err != nil {
 		t.Fatal(err)
 	}
+	// As kith secret create makes it.
+	if err := os.WriteFile(filepath.Join(dir, "production", "secret.key"), []byte("00000000 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, process := range []string{"service", "edge", "backend"} {
 		secrets, err := os.ReadFile(filepath.Join(dir, "production", process+".example.env"))
 		if err != nil {

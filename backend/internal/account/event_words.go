@@ -75,6 +75,8 @@ func plainWords() map[EventKind]string {
 		PeopleExported:     "Downloaded a file with people",
 		DeletedForGood:     "Deleted people for good",
 		AccountDeleted:     "Deleted the account",
+		ProfileShown:       "Let more people see the profile",
+		SendingAllowed:     "Allowed texts to be sent for search by meaning",
 		OwnerLinkUsed:      "Created the account with the owner link",
 		NotMe:              "Said “this was not me”: all access ended",
 		MemberSuspended:    "Suspended the account",

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,20 @@ type Position struct{ SortName, Username string }
 func (p *Profile) Shows(field string, audience Visibility) bool {
 	v := p.FieldVisibility[field]
 	return v == Public || v == Members && audience == Members
+}
+
+// ShowsMore reports whether somebody who could not see the page, or a field of it, before can now.
+func (p *Profile) ShowsMore(before *Profile) bool {
+	if p.Visibility.wider(before.Visibility) || p.Listed && !before.Listed {
+		return true
+	}
+	return slices.ContainsFunc(Fields(), func(field string) bool { return p.FieldVisibility[field].wider(before.FieldVisibility[field]) })
+}
+
+// wider reports whether more people are meant than by another visibility.
+func (v Visibility) wider(than Visibility) bool {
+	order := []Visibility{Private, Members, Public}
+	return slices.Index(order, v) > max(0, slices.Index(order, than))
 }
 
 // Reduce clears every field that the audience may not see.

@@ -56,10 +56,12 @@ const (
 
 // ListNotices returns the events for the notice in a browser, which replaces emails if no mail is
 // sent: the latest events of other browsers whose notice was not dismissed in this one, the latest
-// first.
-func ListNotices(ctx context.Context, s *db.DB, session *LoginSession) ([]SecurityEvent, error) {
+// first. An event of the same session, but with another device or from another network, counts as one
+// of another browser: the cookie may be copied. device and network are those of the request, from
+// DeviceOf and CoarseAddress.
+func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, network string) ([]SecurityEvent, error) {
 	var events []SecurityEvent
-	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("session_id <> ?", session.ID).
+	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("(session_id <> ? OR device <> ? OR address <> ?)", session.ID, device, network).
 		Where("last_at > ?", s.Now().Add(-noticeFor)).Where("kind IN (?)", bun.List(kindsToTell())).
 		Where("(times >= ? OR kind NOT IN (?))", ManyFailures, bun.List(failures())).Order("id DESC").Limit(maxNotices).Scan(ctx)
 	return events, err

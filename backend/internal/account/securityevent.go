@@ -65,6 +65,10 @@ const (
 	// DeletedForGood is the permanent deletion of people in the bin by the member.
 	DeletedForGood EventKind = "deleted_for_good"
 	AccountDeleted EventKind = "account_deleted"
+	// ProfileShown means that more people can see the member's page, or a part of it.
+	ProfileShown EventKind = "profile_shown"
+	// SendingAllowed means that texts may be sent to a provider of embeddings.
+	SendingAllowed EventKind = "sending_allowed"
 	OwnerLinkUsed  EventKind = "owner_link_used"
 	// NotMe is the use of a link in an email that says "this was not me".
 	NotMe EventKind = "not_me"
@@ -95,7 +99,7 @@ const ManyFailures = 10
 // kindsToTell are the kinds of events about which the member is notified at once.
 func kindsToTell() []EventKind {
 	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
-		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported)
+		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported, DeletedForGood)
 }
 
 // Tells reports whether the member is notified of the event at once. For failures that is when

@@ -215,7 +215,7 @@ func TestListNotices(t *testing.T) {
 		}
 		notices := func() []account.SecurityEvent {
 			t.Helper()
-			events, err := account.ListNotices(t.Context(), s, session(t, s, "one"))
+			events, err := account.ListNotices(t.Context(), s, session(t, s, "one"), "", "")
 			if err != nil {
 				t.Fatal(err)
 			}

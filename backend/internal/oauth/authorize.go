@@ -63,7 +63,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, s.Sessions.SignIn(afterProof(r.URL, query)), http.StatusSeeOther)
 		return
 	}
-	if first := s.before(r.URL, query, login, scopes); first != "" {
+	if first := s.before(r.URL, query, login); first != "" {
 		http.Redirect(w, r, first, http.StatusSeeOther)
 		return
 	}
@@ -255,7 +255,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, first, http.StatusSeeOther)
 		return
 	}
-	if needsFresh(login, s.Now(), scopes) {
+	if !login.Fresh(s.Now()) {
 		s.confirmFirst(w, r, secret, login)
 		return
 	}

@@ -11,28 +11,21 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // before returns the address that a member has to pass before they can consent; empty if they need
 // not: to set up a second factor, or to prove again who they are. A client asks for the latter with
-// prompt=login or max_age (OpenID Connect Core §3.1.2.1), and consent to changes needs a proof that
-// is fresh.
-func (s *Server) before(u *url.URL, query url.Values, login *account.LoginSession, scopes []string) string {
+// prompt=login or max_age (OpenID Connect Core §3.1.2.1), and consent needs a proof that is fresh.
+func (s *Server) before(u *url.URL, query url.Values, login *account.LoginSession) string {
 	if first := s.Sessions.MustEnroll(login); first != "" {
 		return first
 	}
 	maxAge, _ := maxAgeOf(query) // it was checked
 	now := s.Now()
-	if asksForLogin(query) || query.Has("max_age") && now.Sub(login.AuthenticatedAt) > maxAge || needsFresh(login, now, scopes) {
+	if asksForLogin(query) || query.Has("max_age") && now.Sub(login.AuthenticatedAt) > maxAge || !login.Fresh(now) {
 		return s.Sessions.Confirm(afterProof(u, query))
 	}
 	return ""
-}
-
-// needsFresh reports whether a member has to prove again who they are before they allow the scopes.
-func needsFresh(login *account.LoginSession, now time.Time, scopes []string) bool {
-	return slices.Contains(scopes, catalog.ScopeWrite) && !login.Fresh(now)
 }
 
 func asksForLogin(query url.Values) bool {

@@ -130,6 +130,9 @@ func (v *request) provesByCode(m *account.Member, typed string) (bool, error) {
 	if fault.Is(err, fault.Unauthenticated) {
 		return false, nil
 	}
+	if err == nil {
+		v.recordFactor(m.ID, proof)
+	}
 	return err == nil, err
 }
 

@@ -162,6 +162,7 @@ func TestConfirmByCode(t *testing.T) {
 	code := a.code(t)
 	wantRedirect(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", code)), "/settings/mcp")
 	want(t, b.Get(factorsPath), http.StatusOK, "10 codes are left")
+	want(t, b.Get("/settings/security"), http.StatusOK, "Confirmed with “app for one-time codes”")
 	second := s.BrowserOf(t, b.Owner)
 	s.Clock.Advance(account.FreshFor + time.Second)
 	wantConfirm(t, "a used code", second.Submit(second.Get(factorsPath), factorsPath+"/off", webtest.Values("confirm_code", code)))
@@ -225,8 +226,8 @@ func TestConfirmIsLimited(t *testing.T) {
 	want(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_password", webtest.Password)), http.StatusTooManyRequests)
 }
 
-// Consent to changes needs a fresh proof, at the page and at its answer; consent to reading does not. A
-// client can ask for one with max_age and prompt.
+// Consent needs a fresh proof, at the page and at its answer. A client can ask for a newer one with max_age
+// and prompt.
 func TestConfirmBeforeConsent(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -241,12 +242,14 @@ func TestConfirmBeforeConsent(t *testing.T) {
 		if to := late.Header.Get("Location"); late.Status != http.StatusSeeOther || !strings.HasPrefix(to, confirmPath+"?return_to=%2Foauth%2Fauthorize%3F") {
 			t.Fatalf("the answer: %d %s", late.Status, to)
 		}
-		want(t, b.Get(path("scope", "connections")), http.StatusOK, "Allow access")
 		for name, query := range map[string]string{
-			"changes": path(), "max_age": path("scope", "connections", "max_age", "60"), "max_age 0": path("scope", "connections", "max_age", "0"),
+			"changes": path(), "reading": path("scope", "connections"), "max_age": path("scope", "connections", "max_age", "60"), "max_age 0": path("scope", "connections", "max_age", "0"),
 			"prompt": path("scope", "connections", "prompt", "login"), "prompt with others": path("scope", "connections", "prompt", "consent login"),
 		} {
-			stale(s)
+			b := s.BrowserOf(t, b.Owner)
+			if s.Clock.Advance(2 * time.Minute); !strings.Contains(query, "max_age") && !strings.Contains(query, "prompt") {
+				stale(s)
+			}
 			sent := b.Get(query)
 			if !strings.HasPrefix(sent.Header.Get("Location"), confirmPath+"?") {
 				t.Errorf("%s: %d %s", name, sent.Status, sent.Header.Get("Location"))
@@ -260,6 +263,7 @@ func TestConfirmBeforeConsent(t *testing.T) {
 			back := b.Submit(asked, confirmPath, webtest.Values("confirm_password", webtest.Password))
 			want(t, b.Follow(back), http.StatusOK, "Allow access")
 		}
+		b = s.BrowserOf(t, b.Owner)
 		wantCode(t, b.Post("/oauth/consent", allow(b.Get(path()))))
 		want(t, b.Get(path("max_age", "3600")), http.StatusOK, "Allow access")
 		for _, wrong := range []string{"-1", "x", "", "99999999999"} {

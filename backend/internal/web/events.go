@@ -24,9 +24,14 @@ func (v *request) recordEvent(e account.SecurityEvent) {
 	v.events.Record(v.R.Context(), e)
 }
 
-// recordDeletion records that people were deleted for good, on the pages of package review.
-func (web *Web) recordDeletion(v *page.Request, kind account.EventKind, deletion string) {
-	(&request{Web: web, Request: v}).record(kind, v.Owner, deletion)
+// recordFactor records which second factor a member proved with.
+func (v *request) recordFactor(owner tenant.ID, proof account.Proof) {
+	switch proof.(type) {
+	case account.RecoveryProof:
+		v.record(account.RecoveryCodeUsed, owner, "")
+	case account.CodeProof:
+		v.record(account.FactorUsed, owner, account.TOTPObject)
+	}
 }
 
 // recordFailure records a refused sign-in, of a member or for an unknown login name. blocked is
@@ -53,7 +58,8 @@ type eventRow struct {
 	account.SecurityEvent
 
 	What string
-	// Here is set if it happened in this browser, since it signed in.
+	// Here is set if it happened in this browser, since it signed in. It is not if the device or the
+	// network was another one: the cookie may be copied.
 	Here bool
 }
 
@@ -85,7 +91,7 @@ func (v *request) eventList() (eventList, error) {
 	}
 	names, err := v.objectNames(v.R.Context(), owner, events...)
 	for _, e := range events {
-		list.Rows = append(list.Rows, eventRow{e, e.Sentence(names[e.ObjectID]), e.SessionID != "" && e.SessionID == v.Login.ID})
+		list.Rows = append(list.Rows, eventRow{e, e.Sentence(names[e.ObjectID]), e.SessionID != "" && e.SessionID == v.Login.ID && e.Device == v.Device() && e.Address == v.Network()})
 	}
 	return list, err
 }

@@ -97,6 +97,8 @@ func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object stri
 		return notice{"Your Kith account is connected with " + name, "From now on one can sign in to " + of + " with " + name + "."}
 	case account.AccountExported, account.PeopleExported:
 		return notice{"Data of your Kith account was downloaded", e.Sentence("") + ": " + of + "."}
+	case account.DeletedForGood:
+		return notice{"People were deleted for good from your Kith account", "People in the bin of " + of + " were deleted for good. Nobody can restore them."}
 	case account.SignInFailed, account.PasswordCheckFailed, account.FactorFailed, account.SignInBlocked:
 		return notice{"Failed sign-ins to your Kith account", "Somebody tries to get into " + of + ": " + e.Sentence("") + "."}
 	default: // second factors

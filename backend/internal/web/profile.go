@@ -46,6 +46,8 @@ func (v *request) saveProfile() error {
 	if err != nil {
 		return err
 	}
+	before := *p
+	before.FieldVisibility = maps.Clone(p.FieldVisibility)
 	readProfile(v.R.PostForm, p)
 	typed := *p
 	m := &page.Mistakes{}
@@ -62,6 +64,9 @@ func (v *request) saveProfile() error {
 	}
 	if err := account.UpdateProfile(v.R.Context(), v.Store, p); err != nil {
 		return err
+	}
+	if p.ShowsMore(&before) {
+		v.record(account.ProfileShown, v.Login.MemberID, "")
 	}
 	v.RedirectDone(page.PathProfile, "saved")
 	return nil

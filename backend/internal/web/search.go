@@ -46,6 +46,9 @@ func (v *request) saveSearch() error {
 	if err := account.SetEmbeddingsHost(v.R.Context(), v.Store, v.Login.MemberID, host); err != nil {
 		return err
 	}
+	if host != "" {
+		v.record(account.SendingAllowed, v.Login.MemberID, "")
+	}
 	v.RedirectDone(page.PathSearch, done)
 	return nil
 }

@@ -60,9 +60,13 @@ func (v *request) endSession() error {
 	return nil
 }
 
-// endOtherSessions ends all of the member's sessions but this one.
+// endOtherSessions ends all of the member's sessions but this one, which gets a new secret: another
+// browser may have a copy of the cookie.
 func (v *request) endOtherSessions() error {
 	if err := account.DeleteLoginSessions(v.R.Context(), v.Store, v.Login.MemberID, v.Login.Hash); err != nil {
+		return err
+	}
+	if err := v.Rotate(); err != nil {
 		return err
 	}
 	v.record(account.OtherSessionsEnded, v.Login.MemberID, "")

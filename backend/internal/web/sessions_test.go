@@ -196,7 +196,8 @@ func TestNoticesOnPages(t *testing.T) {
 			t.Fatalf("told of nothing: %s", text)
 		}
 		thief := s.Browser(t)
-		wantRedirect(t, signInWith(thief, "maria", safari), "/")
+		thief.UserAgent = safari
+		wantRedirect(t, signIn(thief, "maria", webtest.Password, ""), "/")
 		makeToken(t, thief, webtest.Values("name", "thiefs"))
 		for range 2 { // it stays until it is dismissed
 			want(t, laptop.Get("/people"), http.StatusOK, title, "Signed in on a new device", "Made a personal token", "Safari on iPhone")
@@ -216,6 +217,34 @@ func TestNoticesOnPages(t *testing.T) {
 		form.Set("seen", "1")
 		form.Set("return_to", "https://evil.example/")
 		wantRedirect(t, laptop.Post(seenForm, form), "/")
+	})
+}
+
+// What a copy of the cookie did is not shown as this browser's: it happened in the same session, but with
+// another device.
+func TestCopiedCookieIsTold(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		owner, thief := s.Browser(t), s.Browser(t)
+		owner.UserAgent, thief.UserAgent = firefox, safari
+		s.Member(t, "maria")
+		wantRedirect(t, signIn(owner, "maria", webtest.Password, ""), "/")
+		makeToken(t, owner, webtest.Values("name", "mine"))
+		if text := owner.Get("/people").Text(); strings.Contains(text, "This happened") {
+			t.Fatalf("told of the own token: %s", text)
+		}
+		thief.SetCookie("kith_session", owner.Cookie("kith_session"))
+		makeToken(t, thief, webtest.Values("name", "thiefs"))
+		want(t, owner.Get("/people"), http.StatusOK, "This happened in your account", "Made a personal token", "Safari on iPhone")
+		page := owner.Get(securityPage)
+		want(t, page, http.StatusOK, "Made the personal token “mine” this browser")
+		if strings.Contains(page.Text(), "Made the personal token “thiefs” this browser") {
+			t.Error("the thief's token is shown as the owner's")
+		}
+		wantRedirect(t, owner.Submit(page, endOthersForm, nil), securityPage+"?done=sessions-ended")
+		if isSignedIn(thief) || !isSignedIn(owner) {
+			t.Error("the copy goes on, or the owner is signed out")
+		}
 	})
 }
 

@@ -133,9 +133,7 @@ func (v *request) twoStep() error {
 	case err != nil:
 		return err
 	}
-	if _, recovered := proof.(account.RecoveryProof); recovered {
-		v.record(account.RecoveryCodeUsed, m.ID, "")
-	}
+	v.recordFactor(m.ID, proof)
 	return v.entered(m, step)
 }
 

@@ -117,7 +117,7 @@ func TestTwoStepSignIn(t *testing.T) {
 		if !isSignedIn(b) || b.Cookie("kith_step") != "" {
 			t.Error("not signed in, or the step stays")
 		}
-		want(t, b.Get("/settings/security"), http.StatusOK, "On: a password alone signs nobody in.", "7 wrong second factors", "Added the second factor")
+		want(t, b.Get("/settings/security"), http.StatusOK, "On: a password alone signs nobody in.", "7 wrong second factors", "Added the second factor", "Confirmed with “app for one-time codes”")
 		second, page := passwordOnly(t, s, "maria")
 		want(t, second.Submit(page, twoStepPath, webtest.Values("code", code)), http.StatusForbidden, "Each code works once")
 		want(t, second.Submit(page, twoStepPath, webtest.Values("code", a.codeIn(t, -1))), http.StatusForbidden)

@@ -71,7 +71,7 @@ func New(c Config) (*Web, error) {
 		return nil, err
 	}
 	web.events = account.NewEventRecorder(c.Store, c.Logger, web.tell)
-	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion, Wake: func() { c.Handlers.Imports.Jobs.Wake() }})
+	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Wake: func() { c.Handlers.Imports.Jobs.Wake() }})
 	web.areas = slices.Concat(
 		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
 		network.New(c.Handlers).Routes(), web.review.Routes(), connect.New(c.Handlers, c.SandboxOn).Routes(),
@@ -98,6 +98,9 @@ func New(c Config) (*Web, error) {
 		SessionIdle: c.SessionIdle, Used: c.Used, ClientAddress: c.ClientAddress, Now: c.Now, Logger: c.Logger, MustEnroll: web.mustEnroll,
 		Confirm: func(v *page.Request, password string) (bool, error) {
 			return (&request{Web: web, Request: v}).confirm(password)
+		},
+		Record: func(v *page.Request, kind account.EventKind, object string) {
+			(&request{Web: web, Request: v}).record(kind, v.Owner, object)
 		},
 	}, folders...)
 	if err != nil {

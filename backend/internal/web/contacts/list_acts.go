@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -154,6 +155,11 @@ func (v *request) actOnPeople() error {
 		return fault.New(fault.NotFound, "there is no such act")
 	}
 	a := acts()[at]
+	if a.Name == actExport {
+		if proven, err := v.Proven(""); err != nil || !proven {
+			return err
+		}
+	}
 	who, err := v.chosen()
 	if err != nil {
 		return err
@@ -274,5 +280,5 @@ func (v *request) exportChosen(a act, who chosen) error {
 	if len(wrong) > 0 {
 		return v.confirmAct(http.StatusBadRequest, a, who, confirmContent{}, wrong)
 	}
-	return v.Download(f.Name(v.At), f.MediaType(), v.writer(f), func() {})
+	return v.Download(f.Name(v.At), f.MediaType(), v.writer(f), func() { v.Record(v.Request, account.PeopleExported, "") })
 }

@@ -114,10 +114,20 @@ func (v *Request) admit(route Route) (bool, error) {
 		return false, Refuse(http.StatusForbidden, "This form is out of date",
 			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site.")
 	}
-	if !route.Fresh || v.Agent || v.Login != nil && v.Login.Fresh(v.Now()) {
+	if !route.Fresh {
 		return true, nil
 	}
-	return v.Confirm(v, route.Password)
+	return v.Proven(route.Password)
+}
+
+// Proven reports whether the member proved in the last account.FreshFor who they are, or does so with
+// this form. Otherwise it answers with a page that asks for it, and nothing may be done. password is
+// the field of the form with the member's password; empty if it has none.
+func (v *Request) Proven(password string) (bool, error) {
+	if v.Agent || v.Login != nil && v.Login.Fresh(v.Now()) {
+		return true, nil
+	}
+	return v.Confirm(v, password)
 }
 
 func (v *Request) readForm(upload Handler) error {

@@ -63,7 +63,7 @@ func (v *Request) BeginWith(owner tenant.ID, create func(*account.LoginSession) 
 		}
 	}
 	row := &account.LoginSession{
-		Hash: account.HashSecret(secret), MemberID: owner, Device: v.Device(), Address: account.CoarseAddress(v.ClientAddress(v.R)),
+		Hash: account.HashSecret(secret), MemberID: owner, Device: v.Device(), Address: v.Network(),
 		ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
 	}
 	if v.Login != nil && v.Login.MemberID == owner {
@@ -139,6 +139,9 @@ func (v *Request) SessionID() string {
 
 // Device returns the browser and the system of the request, in words.
 func (v *Request) Device() string { return account.DeviceOf(v.R.UserAgent()) }
+
+// Network returns the network of the request, as account.CoarseAddress does.
+func (v *Request) Network() string { return account.CoarseAddress(v.ClientAddress(v.R)) }
 
 // ReturnParameter is the parameter with the page that sign-in leads back to.
 const ReturnParameter = "return_to"

@@ -78,6 +78,8 @@ type Config struct {
 	// if the form proves who the member is, by the fields of the page that asks for it or by
 	// the route's own password field. Otherwise it answers with that page.
 	Confirm func(v *Request, password string) (goOn bool, err error)
+	// Record records a security event of the member; object is what it concerns, or empty.
+	Record func(v *Request, kind account.EventKind, object string)
 	// MustEnroll returns the address of the page on which the member of a session has to set
 	// up a second factor first; empty if they need not.
 	MustEnroll func(login *account.LoginSession) string

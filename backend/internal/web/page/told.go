@@ -23,7 +23,7 @@ func (v *Request) told() told {
 	if v.MailOn || v.Login == nil || v.Login.ID == "" || v.inDemo() {
 		return told{}
 	}
-	events, err := account.ListNotices(v.R.Context(), v.Store, v.Login)
+	events, err := account.ListNotices(v.R.Context(), v.Store, v.Login, v.Device(), v.Network())
 	if err != nil {
 		v.Logger.WarnContext(v.R.Context(), "read notices", "error", err)
 		return told{}

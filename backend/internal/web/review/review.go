@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -39,9 +38,6 @@ type Config struct {
 	Catalog *catalog.Catalog
 	// Kinds are the kinds of objects whose changes can be undone.
 	Kinds history.Kinds
-	// Record records that people were deleted for good: the deletion, or empty for all in
-	// the bin.
-	Record func(v *page.Request, kind account.EventKind, deletion string)
 	// Wake is called when a job is due.
 	Wake func()
 }

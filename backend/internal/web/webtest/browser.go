@@ -18,6 +18,8 @@ func testLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type Browser struct {
 	// Owner is the member who was signed in by BrowserOf.
 	Owner tenant.ID
+	// UserAgent is the header that it sends; empty for the client's own.
+	UserAgent string
 
 	t      testing.TB
 	site   *Site
@@ -102,6 +104,9 @@ func (b *Browser) Request(method, path string, form url.Values) *http.Request {
 		b.t.Fatal(err)
 	}
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if b.UserAgent != "" {
+		r.Header.Set("User-Agent", b.UserAgent)
+	}
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", b.site.URL)
