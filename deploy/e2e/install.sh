@@ -6,6 +6,7 @@ set -euo pipefail
 declare -A packages=(
   [postgres]="postgresql postgresql-contrib"
   [redis-server]=redis-server
+  [pgbouncer]=pgbouncer
   [promtool]=prometheus
   [prometheus-alertmanager]=prometheus-alertmanager
   [chromium]=chromium
