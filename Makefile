@@ -132,7 +132,7 @@ e2e-ops: ## Chaos test: kill and restart every process under load, and upgrade; 
 
 .PHONY: e2e-ha
 e2e-ha: ## Failover test: lose hosts and connections of a cluster with standbys under load; as root, on a machine that does nothing else
-	deploy/e2e/install.sh postgres patroni etcd haproxy pgbouncer redis-server redis-sentinel promtool prometheus-alertmanager
+	deploy/e2e/install.sh postgres patroni etcd haproxy pgbouncer redis-server redis-sentinel faketime promtool prometheus-alertmanager
 	cd deploy && go test ./e2e/ops -tags ha -run TestFailover -v -count=1 -timeout 25m
 
 .PHONY: update

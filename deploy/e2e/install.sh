@@ -11,6 +11,7 @@ declare -A packages=(
   [etcd]=etcd-server
   [haproxy]=haproxy
   [redis-sentinel]=redis-sentinel
+  [faketime]=faketime
   [promtool]=prometheus
   [prometheus-alertmanager]=prometheus-alertmanager
   [chromium]=chromium
@@ -21,7 +22,7 @@ present() {
   if [ "$1" = postgres ]; then # not in the path
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
   else
-    command -v "$1" >/dev/null
+    PATH=$PATH:/usr/sbin command -v "$1" >/dev/null
   fi
 }
 

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -24,6 +25,10 @@ const (
 // migrationLock is the key of the advisory lock that one migrating process holds.
 const migrationLock = 0x6b697468
 
+// connectTimeout is how long connecting may take, unless connect_timeout in the URL says so:
+// without a bound, a host that no longer answers would hold connections of the pool for minutes.
+const connectTimeout = 10 * time.Second
+
 // openPostgres opens a pool for each role. Statements use the simple protocol, but for those
 // whose arguments were taken out, and prepared ones, which request the cached mode. With
 // pool_mode=transaction in the URL, connections are those of openPooled.
@@ -35,6 +40,7 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 	}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conf.RuntimeParams["application_name"] = "kith"
+	conf.ConnectTimeout = cmp.Or(conf.ConnectTimeout, connectTimeout)
 	pooled, err := takePoolMode(conf)
 	if err != nil {
 		return engine{}, err

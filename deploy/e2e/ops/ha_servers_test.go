@@ -23,7 +23,7 @@ restapi: {listen: "%[2]s:8008", connect_address: "%[2]s:8008"}
 etcd3: {hosts: [%[3]s]}
 bootstrap:
   dcs:
-    ttl: 10
+    ttl: 8
     loop_wait: 2
     retry_timeout: 3
     primary_start_timeout: 0
@@ -135,17 +135,48 @@ func (c *cluster) startEtcd() {
 	}
 }
 
-// startDatabases starts the three databases under Patroni, of which the first makes the data.
-func (c *cluster) startDatabases() {
+// faketime gives programs that are linked with libc the clock of a file. The libraries of Go
+// ask the kernel, so Kith has the clock of the machine.
+const faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+
+// programs makes a folder with PostgreSQL's programs, where the server has a clock of its own.
+func (c *cluster) programs(h *host) string {
 	c.t.Helper()
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	must(c.t, err)
+	if _, err := os.Stat(faketime); err != nil {
+		c.t.Fatalf("libfaketime is missing: `make e2e-ha` installs it (%v)", err)
+	}
+	bin, all := bins[len(bins)-1], c.folder(h.name+"-bin")
+	programs, err := os.ReadDir(bin)
+	must(c.t, err)
+	for _, program := range programs {
+		if program.Name() != "postgres" {
+			must(c.t, os.Symlink(filepath.Join(bin, program.Name()), filepath.Join(all, program.Name())))
+		}
+	}
+	c.setClock(h, 0)
+	script := "#!/bin/sh\nexec env LD_PRELOAD=" + faketime + " FAKETIME_TIMESTAMP_FILE=" + filepath.Join(c.dir, h.name+"-clock") +
+		" FAKETIME_CACHE_DURATION=1 DONT_FAKE_MONOTONIC=1 " + filepath.Join(bin, "postgres") + " \"$@\"\n"
+	must(c.t, os.WriteFile(filepath.Join(all, "postgres"), []byte(script), 0o755))
+	return all
+}
+
+// setClock sets how far the clock of a database is ahead of that of the machine.
+func (c *cluster) setClock(h *host, ahead time.Duration) {
+	c.t.Helper()
+	c.file(h.name+"-clock", fmt.Sprintf("%+d\n", int(ahead.Seconds())))
+}
+
+// startDatabases starts the three databases under Patroni, of which the first makes the data.
+func (c *cluster) startDatabases() {
+	c.t.Helper()
 	var stores []string
 	for _, h := range c.stores {
 		stores = append(stores, h.at(2379))
 	}
 	for _, h := range c.databases {
-		settings := fmt.Sprintf(patroniSettings, h.name, h.ip, strings.Join(stores, ", "), c.folder(h.name), bins[len(bins)-1])
+		settings := fmt.Sprintf(patroniSettings, h.name, h.ip, strings.Join(stores, ", "), c.folder(h.name), c.programs(h))
 		ready := func() bool { return isOK("http://" + h.at(8008) + "/health") }
 		h.program(h.name, "postgres", ready, "patroni", c.file(h.name+".yml", settings)).start()
 	}

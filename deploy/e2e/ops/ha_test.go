@@ -4,9 +4,12 @@ package ops
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // TestFailover loses hosts and connections of a cluster under load. It needs root and an
@@ -24,12 +27,13 @@ func TestFailover(t *testing.T) {
 	f.killBackendAndEdge()
 	f.failRedisOver()
 	f.cutBackend()
+	f.jumpClock()
 	f.calm()
 	f.cutHalves()
 	f.calm()
 	f.load.stop()
 	f.judgeFailover()
-	f.tell()
+	f.tell("e2e-ha.md")
 }
 
 // failover is a day in the life of a cluster.
@@ -37,6 +41,7 @@ type failover struct {
 	*day
 
 	cluster *cluster
+	windows strings.Builder // a table of how long requests failed
 }
 
 // window is how long requests may fail after a loss, and after a return.
@@ -56,7 +61,9 @@ func (f *failover) lose(name string, lose, restore func(), effects ...func(since
 			after = max(after, s.ended().Sub(e.began))
 		}
 	}
-	if back := e.outcome(f.load.record).lastAfterReturn; after > window || back > window {
+	back := e.outcome(f.load.record).lastAfterReturn
+	fmt.Fprintf(&f.windows, "| %s | %s | %s |\n", name, brief(after), brief(back))
+	if after > window || back > window {
 		f.t.Errorf("%s: requests failed for %s after the loss, and for %s after the return", name, after, back)
 	}
 }
@@ -167,6 +174,24 @@ func (f *failover) cutBackend() {
 	f.lose(h.name+" is cut off from everything", h.unplug, h.plug, f.down(h))
 }
 
+// jumpClock sets the clock of the primary an hour ahead, and back.
+func (f *failover) jumpClock() {
+	f.t.Helper()
+	h := f.leader()
+	jumped := func(time.Time) bool {
+		conn, err := pgx.Connect(f.t.Context(), "postgres://kith@"+h.at(5432)+"/postgres?sslmode=disable")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = conn.Close(f.t.Context()) }()
+		var clock time.Time
+		err = conn.QueryRow(f.t.Context(), "SELECT clock_timestamp()").Scan(&clock)
+		return err == nil && time.Until(clock) > 50*time.Minute
+	}
+	f.lose("the clock of the primary jumps an hour ahead, and back",
+		func() { f.cluster.setClock(h, time.Hour) }, func() { f.cluster.setClock(h, 0) }, jumped)
+}
+
 // cutHalves separates the half with the primary from the clients and the other databases.
 func (f *failover) cutHalves() {
 	f.t.Helper()
@@ -207,6 +232,6 @@ func (f *failover) judgeFailover() {
 	if writes < 2000 {
 		f.t.Errorf("only %d writes were sent", writes)
 	}
-	f.summary = fmt.Sprintf("%d writes were sent %d times; all were answered, each is stored once and charged once, and the answer to %d was a replay.",
-		writes, attempts, replayed)
+	f.summary = fmt.Sprintf("%d writes were sent %d times; all were answered, each is stored once and charged once, and the answer to %d was a replay.\n\n"+
+		"| What happens | Requests failed until, after the loss | … after the return |\n|---|---:|---:|\n%s", writes, attempts, replayed, f.windows.String())
 }
