@@ -4,6 +4,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,8 +140,13 @@ func (f *failover) loseReplica() {
 
 func (f *failover) freezePrimary() {
 	f.t.Helper()
+	outage := []string{"KithStoreDown", "KithBackendUnreachable", "KithErrors"} // a backend whose metrics are late doesn't say which
+	f.over(outage...)
 	h := f.leader()
-	f.lose("the host of the primary freezes", func() { h.signal(syscall.SIGSTOP) }, func() { h.signal(syscall.SIGCONT) }, f.replaced(h), f.told("KithStoreDown"))
+	f.lose("the host of the primary freezes", func() { h.signal(syscall.SIGSTOP) }, func() { h.signal(syscall.SIGCONT) }, f.replaced(h),
+		func(since time.Time) bool {
+			return slices.ContainsFunc(outage, func(alert string) bool { return f.told(alert)(since) })
+		})
 }
 
 func (f *failover) killBackendAndEdge() {
