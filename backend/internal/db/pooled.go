@@ -115,14 +115,14 @@ func (c *pooledConn) BeginTx(ctx context.Context, options driver.TxOptions) (dri
 func (c *pooledConn) begin(ctx context.Context, begin string) error {
 	_, err := c.Conn.Conn().Exec(ctx, begin+";\n"+c.settings(ctx))
 	if err != nil {
-		err = errors.Join(begun(ctx, c.Conn.Conn(), err), c.rollBack())
+		err = errors.Join(begun(ctx, c.Conn.Conn(), err), c.endFailed())
 	}
 	return err
 }
 
-// rollBack ends a transaction that a statement has failed in: the pooler keeps a server
+// endFailed ends a transaction that a statement has failed in: the pooler keeps a server
 // connection for it.
-func (c *pooledConn) rollBack() error {
+func (c *pooledConn) endFailed() error {
 	conn := c.Conn.Conn()
 	if conn.IsClosed() || !c.inTx() {
 		return nil
@@ -149,7 +149,7 @@ func (x pooledTx) Commit() error {
 }
 
 // Rollback implements driver.Tx.
-func (x pooledTx) Rollback() error { return x.conn.rollBack() }
+func (x pooledTx) Rollback() error { return x.conn.endFailed() }
 
 // ExecContext implements driver.ExecerContext. The server runs statements that are sent
 // together in one transaction.
@@ -173,11 +173,11 @@ func (c *pooledConn) QueryContext(ctx context.Context, query string, args []driv
 	}
 	opened, err := c.Conn.QueryContext(ctx, query+"\n;COMMIT", args)
 	if err != nil {
-		return nil, errors.Join(err, c.rollBack())
+		return nil, errors.Join(err, c.endFailed())
 	}
 	rows, ok := opened.(*stdlib.Rows)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("%T are no rows of pgx", opened), opened.Close(), c.rollBack())
+		return nil, errors.Join(fmt.Errorf("%T are no rows of pgx", opened), opened.Close(), c.endFailed())
 	}
 	return pooledRows{rows, c}, nil
 }
@@ -190,7 +190,7 @@ type pooledRows struct {
 }
 
 // Close implements driver.Rows.
-func (r pooledRows) Close() error { return errors.Join(r.Rows.Close(), r.conn.rollBack()) }
+func (r pooledRows) Close() error { return errors.Join(r.Rows.Close(), r.conn.endFailed()) }
 
 // openPooled opens the pools of a pooler.
 func openPooled(conf *pgx.ConnConfig, conns int) (admin, service, tenants *bun.DB) {
