@@ -23,7 +23,7 @@ restapi: {listen: "%[2]s:8008", connect_address: "%[2]s:8008"}
 etcd3: {hosts: [%[3]s]}
 bootstrap:
   dcs:
-    ttl: 8
+    ttl: 10
     loop_wait: 2
     retry_timeout: 3
     primary_start_timeout: 0

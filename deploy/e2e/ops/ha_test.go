@@ -52,6 +52,15 @@ const window = 20 * time.Second
 // are there. Requests may fail within the window only.
 func (f *failover) lose(name string, lose, restore func(), effects ...func(since time.Time) bool) {
 	f.t.Helper()
+	began, seen := time.Now(), make([]bool, len(effects))
+	for i, there := range effects {
+		effects[i] = func(since time.Time) bool { seen[i] = there(since); return seen[i] }
+	}
+	f.t.Cleanup(func() {
+		if f.t.Failed() {
+			f.t.Logf("%s, %s ago: effects that were there at last: %v", name, time.Since(began), seen)
+		}
+	})
 	e := f.happen(name, lose, func() {
 		restore()
 		within(f.t, timeout, name+": the databases are complete again", f.cluster.complete)
