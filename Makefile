@@ -135,6 +135,11 @@ e2e-ops: ## Chaos test: kill and restart every process under load, and upgrade; 
 	deploy/e2e/install.sh postgres redis-server promtool prometheus-alertmanager
 	cd deploy && go test ./e2e/ops -tags ops -run TestOperations -v -count=1 -timeout 20m
 
+.PHONY: e2e-ha
+e2e-ha: ## Failover test: lose hosts and connections of a cluster with standbys under load; as root, on a machine that does nothing else
+	deploy/e2e/install.sh postgres patroni etcd haproxy pgbouncer redis-server redis-sentinel faketime promtool prometheus-alertmanager
+	cd deploy && go test ./e2e/ops -tags ha -run TestFailover -v -count=1 -timeout 25m
+
 .PHONY: update
 update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update

@@ -7,6 +7,12 @@ declare -A packages=(
   [postgres]="postgresql postgresql-contrib"
   [pgbackrest]=pgbackrest
   [redis-server]=redis-server
+  [pgbouncer]=pgbouncer
+  [patroni]=patroni
+  [etcd]=etcd-server
+  [haproxy]=haproxy
+  [redis-sentinel]=redis-sentinel
+  [faketime]=faketime
   [promtool]=prometheus
   [prometheus-alertmanager]=prometheus-alertmanager
   [chromium]=chromium
@@ -17,7 +23,7 @@ present() {
   if [ "$1" = postgres ]; then # not in the path
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
   else
-    command -v "$1" >/dev/null
+    PATH=$PATH:/usr/sbin command -v "$1" >/dev/null
   fi
 }
 

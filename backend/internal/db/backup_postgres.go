@@ -85,6 +85,10 @@ func splitPassword(databaseURL string) (address, password string, err error) {
 	if err != nil {
 		return "", "", errors.New("the query of the database URL cannot be read")
 	}
+	if query.Has(poolMode) {
+		return "", "", errors.New("the database URL leads to a connection pooler, which backups can't go through: give the address of PostgreSQL itself, " +
+			"without pool_mode")
+	}
 	if query.Has("sslpassword") {
 		return "", "", errors.New("the database URL has sslpassword, which PostgreSQL's programs take on the command line only: name an sslkey that needs none")
 	}

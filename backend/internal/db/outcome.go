@@ -41,9 +41,10 @@ func isReadOnly(err error) bool { return strings.Contains(err.Error(), readOnlyM
 
 func isOutage(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		// 08 connection, 53 resources, 57P operator; 40 and 55P03 succeed on a retry.
+		// 08 connection, 53 resources, 57P operator; 25006 a standby, which is no longer or not
+		// yet the primary; 40 and 55P03 succeed on a retry.
 		class := pg.Code[:min(2, len(pg.Code))]
-		return class == "08" || class == "53" || class == "40" || strings.HasPrefix(pg.Code, "57P") || pg.Code == "55P03"
+		return class == "08" || class == "53" || class == "40" || strings.HasPrefix(pg.Code, "57P") || pg.Code == "25006" || pg.Code == "55P03"
 	}
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {

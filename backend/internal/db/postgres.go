@@ -1,12 +1,14 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -26,8 +28,13 @@ const applicationName = "kith"
 // migrationLock is the key of the advisory lock that one migrating process holds.
 const migrationLock = 0x6b697468
 
+// connectTimeout is how long connecting may take, unless connect_timeout in the URL says so:
+// without a bound, a host that no longer answers would hold connections of the pool for minutes.
+const connectTimeout = 10 * time.Second
+
 // openPostgres opens a pool for each role. Statements use the simple protocol, but for those
-// whose arguments were taken out, and prepared ones, which request the cached mode.
+// whose arguments were taken out, and prepared ones, which request the cached mode. With
+// pool_mode=transaction in the URL, connections are those of openPooled.
 func openPostgres(ctx context.Context, c Config) (engine, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
@@ -36,23 +43,32 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 	}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conf.RuntimeParams["application_name"] = applicationName
-	admin := openPool(conf, 2)
-	if err := admin.PingContext(ctx); err != nil {
-		return engine{}, errors.Join(fmt.Errorf("cannot reach the database: %w", err), admin.Close())
+	conf.ConnectTimeout = cmp.Or(conf.ConnectTimeout, connectTimeout)
+	pooled, err := takePoolMode(conf)
+	if err != nil {
+		return engine{}, err
 	}
-	service := openPool(conf, c.MaxConns, stdlib.OptionAfterConnect(takeRole(serviceRole)))
-	tenants := openPool(conf, c.MaxConns,
-		stdlib.OptionAfterConnect(takeRole(tenantRole)), stdlib.OptionResetSession(setTenant))
-	return engine{
-		name:        postgresName,
-		serviceRead: service, serviceWrite: service, tenantRead: tenants, tenantWrite: tenants, admin: admin,
-		lock: func(ctx context.Context) (func() error, error) { return advisoryLock(ctx, admin) },
-		mode: []any{pgx.QueryExecModeCacheStatement},
-	}, nil
+	e := engine{name: postgresName, mode: []any{pgx.QueryExecModeCacheStatement}}
+	var service, tenants *bun.DB
+	if pooled {
+		e.mode = nil
+		e.admin, service, tenants = openPooled(conf, c.MaxConns)
+	} else {
+		e.admin = openPool(postgresConnector{stdlib.GetConnector(*conf)}, 2)
+		service = openPool(postgresConnector{stdlib.GetConnector(*conf, stdlib.OptionAfterConnect(takeRole(serviceRole)))}, c.MaxConns)
+		tenants = openPool(postgresConnector{stdlib.GetConnector(*conf,
+			stdlib.OptionAfterConnect(takeRole(tenantRole)), stdlib.OptionResetSession(setTenant))}, c.MaxConns)
+	}
+	e.serviceRead, e.serviceWrite, e.tenantRead, e.tenantWrite = service, service, tenants, tenants
+	e.lock = func(ctx context.Context) (func() error, error) { return advisoryLock(ctx, e.admin) }
+	if err := e.admin.PingContext(ctx); err != nil {
+		return engine{}, errors.Join(fmt.Errorf("cannot reach the database: %w", err), e.admin.Close(), service.Close(), tenants.Close())
+	}
+	return e, nil
 }
 
-func openPool(conf *pgx.ConnConfig, conns int, options ...stdlib.OptionOpenDB) *bun.DB {
-	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*conf, options...)})
+func openPool(connector driver.Connector, conns int) *bun.DB {
+	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return bun.NewDB(db, postgresDialect{pgdialect.New()})
@@ -105,7 +121,17 @@ func (c *postgresConn) BeginTx(ctx context.Context, options driver.TxOptions) (d
 	if err := c.first(ctx); err != nil {
 		return nil, err
 	}
-	return c.Conn.BeginTx(ctx, options)
+	tx, err := c.Conn.BeginTx(ctx, options)
+	return tx, begun(ctx, c.Conn.Conn(), err)
+}
+
+// begun returns the error of a BEGIN. If the connection is gone, that is driver.ErrBadConn:
+// BEGIN changes nothing, so database/sql may repeat it on another connection.
+func begun(ctx context.Context, conn *pgx.Conn, err error) error {
+	if err != nil && conn.IsClosed() && ctx.Err() == nil {
+		return driver.ErrBadConn
+	}
+	return err
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -162,18 +188,43 @@ func setTenant(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// advisoryLock waits for the lock on a separate connection, which releases it when it
-// closes.
-func advisoryLock(ctx context.Context, db *bun.DB) (func() error, error) {
-	conn, err := db.DB.Conn(ctx)
+// lockRetry is how long advisoryLock waits before it asks again.
+const lockRetry = 100 * time.Millisecond
+
+// advisoryLock waits for the lock, and holds it in a transaction of its own: a transaction
+// keeps its connection through a pooler, too. While it waits it has no connection, of which a
+// pooler may have few.
+func advisoryLock(ctx context.Context, db *bun.DB) (unlock func() error, err error) {
+	for {
+		unlock, err := tryAdvisoryLock(ctx, db)
+		if err != nil {
+			return nil, fmt.Errorf("cannot lock the database: %w", err)
+		}
+		if unlock != nil {
+			return unlock, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("cannot lock the database: %w", ctx.Err())
+		case <-time.After(lockRetry):
+		}
+	}
+}
+
+// tryAdvisoryLock returns nil if another process has the lock.
+func tryAdvisoryLock(ctx context.Context, db *bun.DB) (unlock func() error, err error) {
+	// Not the caller's context: its end would release the lock before the work has ended.
+	tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock the database: %w", err)
+		return nil, err
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), conn.Close())
+	var free bool
+	_, err = tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	if err == nil {
+		err = tx.NewRaw("SELECT pg_try_advisory_xact_lock(?)", migrationLock).Scan(ctx, &free)
 	}
-	return func() error {
-		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrationLock)
-		return errors.Join(err, conn.Close())
-	}, nil
+	if err != nil || !free {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx.Rollback, nil
 }

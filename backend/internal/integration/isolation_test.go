@@ -294,33 +294,45 @@ func makesStatements(f *ast.FuncDecl) bool {
 // member's data.
 func TestTenantIsolation(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		v := newVictim(t, s)
-		before, attackers := picture(t, s, v.tenant), 0
-		reads, writes := names(tenantAttempts(nil)), names(txAttempts(nil))
-		rapid.Check(t, func(rt *rapid.T) {
-			// A new one each time: what the one before made by the victim's ids is theirs, and may be deleted.
-			attackers++
-			data := s.Tenant(dbtest.Member(t, s, fmt.Sprintf("attacker-%d", attackers)), false)
-			for _, name := range rapid.SliceOfN(rapid.SampledFrom(append(reads, writes...)), 1, 6).Draw(rt, "methods") {
-				if do, ok := tenantAttempts(data)[name]; ok {
-					got, err := do(t.Context(), v)
-					check(rt, name, got, err)
-				}
-				if !slices.Contains(writes, name) {
-					continue
-				}
-				err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
-					got, err := txAttempts(u)[name](ctx, v)
-					check(rt, name, got, err)
-					return err
-				})
-				check(rt, name, nil, err)
+	dbtest.Each(t, isolates)
+}
+
+// Nor do they through a pooler, where members share connections of the server.
+func TestTenantIsolationThroughPooler(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PgBouncer")
+	}
+	isolates(t, dbtest.Open(t, dbtest.Pooled(t), time.Now))
+}
+
+func isolates(t *testing.T, s *db.DB) {
+	t.Helper()
+	v := newVictim(t, s)
+	before, attackers := picture(t, s, v.tenant), 0
+	reads, writes := names(tenantAttempts(nil)), names(txAttempts(nil))
+	rapid.Check(t, func(rt *rapid.T) {
+		// A new one each time: what the one before made by the victim's ids is theirs, and may be deleted.
+		attackers++
+		data := s.Tenant(dbtest.Member(t, s, fmt.Sprintf("attacker-%d", attackers)), false)
+		for _, name := range rapid.SliceOfN(rapid.SampledFrom(append(reads, writes...)), 1, 6).Draw(rt, "methods") {
+			if do, ok := tenantAttempts(data)[name]; ok {
+				got, err := do(t.Context(), v)
+				check(rt, name, got, err)
 			}
-			if after := picture(t, s, v.tenant); after != before {
-				rt.Fatalf("the victim's data changed:\n%s\n%s", before, after)
+			if !slices.Contains(writes, name) {
+				continue
 			}
-		})
+			err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+				got, err := txAttempts(u)[name](ctx, v)
+				check(rt, name, got, err)
+				return err
+			})
+			check(rt, name, nil, err)
+		}
+		if after := picture(t, s, v.tenant); after != before {
+			rt.Fatalf("the victim's data changed:\n%s\n%s", before, after)
+		}
 	})
 }
 

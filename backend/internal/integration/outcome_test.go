@@ -23,6 +23,7 @@ func TestOutcome(t *testing.T) {
 		{&pgconn.PgError{Code: "40P01"}, "conflict"},
 		{&pgconn.PgError{Code: "55P03"}, "conflict"},
 		{&pgconn.PgError{Code: "57P01"}, "unavailable"},
+		{&pgconn.PgError{Code: "25006"}, "unavailable"},
 		{&pgconn.PgError{Code: "23505"}, "failed"},
 		{driver.ErrBadConn, "unavailable"},
 		{errors.New("odd"), "failed"},

@@ -112,6 +112,11 @@ func TestPasswordIsNotOnTheCommandLine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "sslkey") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a passphrase: %v", err)
 	}
+	// The programs would leave settings of theirs on the connections that others use.
+	err = db.Backup(t.Context(), "postgres://kith:hunter2@db.example/kith?pool_mode=transaction", filepath.Join(t.TempDir(), "backup"))
+	if err == nil || !strings.Contains(err.Error(), "pooler") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("through a pooler: %v", err)
+	}
 }
 
 func read(t *testing.T, file string) string {

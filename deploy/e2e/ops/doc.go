@@ -8,5 +8,9 @@
 // duration divided by 30, so that what takes an hour there takes two minutes here.
 // Amounts stay as they are.
 //
-// It takes minutes, so `go test` leaves it out: `make e2e-ops` runs it.
+// A second test does the same to a cluster that survives the loss of a host: three PostgreSQL
+// under Patroni with etcd, HAProxy, PgBouncer in transaction mode, and Redis with Sentinels,
+// each host in a network namespace, so that cables can be cut.
+//
+// Both take minutes, so `go test` leaves them out: `make e2e-ops` and `make e2e-ha` run them.
 package ops

@@ -1,8 +1,10 @@
 package ops
 
 import (
-	"encoding/json"
+	"encoding/csv"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -33,11 +35,12 @@ func (w *writer) effects(t *testing.T) map[string]int {
 			found[fmt.Sprint(fields["text"])]++
 		}
 	})
-	w.exported = w.pages(t, "export_connections", arguments{"format": "json", "limit": 200}, func(page map[string]any) {
-		var document struct{ People []struct{ Name string } }
-		must(t, json.Unmarshal([]byte(fmt.Sprint(page["content"])), &document))
-		for _, person := range document.People {
-			found[person.Name]++
+	w.exported = w.pages(t, "export_connections", arguments{"format": "csv", "limit": 200}, func(page map[string]any) {
+		lines, err := csv.NewReader(strings.NewReader(fmt.Sprint(page["content"]))).ReadAll()
+		must(t, err)
+		column := slices.Index(lines[0], "Name")
+		for _, line := range lines[1:] {
+			found[line[column]]++
 		}
 	})
 	delete(found, companion)

@@ -1,4 +1,4 @@
-//go:build ops
+//go:build ops || ha
 
 package ops
 
@@ -30,7 +30,7 @@ func TestOperations(t *testing.T) {
 	d.calm()
 	d.load.stop()
 	d.judge()
-	d.tell()
+	d.tell("e2e-ops.md")
 }
 
 // day is the sequence of events on a site.
@@ -308,12 +308,12 @@ func (d *day) judge() {
 		writes, attempts, replayed, asked)
 }
 
-// tell logs the tables and writes them to a file.
-func (d *day) tell() {
+// tell logs the tables and writes them to a file in .tmp.
+func (d *day) tell(name string) {
 	d.t.Helper()
 	text := d.summary + "\n\n" + tell(d.events, d.load.record) + "\n" + tellPages(d.events, d.site.pager.since(d.began), d.site.name) + "\n" + tellShown(d.events)
 	d.t.Log("\n" + text)
-	file, err := filepath.Abs(filepath.Join(repository, ".tmp", "e2e-ops.md"))
+	file, err := filepath.Abs(filepath.Join(repository, ".tmp", name))
 	must(d.t, err)
 	must(d.t, os.MkdirAll(filepath.Dir(file), 0o755))
 	write(d.t, file, text)

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -86,7 +87,7 @@ func (s *site) watch() {
 		"edge-1:8081": s.admin["edge-1"], "edge-2:8081": s.admin["edge-2"],
 		"backend-1:8081": s.admin["backend-1"], "backend-2:8081": s.admin["backend-2"],
 		"alertmanager:9093": alertmanager,
-	}, s.admin["small"])
+	}, cmp.Or(s.admin["small"], alertmanager))
 }
 
 func (s *site) address() string {
@@ -103,16 +104,21 @@ func (s *site) kith(name, command string, settings ...string) *process {
 	s.admin[name] = admin
 	p := &process{
 		t: s.t, name: name, program: s.builds[0], args: []string{command},
-		env: append([]string{
-			"KITH_BASE_URL=" + s.base, "KITH_ADMIN_ADDR=" + admin, "KITH_LOG_FORMAT=json", "KITH_LOG_LEVEL=warn",
-			// Limits are counted but high, except for batches; a busy machine sheds no load.
-			"KITH_RATE_MCP=1000000/60", "KITH_RATE_MCP_SANDBOX=1000000/60", "KITH_RATE_PROFILE=1000000/60", "KITH_RATE_DIRECTORY=1000000/60",
-			"KITH_RATE_LOGIN=1000000/60", "KITH_RATE_OAUTH_REGISTER=1000000/60", "KITH_RATE_OAUTH_AUTHORIZE=1000000/60",
-			"KITH_RATE_OAUTH_TOKEN=1000000/60", "KITH_RATE_SETTINGS=1000000/60", "KITH_RATE_BATCH=20/60",
-		}, settings...),
+		env:   append(s.settings(admin), settings...),
 		ready: func() bool { return isOK("http://" + admin + "/readyz") },
 	}
 	return p.watch()
+}
+
+// settings are those of every process.
+func (s *site) settings(admin string) []string {
+	return []string{
+		"KITH_BASE_URL=" + s.base, "KITH_ADMIN_ADDR=" + admin, "KITH_LOG_FORMAT=json", "KITH_LOG_LEVEL=warn",
+		// Limits are counted but high, except for batches; a busy machine sheds no load.
+		"KITH_RATE_MCP=1000000/60", "KITH_RATE_MCP_SANDBOX=1000000/60", "KITH_RATE_PROFILE=1000000/60", "KITH_RATE_DIRECTORY=1000000/60",
+		"KITH_RATE_LOGIN=1000000/60", "KITH_RATE_OAUTH_REGISTER=1000000/60", "KITH_RATE_OAUTH_AUTHORIZE=1000000/60",
+		"KITH_RATE_OAUTH_TOKEN=1000000/60", "KITH_RATE_SETTINGS=1000000/60", "KITH_RATE_BATCH=20/60",
+	}
 }
 
 // operate runs a kith command while the service runs.

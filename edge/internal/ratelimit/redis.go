@@ -39,6 +39,8 @@ type RedisConfig struct {
 	// URL is redis://[user:password@]host[:port][/db], rediss:// for TLS, or
 	// unix://path. Parameters of go-redis may follow, such as
 	// ?read_timeout=100ms&pool_size=50; by default the timeouts above apply.
+	// With ?master_name=NAME it is the address of a Sentinel, which tells which Redis is the
+	// primary; &addr=host:port adds another Sentinel.
 	URL string
 	// Prefix is the prefix of all keys. Defaults to DefaultRedisPrefix.
 	Prefix string
@@ -64,14 +66,14 @@ type Redis struct {
 // NewRedis returns a store for the Redis at c.URL, without connecting to it. The
 // error never repeats the address, which may hold a password.
 func NewRedis(c RedisConfig) (*Redis, error) {
-	options, err := redisOptions(c.URL)
+	client, err := redisClient(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of Redis: %w", err)
 	}
 	// The library would also log the errors that it returns to standard error.
 	logging.Disable()
 	return &Redis{
-		client:  redis.NewClient(options),
+		client:  client,
 		prefix:  cmp.Or(c.Prefix, DefaultRedisPrefix),
 		secret:  sha256.Sum256(c.Secret),
 		fixed:   redis.NewScript(fixedSource),
@@ -79,11 +81,30 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	}, nil
 }
 
-func redisOptions(address string) (*redis.Options, error) {
-	o, err := redis.ParseURL(address)
-	if _, ok := errors.AsType[*url.Error](err); ok {
+// masterName is the parameter that tells the address of a Sentinel from that of a Redis.
+const masterName = "master_name"
+
+func redisClient(address string) (*redis.Client, error) {
+	u, err := url.Parse(address)
+	if err != nil {
 		return nil, errors.New("it is not a URL, such as redis://localhost:6379/0")
 	}
+	if u.Query().Has(masterName) {
+		options, err := sentinelOptions(address)
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewFailoverClient(options), nil
+	}
+	options, err := redisOptions(address)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClient(options), nil
+}
+
+func redisOptions(address string) (*redis.Options, error) {
+	o, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +120,28 @@ func redisOptions(address string) (*redis.Options, error) {
 	o.PipelinePoolSize = -1
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}
+
+// sentinelOptions are those of redisOptions, for the Redis that Sentinels name.
+func sentinelOptions(address string) (*redis.FailoverOptions, error) {
+	o, err := redis.ParseFailoverURL(address)
+	if err != nil {
+		return nil, err
+	}
+	if o.MasterName == "" {
+		return nil, errors.New("master_name is empty: give the name that the Sentinels watch the primary by")
+	}
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, RedisTimeout)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, RedisTimeout)
+	o.PoolTimeout = cmp.Or(o.PoolTimeout, RedisTimeout)
+	o.DialTimeout = cmp.Or(o.DialTimeout, RedisDialTimeout)
+	o.Protocol = 2
+	o.PipelinePoolSize = -1
+	o.DisableIdentity = true
 	return o, nil
 }
 

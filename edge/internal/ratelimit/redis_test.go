@@ -42,6 +42,25 @@ func TestRedisKeysHideAddresses(t *testing.T) {
 	}
 }
 
+// With master_name the address is that of a Sentinel.
+func TestSentinelAddress(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"redis://:hunter2@localhost:1?master_name=kith&addr=localhost:2&read_timeout=1s": "",
+		"redis://:hunter2@localhost:1?master_name=":                                      "master_name is empty",
+		"redis://:hunter2@localhost:1?master_name=kith&no=1":                             "no",
+		"http://:hunter2@localhost:1?master_name=kith":                                   "scheme",
+	} {
+		r, err := ratelimit.NewRedis(ratelimit.RedisConfig{URL: address})
+		if err == nil {
+			err = r.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 func TestRedisKeyNames(t *testing.T) {
 	t.Parallel()
 	open := func(secret string) *ratelimit.Redis {

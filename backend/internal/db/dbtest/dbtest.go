@@ -29,6 +29,14 @@ import (
 // PostgresURL names the environment variable with a superuser's address.
 const PostgresURL = "KITH_TEST_POSTGRES_URL"
 
+// PoolerURL names the environment variable with the address of a PgBouncer before that server, which
+// gives each transaction any connection of the server.
+const PoolerURL = "KITH_TEST_PGBOUNCER_URL"
+
+// ThroughPooler names the environment variable that makes every test of PostgreSQL use the pooler,
+// if it is not empty.
+const ThroughPooler = "KITH_TEST_THROUGH_PGBOUNCER"
+
 // Databases calls test once for each kind of database, with the address of an
 // empty, migrated one. With -short, only for SQLite.
 func Databases(t *testing.T, test func(t *testing.T, url string)) {
@@ -103,7 +111,7 @@ func OpenSQL(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	driver, dsn := "sqlite", "file:"+url
 	if db.IsPostgres(url) {
-		driver, dsn = "pgx", url
+		driver, dsn = "pgx", at(PostgresURL, database(url))
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -173,7 +181,7 @@ var template = sync.OnceValues(func() (string, error) {
 	if err := execAdmin("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
 		return "", err
 	}
-	_, err := db.Migrate(context.Background(), db.Config{URL: databaseURL(name)})
+	_, err := db.Migrate(context.Background(), db.Config{URL: at(PostgresURL, name)})
 	return name, err
 })
 
@@ -203,16 +211,38 @@ func Postgres(t testing.TB) string {
 			t.Errorf("drop database: %v", err)
 		}
 	})
-	return databaseURL(name)
+	if os.Getenv(ThroughPooler) != "" {
+		return at(PoolerURL, name)
+	}
+	return at(PostgresURL, name)
 }
 
-func databaseURL(name string) string {
-	u, err := url.Parse(os.Getenv(PostgresURL))
+// Pooled returns the address of an empty, migrated database through the pooler.
+func Pooled(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(PoolerURL) == "" {
+		t.Fatalf("%s is not set: run `make test`, which starts a PgBouncer, or pass -short", PoolerURL)
+	}
+	return at(PoolerURL, database(Postgres(t)))
+}
+
+// at returns the address of a database of the server that an environment variable names.
+func at(server, database string) string {
+	u, err := url.Parse(os.Getenv(server))
 	if err != nil {
 		return ""
 	}
-	u.Path = "/" + name
+	u.Path = "/" + database
 	return u.String()
+}
+
+// database returns the name of the database of an address.
+func database(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(u.Path, "/")
 }
 
 func execAdmin(statement string) error {
