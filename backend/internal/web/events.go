@@ -26,11 +26,13 @@ func (v *request) recordEvent(e account.SecurityEvent) {
 
 // recordFactor records which second factor a member proved with.
 func (v *request) recordFactor(owner tenant.ID, proof account.Proof) {
-	switch proof.(type) {
+	switch proof := proof.(type) {
 	case account.RecoveryProof:
 		v.record(account.RecoveryCodeUsed, owner, "")
 	case account.CodeProof:
 		v.record(account.FactorUsed, owner, account.TOTPObject)
+	case account.PasskeyProof:
+		v.record(account.FactorUsed, owner, proof.PasskeyID)
 	}
 }
 

@@ -51,6 +51,7 @@ func (v *request) signInByPasskey() error {
 	if err != nil {
 		return err
 	}
+	v.recordFactor(m.ID, proof)
 	if err := v.signedIn(m, v.signInKind(m)); err != nil {
 		return err
 	}
@@ -85,6 +86,9 @@ func (v *request) provesByPasskey(m *account.Member, wrong *page.Mistakes) (bool
 	}
 	if why == "" {
 		err = account.UseProof(v.R.Context(), v.Store, m.ID, proof)
+		if err == nil {
+			v.recordFactor(m.ID, proof)
+		}
 		if !fault.Is(err, fault.Unauthenticated) {
 			return err == nil, err
 		}

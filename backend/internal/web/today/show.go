@@ -149,7 +149,7 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 
 // startForm returns the beginning of forms that stand on the page for each entry.
 func (v *request) startForm(path string) (template.HTML, error) {
-	return v.Part("today", "begin", struct{ Path, FormToken string }{path, v.FormToken()})
+	return v.Part("today", "form-start", struct{ Path, FormToken string }{path, v.FormToken()})
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
