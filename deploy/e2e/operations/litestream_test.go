@@ -1,4 +1,5 @@
-// Run this file alone: make $PWD/.tmp/bin/litestream && deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestLitestream
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestLitestream
+// Before, `make $PWD/.tmp/bin/litestream` builds Litestream.
 
 package operations
 

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run TestPlacement
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run 'TestPlacement|TestPlacementThroughARollout|TestPlacementOfPages'
 
 package resilience
 
