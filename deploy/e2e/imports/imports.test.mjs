@@ -46,7 +46,7 @@ test('imports a file and shows progress', { skip: setting('PART') !== 'import', 
   await press(page, 'Preview');
   await page.getByText('The preview shows the first 10,000 rows.').waitFor();
   await page.getByRole('button', { name: /^Import [\d,]+ rows$/ }).click();
-  await page.getByText('It goes on when you leave this page.').waitFor();
+  await page.getByText('It continues when you leave this page.').waitFor();
   await page.waitForLoadState('load'); // of the page that the form opened: its text is seen before
   let loads = 0;
   page.on('load', () => loads++);

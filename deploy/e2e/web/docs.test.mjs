@@ -62,7 +62,7 @@ test('each request shows its answer first', async () => {
     assert.equal(await article.locator('.headers').isVisible(), false);
     const place = async (part) => (await part.boundingBox()).y;
     assert.ok(await place(got) < await place(details), 'headers are above the answer');
-    await article.getByText('Headers, and what was sent').click();
+    await article.getByText('Headers and request').click();
     assert.match(await article.locator('.headers').textContent(), /^HTTP\/1\.1 200[^\n]*\n[\s\S]*content-type: application\/json/);
     assert.match(await article.locator('.sent').textContent(), /^(GET|POST) \/sandbox\/\S+ HTTP\/1\.1\n/);
   }

@@ -130,7 +130,7 @@ test('what is not there has a page, with a way on', async () => {
   for (const { page } of [visitor, ada]) {
     const signedIn = page === ada.page;
     for (const [address, code, heading] of [
-      ['/no-such-page', 404, 'There is nothing here'], ['/@nobody-at-all', 404, 'There is nothing here'], ['/docs/errors/no-such-code', 404, 'There is no such page'],
+      ['/no-such-page', 404, 'There is nothing here'], ['/@nobody-at-all', 404, 'There is nothing here'], ['/docs/errors/no-such-code', 404, 'Page not found'],
       ['/sign-out', 405, 'The method is not allowed here'], ['/mcp/v1', 405, 'The method is not allowed here'],
     ]) {
       const answer = await page.goto(address);
