@@ -18,7 +18,7 @@ type Passkey struct {
 
 	ID       string `bun:",pk"`
 	MemberID tenant.ID
-	// CredentialID is the authenticator's name for it, in base64url.
+	// CredentialID is the credential id that the authenticator chose, in base64url.
 	CredentialID string
 	// PublicKey is a COSE key (RFC 9052).
 	PublicKey []byte
@@ -121,7 +121,7 @@ func ListPasskeys(ctx context.Context, s *db.DB, owner tenant.ID) ([]Passkey, er
 	return rows, err
 }
 
-// GetPasskey returns the passkey with the authenticator's name for it, whoever has it, or
+// GetPasskey returns the passkey with a credential id, of any member. It fails with
 // fault.NotFound.
 func GetPasskey(ctx context.Context, s *db.DB, credentialID string) (*Passkey, error) {
 	row := &Passkey{}

@@ -16,8 +16,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// poolMode is the parameter of a database URL that tells of a pooler, such as PgBouncer,
-// between Kith and the server: it gives a server connection to each transaction
+// poolMode is the parameter of a database URL that says that a pooler, such as PgBouncer,
+// is between Kith and the server. The pooler gives a server connection to each transaction
 // ("transaction") or to each client ("session").
 const poolMode = "pool_mode"
 
@@ -39,7 +39,7 @@ func takePoolMode(conf *pgx.ConnConfig) (shared bool, err error) {
 	return shared, err
 }
 
-// errPooler means that the database URL doesn't tell of a pooler.
+// errPooler means that there is a pooler, but the database URL doesn't say so.
 var errPooler = errors.New("the database URL leads to a connection pooler: add the parameter pool_mode=transaction to it, or pool_mode=session if " +
 	"the pooler keeps one server connection for each client")
 

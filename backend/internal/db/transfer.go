@@ -170,7 +170,7 @@ func (s *DB) migrateEmpty(ctx context.Context) error {
 }
 
 // checkUnused fails if a Kith is connected to a PostgreSQL database, or if there is no SQLite
-// file. That nobody uses the file is left to openSQLiteAlone.
+// file. openSQLiteAlone checks that no other process uses the file.
 func checkUnused(ctx context.Context, url string) error {
 	if !IsPostgres(url) {
 		if _, err := os.Stat(sqlitePath(url)); err != nil {

@@ -13,7 +13,7 @@ import (
 // fieldName is the field with the name of a new passkey.
 const fieldName = "name"
 
-// newPasskeyOptions answers with what to ask for to make a passkey.
+// newPasskeyOptions answers with the options for making a passkey.
 func (v *request) newPasskeyOptions() error {
 	if v.passkeys == nil {
 		return noPasskeys()

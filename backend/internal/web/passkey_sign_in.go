@@ -12,7 +12,7 @@ import (
 // in with: every view of the sign-in page asks.
 const optionsShare = 10
 
-// passkeyOptions answers with what to ask for on the sign-in page: any passkey for this site.
+// passkeyOptions answers with the options for the sign-in page, which accepts any passkey of this site.
 func (v *request) passkeyOptions() error {
 	if v.passkeys == nil {
 		return noPasskeys()
@@ -66,7 +66,7 @@ func (v *request) refuseSignIn(why, back string) error {
 	return v.renderSignIn(http.StatusForbidden, "", back, wrong)
 }
 
-// twoStepOptions answers with what to ask for as the second factor.
+// twoStepOptions answers with the options for a passkey as the second factor.
 func (v *request) twoStepOptions() error {
 	step, m, err := v.signInStep()
 	if err != nil {
@@ -75,7 +75,7 @@ func (v *request) twoStepOptions() error {
 	return v.askPasskey(steppingIn(step), m.ID)
 }
 
-// confirmOptions answers with what to ask for as a fresh proof.
+// confirmOptions answers with the options for confirming a sensitive action with a passkey.
 func (v *request) confirmOptions() error { return v.askPasskey(v.proving(), v.Login.MemberID) }
 
 // provesByPasskey checks the answer of one of the member's passkeys, and uses it up.

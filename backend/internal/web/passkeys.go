@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// The paths at which a script gets what to ask an authenticator for.
+// The paths at which a script gets the options for navigator.credentials.
 const (
 	pathPasskeySignIn  = page.PathSignIn + "/passkey"
 	pathPasskeyOptions = pathPasskeySignIn + "/options"
@@ -27,14 +27,14 @@ const fieldPasskey = "passkey"
 // passkeyButton is a button that only a script shows, in the form that takes the answer.
 type passkeyButton struct {
 	Label, Field string
-	// Options is the path of what to ask for.
+	// Options is the path of the options for navigator.credentials.
 	Options string
 	// New is set if the answer is a new passkey; Conditional if the browser may also offer passkeys in
 	// the form field for the username.
 	New, Conditional bool
 }
 
-// ceremony is what an answer of a passkey is for, and in which browser.
+// ceremony is the purpose of a passkey's answer, and the browser that it is for.
 type ceremony struct{ purpose, browser string }
 
 // signingIn, steppingIn and provingIn are the three ceremonies with a passkey that the member has;
@@ -53,7 +53,7 @@ func (c ceremony) hash(challenge string) string {
 	return account.HashSecret("kith passkey challenge " + c.purpose + " " + account.HashSecret(c.browser) + " " + challenge)
 }
 
-// answerOptions stores the challenge of a ceremony, and answers the script with what to ask for.
+// answerOptions stores the challenge of a ceremony, and answers the script with the options.
 func (v *request) answerOptions(c ceremony, options any, challenge string, err error) error {
 	if err != nil {
 		return err
@@ -74,13 +74,13 @@ func noPasskeys() error {
 	return page.Refuse(http.StatusNotFound, "Passkeys are not available here", "Browsers make passkeys for a host name, and this service has only an IP address.")
 }
 
-// passkeyOwner returns a member as authenticators know them, with the member's passkeys.
+// passkeyOwner returns a member as a WebAuthn user, with the member's passkeys.
 func (v *request) passkeyOwner(owner tenant.ID) (*passkey.Owner, error) {
 	keys, err := account.ListPasskeys(v.R.Context(), v.Store, owner)
 	return &passkey.Owner{ID: owner, Passkeys: keys}, err
 }
 
-// askPasskey answers with what to ask a member's authenticators for.
+// askPasskey answers with the options for one of a member's passkeys.
 func (v *request) askPasskey(c ceremony, of tenant.ID) error {
 	owner, err := v.passkeyOwner(of)
 	if err != nil {
@@ -136,7 +136,7 @@ func (v *request) checkPasskey(c ceremony, owner tenant.ID, typed string) (key *
 }
 
 // refusePasskey spends an attempt of the address, and records that a passkey of the member was wrong; an
-// empty owner is nobody.
+// empty owner means that the member is unknown.
 func (v *request) refusePasskey(owner tenant.ID) (_ *account.Passkey, _ account.PasskeyProof, wrong string, err error) {
 	if err := v.attempt(v.addressLimit("passkey")); err != nil {
 		return nil, account.PasskeyProof{}, "", err

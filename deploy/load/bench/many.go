@@ -126,7 +126,7 @@ GROUP BY table_name`)
 	return columns, found.Err()
 }
 
-// grantAll gives each member an agent, whose tokens nobody knows.
+// grantAll gives each member an agent. The hashes of its tokens are of no token that was issued.
 func (d *database) grantAll(ctx context.Context, a accounts) error {
 	of := " FROM members WHERE id LIKE 'mem_" + a.name + "_%'"
 	for _, statement := range []string{

@@ -1,8 +1,8 @@
 // Package passkey asks browsers for passkeys and checks what they answer (WebAuthn Level 3). It stores
 // nothing: package account keeps the passkeys and the challenges.
 //
-// Every ceremony wants user verification: the authenticator asks for a PIN, a finger or a face. So a
-// passkey that was found or stolen opens nothing by itself.
+// Every ceremony requires user verification: the authenticator asks for a PIN, a fingerprint or a face.
+// So whoever finds or steals an authenticator cannot sign in with it alone.
 package passkey
 
 import (
@@ -53,7 +53,7 @@ func New(baseURL string) (*Party, error) {
 	return &Party{web: web}, nil
 }
 
-// Owner is a member as authenticators know them.
+// Owner is a member as a WebAuthn user.
 type Owner struct {
 	ID tenant.ID
 	// Username and Name are shown when the person chooses a passkey.
@@ -89,8 +89,8 @@ func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
 	return credentials
 }
 
-// Ask returns what a browser passes to navigator.credentials.get, as JSON knows it, and the challenge.
-// A nil owner asks for any passkey that the authenticator finds by itself, an owner for one of theirs.
+// Ask returns the options for navigator.credentials.get, as JSON, and the challenge. With a nil owner,
+// any passkey of the site may answer; otherwise only a passkey of the owner.
 func (p *Party) Ask(owner *Owner) (options any, challenge string, err error) {
 	var asked *protocol.CredentialAssertion
 	var session *webauthn.SessionData
@@ -105,8 +105,8 @@ func (p *Party) Ask(owner *Owner) (options any, challenge string, err error) {
 	return asked.Response, session.Challenge, nil
 }
 
-// AskNew returns what a browser passes to navigator.credentials.create, and the challenge. The member's
-// authenticators that have a passkey already make no second one.
+// AskNew returns the options for navigator.credentials.create, and the challenge. An authenticator that
+// already has a passkey of the member does not make a second one.
 func (p *Party) AskNew(owner *Owner) (options any, challenge string, err error) {
 	known := webauthn.Credentials(owner.WebAuthnCredentials()).CredentialDescriptors()
 	asked, session, err := p.web.BeginRegistration(owner, webauthn.WithExclusions(known))
@@ -116,7 +116,7 @@ func (p *Party) AskNew(owner *Owner) (options any, challenge string, err error) 
 	return asked.Response, session.Challenge, nil
 }
 
-// Answer is what an authenticator answered with a passkey. Nothing of it is checked yet.
+// Answer is an authenticator's answer with an existing passkey. It is not checked yet.
 type Answer struct {
 	parsed *protocol.ParsedCredentialAssertionData
 }
@@ -133,7 +133,7 @@ func Parse(answer string) (*Answer, error) {
 // Challenge returns the challenge that the browser says it answers.
 func (a *Answer) Challenge() string { return a.parsed.Response.CollectedClientData.Challenge }
 
-// CredentialID returns the name of the passkey that is said to answer.
+// CredentialID returns the credential id in the answer. It is not checked yet.
 func (a *Answer) CredentialID() string { return base64.RawURLEncoding.EncodeToString(a.parsed.RawID) }
 
 // Check checks the answer of a passkey to the challenge: origin, host, signature, presence and
@@ -160,7 +160,7 @@ func (p *Party) Check(a *Answer, challenge string, of *account.Passkey, alone bo
 	return credential.Authenticator.SignCount, nil
 }
 
-// NewAnswer is what an authenticator answered with a new passkey. Nothing of it is checked yet.
+// NewAnswer is an authenticator's answer with a new passkey. It is not checked yet.
 type NewAnswer struct {
 	parsed *protocol.ParsedCredentialCreationData
 }

@@ -15,7 +15,7 @@
 //	csv           any table with a header that headerwords.go knows, ours too (table.go)
 //	vcard         vCard 2.1, 3.0 and 4.0 (cards.go, card.go, cardlines.go, property.go)
 //	jscontact     JSContact 1.0 and 2.0 (RFC 9553, RFC 9982; jscontact.go, jscard.go)
-//	json          our own lossless export (document.go)
+//	json          Kith's lossless export (document.go)
 //
 // Every reader fills a draft, which enforces the limits of the contract: it cuts a text
 // that is too long and leaves out an invalid address, with a warning of the record. A

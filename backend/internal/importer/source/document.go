@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// document reads our own lossless export.
+// document reads Kith's lossless JSON export.
 type document struct {
 	// The lists of the document, not decoded yet.
 	peopleList, noteList, interactionList, reminderList, groupList []byte
@@ -177,7 +177,7 @@ const (
 	maxDescription    = 500
 )
 
-// Listed is an object in a list of our own file.
+// Listed is an object in a list of Kith's JSON export.
 type Listed[T any] struct {
 	// Row is its ordinal, from 1.
 	Row    int
@@ -187,7 +187,7 @@ type Listed[T any] struct {
 	Err error
 }
 
-// The objects in the lists of our own file.
+// The objects in the lists of Kith's JSON export.
 type (
 	Note        = Listed[export.NoteRecord]
 	Interaction = Listed[export.InteractionRecord]
@@ -195,18 +195,18 @@ type (
 	Group       = Listed[export.GroupRecord]
 )
 
-// Notes returns the notes of our own file; other files have none.
+// Notes returns the notes of Kith's JSON export; other files have none.
 func (f *File) Notes() iter.Seq[Note] { return listed(f.lists().noteList, tidyNote) }
 
-// Interactions returns the interactions of our own file; other files have none.
+// Interactions returns the interactions of Kith's JSON export; other files have none.
 func (f *File) Interactions() iter.Seq[Interaction] {
 	return listed(f.lists().interactionList, tidyInteraction)
 }
 
-// Reminders returns the reminders of our own file; other files have none.
+// Reminders returns the reminders of Kith's JSON export; other files have none.
 func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists().reminderList, tidyReminder) }
 
-// Groups returns the groups of our own file, with their data other than people; other
+// Groups returns the groups of Kith's JSON export, with their data other than people; other
 // files have none.
 func (f *File) Groups() iter.Seq[Group] { return listed(f.lists().groupList, tidyGroup) }
 

@@ -171,7 +171,7 @@ func (e element) decode(into any) (warning string, err error) {
 	return "", nil
 }
 
-// detectJSON distinguishes our own export from JSContact.
+// detectJSON distinguishes Kith's export from JSContact.
 func detectJSON(text []byte) (string, error) {
 	first := text
 	if text[0] == '[' {

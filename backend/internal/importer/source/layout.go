@@ -81,7 +81,7 @@ func (l *layout) linkedIn() {
 	l.keyFromProfile, l.metHow = true, "Connected on LinkedIn"
 }
 
-// generic treats a title as an honorific only when there is a job title too. Our own files
+// generic treats a title as an honorific only when there is a job title too. Kith's files
 // separate values as Google does.
 func (l *layout) generic() {
 	has := func(header string) bool {

@@ -24,7 +24,7 @@ const (
 	CSV         = "csv"
 	VCard       = "vcard"
 	JSContact   = "jscontact"
-	// JSON is our own lossless export.
+	// JSON is Kith's lossless export.
 	JSON = "json"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	// file takes precedence.
 	Charset string
 	// DefaultRegion is the ISO 3166 code of the country that phone numbers without a
-	// country code belong to. Without it, and in our own export, they stay as they are.
+	// country code belong to. Without it, and in Kith's JSON export, they stay as they are.
 	DefaultRegion string
 	// Columns are what a person decided about the columns of a table. With them, the header
 	// may have no word that is known here: then it is the first row.
@@ -83,7 +83,7 @@ type Record struct {
 	// at the top of the file, or the ordinal of a card or object.
 	Row int
 	// Person is within the bounds of the contract. ID is the person's key in the source,
-	// the same each time that the source is read: the UID of a card, the id in our own
+	// the same each time that the source is read: the UID of a card, the id in Kith's
 	// files, the path of a LinkedIn profile, or empty. Name is never empty. Handles are in
 	// the order of the file, but the preferred one of a kind comes first of its kind; no
 	// two are the same address. Relationships have a ConnectionID (a key), a name or both.
