@@ -25,7 +25,7 @@ type Column struct {
 	// Header is its name, shortened; it may be empty.
 	Header string
 	// Field is the name of one of Fields: what was chosen, otherwise what the header says. A
-	// column that is not recognized is FieldNote.
+	// column that is not recognised is FieldNote.
 	Field string
 	// Examples are its first different values, shortened.
 	Examples []string
@@ -151,7 +151,7 @@ func (f *File) Columns() []Column {
 	return out
 }
 
-// example adds a value to the examples of a column. In an unrecognized column, what Outlook
+// example adds a value to the examples of a column. In an unrecognised column, what Outlook
 // writes into empty columns counts as nothing.
 func (c column) example(examples []string, value string) []string {
 	value = shown(value)
