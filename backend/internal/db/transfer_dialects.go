@@ -9,11 +9,11 @@ type transferDialect struct {
 	columns string
 	// references lists tables with a table that they refer to.
 	references string
-	// openTables switches off what stands in the way of a copy, within the transaction, and
-	// returns how to switch it on again.
+	// openTables switches off row-level security and triggers, within the transaction, and
+	// returns how to switch them on again.
 	openTables func(ctx context.Context, s *side, tables []table) (restore func(context.Context) error, err error)
 	// writer returns a function that writes a row of a table, and one that ends the table,
-	// with the error that writing is given up for.
+	// with the error that stopped the writing.
 	writer func(ctx context.Context, s *side, t table) (write func(row []any) error, finish func(error) error)
 	// refreshStatistics tells the database's planner about the new rows.
 	refreshStatistics func(ctx context.Context, s *side) error

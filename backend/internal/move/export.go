@@ -82,7 +82,7 @@ func unchanged(ctx context.Context, s *db.DB, a Account) error {
 	return err
 }
 
-// describe returns what there is to say about an account before it is exported.
+// describe returns the description of an account that is to be exported.
 func describe(ctx context.Context, q db.Querier, username string) (Account, error) {
 	a := Account{Username: username}
 	var readOnly bool

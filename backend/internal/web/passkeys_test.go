@@ -114,7 +114,7 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
-// Each of these answers is wrong in one way, and signs nobody in.
+// Each of these answers is wrong in one way, and is refused.
 func TestWrongPasskeys(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -257,7 +257,7 @@ func TestClonedPasskey(t *testing.T) {
 	})
 }
 
-// A passkey is a fresh proof; another member's is none.
+// A passkey is a fresh proof; another member's passkey is not.
 func TestPasskeyConfirms(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -241,7 +241,7 @@ func downloaded(_ *heist, p *webtest.Page) bool {
 	return p.Status == http.StatusOK && strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") && p.Body != ""
 }
 
-// worstThefts are what an old proof is not enough for.
+// worstThefts are the acts that need a fresh proof.
 func worstThefts() []theft {
 	all := append(accessThefts(), factorThefts()...)
 	all = append(all, exportThefts()...)

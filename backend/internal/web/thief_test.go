@@ -172,7 +172,7 @@ func (h *heist) ownerIn() {
 // theft is one thing that a thief tries.
 type theft struct {
 	name string
-	// worst is set if an old proof must not do.
+	// worst is set if an old proof must not be enough.
 	worst bool
 	// enrolled is set if the member has a second factor.
 	enrolled bool
@@ -244,9 +244,9 @@ func undo(h *heist) {
 // row is a row of the table.
 type row struct{ fresh, old, seen string }
 
-// TestCopiedCookie is a thief who tries everything with a copied cookie, from another device and network:
-// while the member's proof of who they are is fresh, and later. What each answer says is the table of the
-// document. An old proof is never enough for what is worth most, and the owner ends all of it on one page.
+// TestCopiedCookie tries every act with a copied cookie, from another device and network, while the
+// member's proof is fresh and later. The answers make the table of security.md. The worst acts need a
+// fresh proof, and the owner can end all of it on one page.
 func TestCopiedCookie(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)

@@ -37,7 +37,7 @@ func TestFailover(t *testing.T) {
 	f.tell("e2e-ha.md")
 }
 
-// failover is a day in the life of a cluster.
+// failover is one run of the test.
 type failover struct {
 	*day
 
