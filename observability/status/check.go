@@ -32,8 +32,8 @@ const (
 	slow = 0.5 // the bound of a duration in KithSlow, in seconds
 )
 
-// checks returns the checks in the order of the page. Two kinds of rules have no check: those about
-// other processes, and those about periods of half an hour or more.
+// checks returns the checks in the order of the page. Rules about other processes, and rules that
+// look at half an hour or more, have no check.
 func checks() []check {
 	return []check{
 		{alert: "KithStoreDown", title: "The database answers", unit: truth, metric: "kith_store_up", gauge: true, measure: gauge("kith_store_up")},

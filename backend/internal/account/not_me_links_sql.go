@@ -17,7 +17,7 @@ const NotMeLifetime = 7 * 24 * time.Hour
 const notMeMargin = 10 * time.Minute
 
 // NotMeLink is a single-use link in an email about a security event, with which the member says
-// "this was not me", and its row. It does not give access: it ends all access.
+// "this was not me", and its row. Using it ends all access to the account, and gives none.
 type NotMeLink struct {
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID

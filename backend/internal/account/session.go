@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// FreshFor is how long after authenticating a member may take sensitive actions without
-// authenticating again.
+// FreshFor is how long a proof of who the member is lasts: after it, sensitive actions ask for
+// another one.
 const FreshFor = 10 * time.Minute
 
 // Fresh reports whether the member authenticated within the last FreshFor.

@@ -17,7 +17,7 @@ import (
 func pooled(t *testing.T) *db.DB {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs PgBouncer")
+		t.Skip("-short leaves out what needs PgBouncer; `make test` runs it")
 	}
 	return dbtest.Open(t, dbtest.Pooled(t), time.Now)
 }
@@ -130,7 +130,7 @@ func TestSnapshotThroughPooler(t *testing.T) {
 func TestPoolerMustBeNamed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("needs PgBouncer")
+		t.Skip("-short leaves out what needs PgBouncer; `make test` runs it")
 	}
 	address := dbtest.Pooled(t)
 	for mode, want := range map[string]string{
@@ -150,7 +150,7 @@ func TestPoolerMustBeNamed(t *testing.T) {
 func TestMigrateThroughPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("needs PgBouncer")
+		t.Skip("-short leaves out what needs PgBouncer; `make test` runs it")
 	}
 	address := dbtest.Pooled(t)
 	u, err := url.Parse(address)

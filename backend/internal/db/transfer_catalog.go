@@ -62,7 +62,7 @@ type catalogColumn struct {
 }
 
 // matchTables returns the tables of both databases, referenced ones before those that refer
-// to them. It fails if a table or a column is missing on one side, or is of another kind.
+// to them. It fails if one database lacks a table or a column, or if a column has different kinds.
 // The tables of the migrator are left out, and so are SQLite's own and its word indexes,
 // which triggers fill.
 func matchTables(ctx context.Context, source, target *side) ([]table, error) {

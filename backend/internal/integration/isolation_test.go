@@ -301,7 +301,7 @@ func TestTenantIsolation(t *testing.T) {
 func TestTenantIsolationThroughPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("needs PgBouncer")
+		t.Skip("-short leaves out what needs PgBouncer; `make test` runs it")
 	}
 	isolates(t, dbtest.Open(t, dbtest.Pooled(t), time.Now))
 }

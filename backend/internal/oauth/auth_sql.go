@@ -70,8 +70,8 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	return p, err
 }
 
-// Credential returns the principal of a personal token or a grant, by its id: for what an agent
-// started and the service goes on with. It fails with fault.NotFound if its access has ended, and with
+// Credential returns the principal of a personal token or a grant, by its id. Jobs use it to run with
+// the access of the agent that started them. It fails with fault.NotFound if its access has ended, and with
 // fault.Unauthenticated for a suspended member.
 func Credential(ctx context.Context, s *db.DB, credentialID string) (*tenant.Principal, error) {
 	query, kind := personalSelect+"WHERE t.id = ?"+personalLive, account.KindToken

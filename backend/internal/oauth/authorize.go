@@ -269,7 +269,8 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	}, url.Values{"code": {code}})
 }
 
-// askFirst is the value of the field that has the member asked first.
+// askFirst is the value of the consent form's field with which the member wants to approve
+// sensitive calls of the agent.
 const askFirst = "first"
 
 // daysOf returns for how long a member chose to allow access, and whether that can be

@@ -212,7 +212,8 @@ func TestConfirmBeforeExport(t *testing.T) {
 	}
 }
 
-// Who has just signed in is never asked, and the limits of passwords hold for the page, too.
+// A member who has just signed in is not asked for a proof. Wrong passwords on the page that asks for
+// one are limited as at sign-in.
 func TestConfirmIsLimited(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 3, Window: time.Minute} }})

@@ -31,7 +31,7 @@ type madeToken struct {
 // madeLifetime is how long the browser may take to load the page.
 const madeLifetime = time.Minute
 
-// handOver stores what was made in a cookie for the page that the browser is redirected to.
+// handOver stores a new token in a cookie, encrypted, for the page that the browser is redirected to.
 func (v *request) handOver(cookie string, made madeToken) error {
 	sealed, err := made.seal(v.SessionSecret(v.R))
 	if err != nil {

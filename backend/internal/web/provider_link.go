@@ -55,8 +55,8 @@ func (v *request) renderProviderLink(status int, a *signin.Attempt, secret strin
 const wrongLinkPassword = "This is not the password of an account with that address."
 
 // linkProvider links the identity to the member whose password was entered, and signs
-// them in. It is a sign-in by password, with the same limits, and with the second factor if the
-// member has one: only after that the identity is linked. If there is no such
+// them in. It is a sign-in by password, with the same limits. If the member has a second factor, the
+// identity is linked only after the member has used it. If there is no such
 // member, the answer is the same as for a wrong password.
 func (v *request) linkProvider() error {
 	secret := v.R.PostForm.Get(fieldLink)

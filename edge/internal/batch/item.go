@@ -194,7 +194,7 @@ func (e *Endpoint) resolve(path string, query url.Values) *read {
 const (
 	// parallel is how many reads of one batch run at a time.
 	parallel = 4
-	// itemDeadline is the deadline of one read, totalDeadline that of all.
+	// itemDeadline limits one read, totalDeadline the whole batch.
 	itemDeadline  = 5 * time.Second
 	totalDeadline = 10 * time.Second
 	// maxItemBody and maxTotalBody bound the answers, in bytes.

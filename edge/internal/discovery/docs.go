@@ -19,7 +19,7 @@ import (
 type document struct {
 	*site
 
-	// Split is set if every guide and every tool is a page of its own. Then a guide begins with its
+	// Split is set if every guide and every tool has its own page. Each guide then begins with its
 	// title, and links lead to pages instead of headings.
 	Split bool
 }
