@@ -119,7 +119,7 @@ for (const [name, size] of Object.entries(SIZES)) {
   });
 }
 
-test('a person who is not verified, or cancels, is not signed in', async () => {
+test('a person who is not verified is not signed in', async () => {
   const { page } = maria;
   await device.verifies(false);
   await signedOut(maria);
