@@ -108,7 +108,7 @@ func (b *builder) conversation(r rng, i, daysAgo int) plannedInteraction {
 	}
 }
 
-// gathering is a meeting or an event with several people who were all around at the time.
+// gathering is a meeting or an event with several people who were all active at the time.
 func (b *builder) gathering(r rng) plannedInteraction {
 	kind, size := "meeting", r.between(2, 4)
 	if r.chance(45) {

@@ -61,7 +61,7 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, 
 // Close closes the database.
 func (a *Admin) Close() error { return a.store.Close() }
 
-// RefuseBreached has CreateMember and SetPassword look passwords up.
+// RefuseBreached makes CreateMember and SetPassword refuse passwords that are in the lists.
 func (a *Admin) RefuseBreached(b BreachedPasswords) { a.breached = b }
 
 func (a *Admin) checkPassword(ctx context.Context, plain string) error {

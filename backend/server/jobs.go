@@ -31,8 +31,8 @@ func JobKinds() []string {
 	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
 }
 
-// jobKinds returns the kinds with their handlers, but for that of decisions. Add a kind here, and
-// its name above.
+// jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
+// to JobKinds.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
 	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
 }

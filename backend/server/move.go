@@ -38,7 +38,7 @@ func (a *Admin) ExportAccount(ctx context.Context, username, file string, away b
 	if err != nil {
 		return m, err
 	}
-	away = away && member.SuspendedAt.IsZero() // who is suspended already stays so, here and there
+	away = away && member.SuspendedAt.IsZero() // a member who is suspended already stays suspended in both installations
 	kind := account.AccountExported
 	if away {
 		if _, err := account.SuspendMember(ctx, a.store, username); err != nil {
@@ -63,11 +63,11 @@ func (a *Admin) ExportAccount(ctx context.Context, username, file string, away b
 // writeNew writes a file that doesn't exist yet, completely or not at all. Only its owner can read it.
 func writeNew(file string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already: name a file that is not", file)
+		return fmt.Errorf("%s already exists: name a new file", file)
 	}
 	partial := file + ".partial"
 	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("what an earlier export left is in the way: %w", err)
+		return fmt.Errorf("the partial file of an earlier export cannot be removed: %w", err)
 	}
 	out, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -59,8 +59,8 @@ func openSecrets(ctx context.Context, c Config, data *db.DB) (*secretkey.File, e
 	return secretkey.Create(path)
 }
 
-// CreateSecretKey makes the file of the secret key, unless it exists, and returns its path. An empty
-// file is that beside the SQLite database.
+// CreateSecretKey makes the file of the secret key, unless it exists, and returns its path. If file
+// is empty, it is the file beside the SQLite database.
 func CreateSecretKey(databaseURL, file string) (path string, err error) {
 	if file == "" {
 		file = DefaultSecretKeyFile(databaseURL)
@@ -73,8 +73,8 @@ func CreateSecretKey(databaseURL, file string) (path string, err error) {
 }
 
 // RotateSecretKey replaces the secret key in the file by a new one, and returns how many secrets it
-// encrypted again. Running processes that use the same file need no restart. An empty file is that
-// beside the SQLite database.
+// encrypted again. Running processes that use the same file need no restart. If file is empty, it
+// is the file beside the SQLite database.
 func (a *Admin) RotateSecretKey(ctx context.Context, file string) (resealed int, err error) {
 	if file == "" {
 		file = a.secretKeyFile

@@ -83,7 +83,7 @@ func TestOpenSecretsOfPostgres(t *testing.T) {
 	}
 }
 
-// A rotation encrypts every secret again, for a process that runs, too.
+// A rotation encrypts every secret again. A running process uses the new key, too.
 func TestRotateSecretKey(t *testing.T) {
 	t.Parallel()
 	path := dbtest.SQLite(t)

@@ -84,7 +84,7 @@ type Config struct {
 	BaseURL string
 	// BackendURLs are the addresses of the backends; a host with several IP addresses is several
 	// backends. All calls of a member go to the same one. Defaults to DefaultBackendURL. With an
-	// in-memory Transport one of any host will do.
+	// in-memory Transport, one address with any host is enough.
 	BackendURLs []string
 	// Transport makes the calls to the backend. It can call a handler of the same process. Nil
 	// makes HTTP/1.1 connections to BackendURLs.

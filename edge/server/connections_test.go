@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,25 @@ func TestTrustedProxiesHaveNoLimitPerAddress(t *testing.T) {
 	}
 }
 
+// awaitIdle waits until a connection of the server is idle: the server says so a moment after its answer.
+func awaitIdle(t *testing.T, s *Server) {
+	t.Helper()
+	l, ok := s.listener.(*boundedListener)
+	if !ok {
+		t.Fatalf("a %T", s.listener)
+	}
+	idle := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.idle.Len() > 0
+	}
+	for began := time.Now(); !idle(); runtime.Gosched() {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("no connection is idle")
+		}
+	}
+}
+
 // If clients keep all the connections open that the server allows, the connections that are idle
 // longest are closed for new ones.
 func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
@@ -83,7 +103,9 @@ func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
 		if !asks(conn) {
 			t.Fatal("not served")
 		}
-		kept = append(kept, conn)
+		if kept = append(kept, conn); len(kept) == 1 {
+			awaitIdle(t, s) // so that it is the longest idle one
+		}
 	}
 	if r := raw(t, s, get("/api/human/amara")); r.status != http.StatusOK {
 		t.Errorf("got %d", r.status)

@@ -39,7 +39,7 @@ func TestDemoPages(t *testing.T) {
 		if enabled {
 			status, refused = http.StatusOK, http.StatusMethodNotAllowed
 		}
-		policy := "RateLimit-Policy" // spelt so in the header, too
+		policy := "RateLimit-Policy" // the header has this spelling too
 		for _, path := range pages {
 			w := send(http.MethodGet, path)
 			if w.Code != status || enabled && (!slices.Equal(w.Header()[policy], []string{`"demo";q=120;w=60`}) || w.Header().Get("Cache-Control") != "no-store") {

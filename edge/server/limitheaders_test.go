@@ -98,7 +98,7 @@ func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 				t.Errorf("%s: %s %q", test.request, name, got)
 			}
 		}
-		policy := "RateLimit-Policy" // spelt so in the header, too
+		policy := "RateLimit-Policy" // the header has this spelling too
 		if told := w.Header()[policy]; test.policy != "" && !strings.HasPrefix(told[0], `"`+test.policy+`";`) {
 			t.Errorf("%s: policy %s, want %s", test.request, told, test.policy)
 		}

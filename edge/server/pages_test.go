@@ -96,7 +96,7 @@ func TestFailuresForBrowsers(t *testing.T) {
 	c := testConfig(backend)
 	c.RateLimits["profile"], c.RateLimits["directory"] = "3/60", "3/60"
 	h := newServer(t, c).Handler()
-	limit, policyHeader := "RateLimit", "RateLimit-Policy" // spelt so in the header, too
+	limit, policyHeader := "RateLimit", "RateLimit-Policy" // the header has this spelling too
 	for _, targets := range [][]string{
 		{"/@amara", "/api/human/amara.md", "/@nobody", "/@amara", "/api/human/amara"},
 		{"/members", "/api/network/members", "/members?q=x", "/members", "/api/network/members"},
@@ -126,7 +126,7 @@ func TestPublicPages(t *testing.T) {
 	c := testConfig(backendtest.New())
 	c.RateLimits = nil
 	h := newServer(t, c).Handler()
-	policyHeader := "RateLimit-Policy" // spelt so in the header, too
+	policyHeader := "RateLimit-Policy" // the header has this spelling too
 	for target, policy := range map[string]string{"/@amara": "profile", "/@AMARA": "profile", "/members": "directory", "/members?q=x&per_page=1": "directory"} {
 		for _, cookie := range []string{"", "kith_session=secret"} {
 			w := open(h, http.MethodGet, target, browserAccept, cookie)

@@ -104,8 +104,8 @@ func (p *parts) buildBackend() error {
 	return err
 }
 
-// transport returns what carries the calls to the backends, and whether it knows where those of a
-// bearer go; nil if there is one backend only.
+// transport returns the transport to the backends. known reports whether it knows which backend
+// serves a bearer; it is nil with Config.Transport.
 func (p *parts) transport() (transport http.RoundTripper, known func(bearer string) bool, err error) {
 	if p.Transport != nil {
 		return p.Transport, nil, nil

@@ -68,7 +68,7 @@ func TestSunset(t *testing.T) {
 			got.Header.Get("Link") != `<http://kith.example/mcp/v1>; rel="successor-version"` {
 			t.Errorf("%s: %d %v", step.now, got.Status, got.Header)
 		}
-		name := "RateLimit-Policy" // spelt so in the header, too
+		name := "RateLimit-Policy" // the header has this spelling too
 		if policy := got.Header[name]; len(policy) != 1 || !strings.HasPrefix(policy[0], `"mcp";`) {
 			t.Errorf("%s: %d with the limit %q", step.now, got.Status, policy)
 		}

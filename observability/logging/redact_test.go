@@ -16,7 +16,7 @@ func TestRemoveTokens(t *testing.T) {
 		{"refresh token at the end", "kith_rt_A-b_9", "kith_rt_[redacted]"},
 		{"personal token in JSON", `{"a":"kith_pat_abc","b":1}`, `{"a":"kith_pat_[redacted]","b":1}`},
 		{"several", "kith_at_a,kith_pat_b kith_rt_c", "kith_at_[redacted],kith_pat_[redacted] kith_rt_[redacted]"},
-		{"one in the other", "kith_at_kith_pat_x y", "kith_at_[redacted] y"},
+		{"one inside another", "kith_at_kith_pat_x y", "kith_at_[redacted] y"},
 		{"after a letter", "xkith_at_abc", "xkith_at_[redacted]"},
 		{"after a repeated stem", "kith_kith_at_abc", "kith_kith_at_[redacted]"},
 		{"prefix alone", "a kith_at_ b", "a kith_at_ b"},

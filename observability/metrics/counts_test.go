@@ -65,7 +65,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantMetrics(t, r, `
-# HELP kith_http_in_flight_limit HTTP requests that may be in flight at once; it falls while processors are short.
+# HELP kith_http_in_flight_limit HTTP requests that may be in flight at once; the limit falls while requests wait for a processor.
 # TYPE kith_http_in_flight_limit gauge
 kith_http_in_flight_limit 64
 # HELP kith_http_shed_total HTTP requests answered 503 because too many others were in flight.

@@ -46,7 +46,7 @@ func (m *RateLimits) Fallback(active bool) {
 // already has the metrics.
 func NewConcurrencyLimit(r prometheus.Registerer, limit, shed func() int64) error {
 	err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kith_http_in_flight_limit", Help: "HTTP requests that may be in flight at once; it falls while processors are short.",
+		Name: "kith_http_in_flight_limit", Help: "HTTP requests that may be in flight at once; the limit falls while requests wait for a processor.",
 	}, func() float64 { return float64(limit()) }))
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ type Batches struct {
 // NewBatches registers the kith_batch_* metrics with r, or joins those that r has.
 func NewBatches(r prometheus.Registerer) (*Batches, error) {
 	items, err := register(r, prometheus.NewHistogram(histogram(
-		"kith_batch_items", "Items of each batch request with a valid envelope.", []float64{1, 2, 5, 10, 15, 20})))
+		"kith_batch_items", "Number of items in each batch request that could be read.", []float64{1, 2, 5, 10, 15, 20})))
 	if err != nil {
 		return nil, err
 	}

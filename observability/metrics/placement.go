@@ -28,7 +28,7 @@ func NewPlacement(r prometheus.Registerer, states func() []BackendState) error {
 	}
 	return r.Register(&placement{
 		states:    states,
-		up:        describe("kith_placement_backend_up", "1 while the edge sends calls to this backend, 0 while it leaves it out."),
+		up:        describe("kith_placement_backend_up", "1 while the edge sends calls to this backend, 0 while it does not."),
 		calls:     describe("kith_placement_calls_total", "HTTP requests that the edge sent to this backend."),
 		fallbacks: describe("kith_placement_fallbacks_total", "HTTP requests for members of this backend that another backend answered."),
 	})

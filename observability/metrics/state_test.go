@@ -39,7 +39,7 @@ func TestPlacement(t *testing.T) {
 	}
 	states = []metrics.BackendState{{Backend: "a:1", Up: true, Calls: 3}, {Backend: "b:1", Calls: 2, Fallbacks: 1}}
 	wantMetrics(t, r, `
-# HELP kith_placement_backend_up 1 while the edge sends calls to this backend, 0 while it leaves it out.
+# HELP kith_placement_backend_up 1 while the edge sends calls to this backend, 0 while it does not.
 # TYPE kith_placement_backend_up gauge
 kith_placement_backend_up{backend="a:1"} 1
 kith_placement_backend_up{backend="b:1"} 0

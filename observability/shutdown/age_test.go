@@ -33,7 +33,7 @@ func TestOldConnectionsEnd(t *testing.T) {
 				address, major := connection(t, client, server.URL)
 				used[address] = true
 				if major != version {
-					t.Fatalf("HTTP/%d was spoken, not %d", major, version)
+					t.Fatalf("HTTP/%d was used, not %d", major, version)
 				}
 			}
 			if anew := len(used) == 3; anew != want || !anew && len(used) != 1 {

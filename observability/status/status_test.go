@@ -253,7 +253,7 @@ func TestRefresh(t *testing.T) {
 	for path, want := range map[string]string{"/status": "15", "/status?refresh=off": "", "/status?refresh=nonsense": "15"} {
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if got := w.Header().Get("Refresh"); got != want || !strings.Contains(w.Body.String(), map[bool]string{true: "Stop that", false: "Refresh every 15 seconds"}[want != ""]) {
+		if got := w.Header().Get("Refresh"); got != want || !strings.Contains(w.Body.String(), map[bool]string{true: "Stop refreshing", false: "Refresh every 15 seconds"}[want != ""]) {
 			t.Errorf("%s: Refresh is %q", path, got)
 		}
 	}

@@ -48,9 +48,9 @@ const (
 	nearby = 50
 )
 
-// list first reads some of the directory by name. If that does not find enough matches, the words
-// are rare or their profiles are at the end: then it finds all matches with the full-text index
-// and sorts them. The query planners of both databases sometimes choose the slower way.
+// list first reads some of the directory by name. If that does not find enough matches, and was not
+// the whole directory, the words are rare or their profiles are at the end: then it finds all matches
+// with the full-text index and sorts them. The query planners of both databases sometimes choose the slower way.
 func (d directory) list(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	var long []string
 	for _, word := range words {
@@ -66,8 +66,19 @@ func (d directory) list(ctx context.Context, s *db.DB, words []string, after Pos
 	if err != nil || len(found) == limit {
 		return found, err
 	}
+	if more, err := d.hasMore(ctx, s, after, nearby*limit); err != nil || !more {
+		return found, err
+	}
 	from, args := d.having(s, long)
 	return d.matching(ctx, s, from, args, words, after, limit)
+}
+
+// hasMore reports whether more than read profiles come after a position.
+func (d directory) hasMore(ctx context.Context, s *db.DB, after Position, read int) (bool, error) {
+	var numbers []int
+	err := s.NewRaw("SELECT 1 FROM profiles WHERE "+d.shown+" AND (sort_name, username) > (?, ?) ORDER BY sort_name, username LIMIT 1 OFFSET ?",
+		after.SortName, after.Username, read).Scan(ctx, &numbers)
+	return len(numbers) > 0, err
 }
 
 // having selects the profiles with the words by the full-text index. It may select a few others.
@@ -97,7 +108,7 @@ func (d directory) matching(ctx context.Context, s *db.DB, from string, args []a
 		Where("(SELECT m.suspended_at FROM members AS m WHERE m.id = ?TableAlias.member_id) IS NULL").
 		Where("(sort_name, username) > (?, ?)", after.SortName, after.Username)
 	for _, word := range words {
-		q = q.Where(`(`+d.words+`) LIKE ? ESCAPE '\'`, "%"+db.LikeEscape(word)+"%")
+		q = q.Where(`(`+d.words+`) LIKE '%' || ? || '%' ESCAPE '\'`, db.LikeEscape(word))
 	}
 	err := q.OrderExpr("sort_name, username").Limit(int64(limit)).Scan(ctx)
 	return rows, err

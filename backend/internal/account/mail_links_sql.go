@@ -31,8 +31,8 @@ func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose
 	return db.Found(l, err, deadLink)
 }
 
-// useLink deletes a valid link and returns it. It first locks the member, since uses of two
-// links of one member, of which each ends the other's, would wait for each other.
+// useLink deletes a valid link and returns it. It locks the member first. Otherwise two concurrent
+// calls for links of one member could deadlock, because each use deletes the member's other links.
 func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose LinkPurpose) (*MailLink, error) {
 	if lock := db.LockRows(tx, "FOR UPDATE"); lock != "" {
 		_, err := tx.NewRaw("SELECT id FROM members WHERE id = (SELECT member_id FROM mail_links WHERE hash = ?)"+lock, hash).Exec(ctx)

@@ -71,7 +71,7 @@ func TestCheckUsername(t *testing.T) {
 	}
 }
 
-// The pattern against the rule in words.
+// The pattern accepts the same names as the rule that is written out here.
 func TestIsUsernameProperty(t *testing.T) {
 	t.Parallel()
 	const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789-"

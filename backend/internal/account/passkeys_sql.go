@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Passkey is a passkey of a member (a WebAuthn credential), and its row. It signs in alone, and is a
-// second factor after the password.
+// Passkey is a passkey of a member (a WebAuthn credential), and its row. A member can sign in with
+// it alone, or use it as the second factor after the password.
 type Passkey struct {
 	bun.BaseModel `bun:"table:passkeys"`
 
@@ -22,7 +22,7 @@ type Passkey struct {
 	CredentialID string
 	// PublicKey is a COSE key (RFC 9052).
 	PublicKey []byte
-	// Transports are how browsers reach the authenticator, with commas.
+	// Transports are the ways in which browsers reach the authenticator, separated by commas.
 	Transports string
 	// BackupEligible is set if the passkey may be copied to other devices of the member. It never changes.
 	BackupEligible bool
@@ -39,7 +39,7 @@ const (
 	MaxPasskeys = 20
 )
 
-// PasskeyProof is a passkey's answer to a challenge that was checked.
+// PasskeyProof is a passkey's checked answer to a challenge.
 type PasskeyProof struct {
 	// PasskeyID is the passkey, ChallengeHash the hash of the challenge.
 	PasskeyID, ChallengeHash string
@@ -129,8 +129,8 @@ func GetPasskey(ctx context.Context, s *db.DB, credentialID string) (*Passkey, e
 	return db.Found(row, err, "there is no such passkey")
 }
 
-// DeletePasskey removes a passkey of a member. With the last second factor the recovery codes go, too. It
-// fails with fault.NotFound if the member has no such passkey.
+// DeletePasskey removes a passkey of a member. If it was the last second factor, the recovery codes
+// are deleted, too. It fails with fault.NotFound if the member has no such passkey.
 func DeletePasskey(ctx context.Context, s *db.DB, owner tenant.ID, passkeyID string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		return deleteFactor(ctx, tx, owner, "there is no such passkey", "DELETE FROM passkeys WHERE id = ? AND member_id = ?", passkeyID, owner)

@@ -86,7 +86,7 @@ func (p *Profile) Shows(field string, audience Visibility) bool {
 	return v == Public || v == Members && audience == Members
 }
 
-// ShowsMore reports whether somebody who could not see the page, or a field of it, before can now.
+// ShowsMore reports whether the page or one of its fields has become visible to more people.
 func (p *Profile) ShowsMore(before *Profile) bool {
 	if p.Visibility.wider(before.Visibility) || p.Listed && !before.Listed {
 		return true
@@ -94,7 +94,7 @@ func (p *Profile) ShowsMore(before *Profile) bool {
 	return slices.ContainsFunc(Fields(), func(field string) bool { return p.FieldVisibility[field].wider(before.FieldVisibility[field]) })
 }
 
-// wider reports whether more people are meant than by another visibility.
+// wider reports whether the visibility includes more people than another one.
 func (v Visibility) wider(than Visibility) bool {
 	order := []Visibility{Private, Members, Public}
 	return slices.Index(order, v) > max(0, slices.Index(order, than))

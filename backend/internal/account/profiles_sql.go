@@ -33,7 +33,7 @@ func getPublicProfile(ctx context.Context, s *db.DB, username string) ([]Profile
 	if err != nil {
 		return nil, err
 	}
-	found, err := statement.Rows(ctx, username) //nolint:rowserrcheck // ScanRows does, and closes them
+	found, err := statement.Rows(ctx, username) //nolint:rowserrcheck // ScanRows checks the error and closes the rows
 	if err != nil {
 		return nil, err
 	}

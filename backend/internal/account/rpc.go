@@ -116,7 +116,7 @@ type PublicRPC struct{ DB *db.DB }
 func (h *PublicRPC) BatchGetProfiles(ctx context.Context, req *directoryv1.BatchGetProfilesRequest) (*directoryv1.BatchGetProfilesResponse, error) {
 	var usernames []string
 	for _, name := range req.GetUsernames() {
-		if name = strings.ToLower(name); IsUsername(name) { // others cannot exist
+		if name = strings.ToLower(name); IsUsername(name) { // no member has any other name
 			usernames = append(usernames, name)
 		}
 	}

@@ -21,7 +21,7 @@ type SecondFactors struct {
 	RecoveryCodes int
 }
 
-// On reports whether signing in requires a second factor. Recovery codes alone are not one.
+// On reports whether signing in requires a second factor. Recovery codes alone do not count.
 func (f SecondFactors) On() bool { return f.TOTP || f.Passkeys > 0 }
 
 // TOTPSecret is the secret of a member's app for one-time codes, and its row.

@@ -159,7 +159,7 @@ func NewEventRecorder(store *db.DB, logger *slog.Logger, tell func(ctx context.C
 }
 
 // Record logs and stores an event, even if the caller has disconnected. An event of a member needs
-// no subject. Of the address it stores only the network. The action has already happened, so if the
+// no subject. It stores only the network of the address. The action has already happened, so if the
 // store fails, the error is logged and not returned.
 func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if r == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// FreshFor is how long a proof of who the member is lasts: after it, sensitive actions ask for
-// another one.
+// FreshFor is how long an authentication counts as fresh. After that, sensitive actions ask the
+// member to authenticate again.
 const FreshFor = 10 * time.Minute
 
 // Fresh reports whether the member authenticated within the last FreshFor.

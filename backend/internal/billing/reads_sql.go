@@ -20,8 +20,8 @@ const (
 // ReadDay returns the day on which a call counts: the one in UTC.
 func ReadDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// Reads is how often an agent called a tool that reads on one day, and its database row.
-// Only calls that were charged count.
+// Reads is the number of calls that an agent made to one read tool on one day, and its database
+// row. Only charged calls are counted.
 type Reads struct {
 	TenantID tenant.ID
 	// Day is YYYY-MM-DD, in UTC.
@@ -44,7 +44,7 @@ WHERE tenant_id = ? AND day >= ? ORDER BY day DESC, credential_name, credential_
 	return rows, err
 }
 
-// readCounts are calls to count, each day, credential and tool of a tenant once.
+// readCounts are calls to count, with one entry for each day, credential and tool of a tenant.
 type readCounts []Reads
 
 func (c *readCounts) add(call Charge, at time.Time) {
@@ -62,8 +62,7 @@ func (c *readCounts) add(call Charge, at time.Time) {
 	(*c)[i].Reads++
 }
 
-// statement returns the statement that adds the counts to those of before, and its
-// arguments.
+// statement returns the statement that adds the counts to the stored ones, and its arguments.
 func (c readCounts) statement() (sql string, args []any) {
 	for _, r := range c {
 		args = append(args, r.TenantID, r.Day, r.CredentialID, r.Tool, r.CredentialName, r.Reads)

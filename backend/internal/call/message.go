@@ -63,7 +63,7 @@ func LimitOf(limit *int32, usual int) int {
 	return int(*limit)
 }
 
-// State is what the pipeline and a handler tell each other about one call.
+// State is the data about one call that the pipeline and its handler share.
 type State struct {
 	// Price is what the call will cost, in credits.
 	Price int
@@ -94,9 +94,8 @@ func Price(ctx context.Context) int {
 	return 0
 }
 
-// WriteAfter has the pipeline run an effect after a read has answered, in the transaction
-// that charges for it. The effect may complete the answer. It returns false outside of a
-// call.
+// WriteAfter makes the pipeline run an effect after a read has answered, in the transaction that
+// charges for the read. The effect may complete the answer. It returns false outside of a call.
 func WriteAfter(ctx context.Context, effect Effect) bool {
 	s, ok := ctx.Value(stateKey{}).(*State)
 	if ok {

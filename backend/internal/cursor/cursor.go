@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
@@ -59,7 +60,7 @@ func invalid() error {
 }
 
 func checksum(query any, position []byte) ([]byte, error) {
-	q, err := json.Marshal(query)
+	q, err := jsonv2.Marshal(query, jsonv2.OmitZeroStructFields(true), jsonv2.Deterministic(true))
 	if err != nil {
 		return nil, err
 	}

@@ -29,9 +29,8 @@ func (s *DB) LearnTables(ctx context.Context) {
 	}
 }
 
-// analyzeSmall analyses those tables of PostgreSQL. Without statistics, it plans the
-// checks of foreign keys by an index that holds all rows of a member, and keeps that
-// plan for the connection.
+// analyzeSmall analyses those tables of PostgreSQL. Without statistics, it plans foreign key checks
+// with an index that lists all rows of a member, and keeps that plan for the connection.
 func (s *DB) analyzeSmall(ctx context.Context) error {
 	var unknown []string
 	err := s.engine.admin.NewRaw("SELECT relname FROM pg_class WHERE oid = to_regclass(relname) AND relname IN (?) AND reltuples < ?",
@@ -45,11 +44,10 @@ func (s *DB) analyzeSmall(ctx context.Context) error {
 }
 
 // optimizeSQLite has SQLite analyse the tables that have no statistics yet, or ten times as
-// many rows as when they were analysed. Without statistics, it takes a member to have
-// about ten rows in each table. Of the mask, 0x02 is to analyse, 0x10 to read at most
-// 2,000 rows of an index for it, and 0x10000 to include tables that this connection has
-// not read. With that limit, SQLite keeps no samples of values, for which it would plan a
-// kept statement anew at each call.
+// many rows as when they were analysed. Without statistics, it assumes that a member has about ten
+// rows in each table. In the mask, 0x02 analyses, 0x10 limits that to 2,000 rows of an index, and
+// 0x10000 includes tables that this connection has not read. With that limit, SQLite stores no
+// samples of values. With samples, it would plan a prepared statement again at each call.
 const optimizeSQLite = "PRAGMA optimize = 0x10012"
 
 // optimize updates SQLite's statistics.

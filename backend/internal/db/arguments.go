@@ -11,21 +11,21 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// bun writes arguments into the text of a statement, so that each statement is another
-// text, which the database has to parse: in SQLite that takes as long as running it. Our dialects mark
-// the texts, times and JSON that bun writes, and the drivers of sqlite_statements.go and
-// postgres.go take them out again. So each statement is parsed once per connection.
+// bun writes arguments into the text of a statement. So each call has a different text, which the
+// database has to parse: in SQLite that takes as long as running it. Our dialects mark the texts,
+// times and JSON that bun writes, and the drivers of sqlite_statements.go and postgres.go take them
+// out again. So each statement is parsed once per connection.
 //
-// The mark is a byte that SQL has no use for: one that was left in a statement would make it
-// invalid. It stands before a quoted literal, which is read as a whole, so that a mark within
-// a literal is part of its text.
+// The mark is a byte that is not valid in SQL: a statement with a leftover mark fails. It stands
+// before a quoted literal, which is read as a whole, so that a mark within a literal is part of its
+// text.
 const mark = '\x01'
 
 const (
 	// maxArguments is how many arguments are taken out of a statement. Longer ones, such as
-	// those of an import, are seldom the same again.
+	// those of an import, are rarely repeated.
 	maxArguments = 100
-	// maxStatement is how long a statement may be that is kept, in bytes.
+	// maxStatement is the maximum length of a statement that is kept, in bytes.
 	maxStatement = 16 << 10
 )
 
@@ -73,9 +73,9 @@ type parted struct {
 	arguments []driver.NamedValue
 }
 
-// part takes the marked arguments out of a statement. placeholder appends what stands for
-// the nth one, from 1 on. If the statement has none, or is not worth keeping, part returns it
-// with its arguments and false.
+// part takes the marked arguments out of a statement. placeholder appends the placeholder of the
+// nth one, counted from 1. If the statement has none, or is not worth keeping, part returns it with
+// its arguments and false.
 func part(statement string, placeholder func(text []byte, n int) []byte) (p parted, keep bool) {
 	n := strings.Count(statement, string(mark))
 	if n == 0 {

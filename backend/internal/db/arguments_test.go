@@ -43,7 +43,7 @@ func TestArgumentsAreTakenOut(t *testing.T) {
 	}
 }
 
-// Statements that are seldom the same again, and those that take no arguments, keep theirs.
+// Statements that are rarely repeated, and those that cannot take arguments, keep their literals.
 func TestArgumentsThatStay(t *testing.T) {
 	t.Parallel()
 	gen := schema.NewQueryGen(sqliteDialect{sqlitedialect.New()})
@@ -59,8 +59,8 @@ func TestArgumentsThatStay(t *testing.T) {
 	}
 }
 
-// What is marked and no literal, such as an error of bun, stays in the statement, which the
-// database then refuses.
+// A marked text that is not a literal, such as an error of bun, stays in the statement, and the
+// database refuses it.
 func TestMarkBeforeNoLiteral(t *testing.T) {
 	t.Parallel()
 	for _, statement := range []string{"SELECT \x01?!(bun: error)", "SELECT \x01'never ends", "\x01"} {

@@ -14,11 +14,11 @@ import (
 // installed. The file is written completely or not at all, and only its owner can read it.
 func Backup(ctx context.Context, databaseURL, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already: name a file that is not", file)
+		return fmt.Errorf("%s already exists: name a new file", file)
 	}
 	partial := file + ".partial"
 	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("what an earlier backup left is in the way: %w", err)
+		return fmt.Errorf("cannot remove what an earlier backup left: %w", err)
 	}
 	write := backupSQLite
 	if IsPostgres(databaseURL) {

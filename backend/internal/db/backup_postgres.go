@@ -103,7 +103,7 @@ func splitPassword(databaseURL string) (address, password string, err error) {
 	return tx.String(), password, nil
 }
 
-// firstComplaint is the first line of what a program wrote, without its name.
+// firstComplaint returns the first line of a program's output, without the program's name.
 func firstComplaint(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if _, said, found := strings.Cut(line, "error: "); found {

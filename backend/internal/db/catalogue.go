@@ -72,7 +72,7 @@ ORDER BY t.relname COLLATE "C", c.attnum`
 )
 
 // Catalogue returns the tables of the database by name, as the database itself lists them, without
-// those that SQLite keeps an index of words in.
+// the tables of SQLite's full-text index.
 func Catalogue(ctx context.Context, q Querier) (map[string]Table, error) {
 	var rows []struct {
 		TableName, ColumnName, ColumnType string

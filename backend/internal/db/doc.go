@@ -14,5 +14,5 @@
 // tenant's role. Writes to a read-only tenant are refused by its handle and by triggers.
 //
 // Errors that a caller can act on have a code of package fault (Coded): only "no rows" is
-// fault.NotFound, and an outage stays an outage.
+// fault.NotFound, and an outage is never reported as fault.NotFound.
 package db

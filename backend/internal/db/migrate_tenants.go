@@ -36,7 +36,7 @@ func tenantTables() map[string][]tenantTable {
 			// have no trigger. They need none: a read-only tenant has no balance, since
 			// the insert of one is refused, and an entry needs its balance.
 			tenantTable{Name: "credit_balances", Owner: tenantColumn, Grants: allWrites, Refused: []string{"insert", "delete"}},
-			// Counted with a charge.
+			// Written with a charge, so these writes need no trigger either.
 			tenantTable{Name: "agent_reads", Owner: tenantColumn, Grants: "SELECT, INSERT, UPDATE"},
 			tenantTable{Name: "credit_entries", Owner: tenantColumn, Grants: "SELECT, INSERT", Refused: []string{"update", "delete"}},
 		),

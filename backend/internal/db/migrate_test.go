@@ -10,9 +10,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
 
-// TestSchemasAgree: both databases have the same tables, columns and indexes, but for the
-// index of the directory's words: a virtual table in SQLite, whose rows have the numbers of
-// profiles, and two indexes in PostgreSQL.
+// TestSchemasAgree: both databases have the same tables, columns and indexes, except the full-text
+// index of the directory. That is a virtual table in SQLite, with the numbers of profiles as row
+// ids, and two indexes in PostgreSQL.
 func TestSchemasAgree(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

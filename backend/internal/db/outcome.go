@@ -34,7 +34,7 @@ func Coded(err error) error {
 	}
 }
 
-// readOnlyMark is the message of the triggers of the walls migration.
+// readOnlyMark is the message of the triggers that refuse writes to a read-only tenant.
 const readOnlyMark = "kith: tenant is read-only"
 
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), readOnlyMark) }

@@ -44,8 +44,8 @@ var errPooler = errors.New("the database URL leads to a connection pooler: add t
 	"the pooler keeps one server connection for each client")
 
 // refusePooler fails if a pooler is in between. The role and the tenant that a connection
-// sets would stay with the server connection, which the pooler gives to others. A pooler
-// gives out process numbers of its own.
+// sets would stay with the server connection, which the pooler gives to others. A pooler reports
+// process ids of its own, which shows that there is one.
 func refusePooler(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *pooledConn) settings(ctx context.Context) string {
 	return "SELECT set_config('role', '" + c.role + "', true), set_config('app.tenant_id', '" + id + "', true);\n"
 }
 
-// inTx reports whether a transaction was begun that has not ended.
+// inTx reports whether a transaction is open.
 func (c *pooledConn) inTx() bool { return c.Conn.Conn().PgConn().TxStatus() != 'I' }
 
 // BeginTx implements driver.ConnBeginTx.
@@ -120,8 +120,8 @@ func (c *pooledConn) begin(ctx context.Context, begin string) error {
 	return err
 }
 
-// endFailed ends a transaction that a statement has failed in: the pooler keeps a server
-// connection for it.
+// endFailed ends a transaction in which a statement failed. Otherwise the pooler would keep a
+// server connection for it.
 func (c *pooledConn) endFailed() error {
 	conn := c.Conn.Conn()
 	if conn.IsClosed() || !c.inTx() {

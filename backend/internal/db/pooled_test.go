@@ -22,8 +22,8 @@ func pooled(t *testing.T) *db.DB {
 	return dbtest.Open(t, dbtest.Pooled(t), time.Now)
 }
 
-// Members whose statements share connections of the server see their own rows, in statements
-// that don't name them too, and leave nothing on the connection.
+// Members whose statements share server connections see only their own rows, even in statements
+// that don't name the tenant, and leave nothing on the connection.
 func TestMembersShareConnections(t *testing.T) {
 	t.Parallel()
 	s := pooled(t)
@@ -126,7 +126,8 @@ func TestSnapshotThroughPooler(t *testing.T) {
 	}
 }
 
-// Without pool_mode, the role and the tenant of a connection would stay with the server's.
+// Without pool_mode, a pooler is refused: the role and the tenant would stay with the server
+// connection.
 func TestPoolerMustBeNamed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

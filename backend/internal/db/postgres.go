@@ -16,7 +16,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The roles that connections use; the walls migration creates them.
+// The roles that connections use; the baseline migration creates them.
 const (
 	tenantRole  = "kith_tenant"
 	serviceRole = "kith_service"
@@ -32,8 +32,8 @@ const migrationLock = 0x6b697468
 // without a bound, a host that no longer answers would hold connections of the pool for minutes.
 const connectTimeout = 10 * time.Second
 
-// openPostgres opens a pool for each role. Statements use the simple protocol, but for those
-// whose arguments were taken out, and prepared ones, which request the cached mode. With
+// openPostgres opens a pool for each role. Statements use the simple protocol, except prepared ones
+// and those whose arguments were taken out: these request the cached mode. With
 // pool_mode=transaction in the URL, connections are those of openPooled.
 func openPostgres(ctx context.Context, c Config) (engine, error) {
 	conf, err := pgx.ParseConfig(c.URL)
@@ -90,17 +90,17 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &postgresConn{Conn: conn}, nil
 }
 
-// postgresConn is a connection whose statements are prepared, and kept by pgx. database/sql
-// resets a session, which sets the tenant, before each use but the first, and may have opened the
-// connection for nobody in particular: the first use resets it here.
+// postgresConn is a connection whose statements are prepared, and kept by pgx. database/sql calls
+// ResetSession, which sets the tenant, before each use except the first. A connection may have been
+// opened without the context of a caller, so the first use calls ResetSession here.
 type postgresConn struct {
 	*stdlib.Conn
 
 	used bool
 }
 
-// ResetSession implements driver.SessionResetter. database/sql gives up a connection for
-// driver.ErrBadConn only: with any other error it would use that of the tenant before.
+// ResetSession implements driver.SessionResetter. database/sql drops a connection only for
+// driver.ErrBadConn: after any other error it would use the connection with the previous tenant.
 func (c *postgresConn) ResetSession(ctx context.Context) error {
 	if err := c.Conn.ResetSession(ctx); err != nil {
 		return errors.Join(driver.ErrBadConn, err)
@@ -161,8 +161,8 @@ func prepare(query string, args []driver.NamedValue) (string, []driver.NamedValu
 	return p.text, append([]driver.NamedValue{{Ordinal: 1, Value: pgx.QueryExecModeCacheStatement}}, p.arguments...)
 }
 
-// takeRole sets the role, and makes prepared statements be planned once: they look up rows
-// by keys, and planning takes longer than that.
+// takeRole sets the role, and makes PostgreSQL plan prepared statements once: they look up rows by
+// keys, which is faster than planning.
 func takeRole(role string) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "SET ROLE "+role+"; SET plan_cache_mode = force_generic_plan")
@@ -192,7 +192,7 @@ func setTenant(ctx context.Context, conn *pgx.Conn) error {
 const lockRetry = 100 * time.Millisecond
 
 // advisoryLock waits for the lock, and holds it in a transaction of its own: a transaction
-// keeps its connection through a pooler, too. While it waits it has no connection, of which a
+// keeps its connection through a pooler, too. While it waits, it holds no connection, because a
 // pooler may have few.
 func advisoryLock(ctx context.Context, db *bun.DB) (unlock func() error, err error) {
 	for {

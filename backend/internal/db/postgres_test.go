@@ -9,7 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
 
-// A connection that was opened while somebody waited for one shows the rows of who gets it.
+// If database/sql opens a connection for one caller and gives it to another, that caller sees only
+// the rows of their own tenant.
 func TestConnectionOpenedForAWaiter(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -31,7 +31,8 @@ func Found[T any](row *T, err error, missing string) (*T, error) {
 	return row, nil
 }
 
-// LikeEscape escapes text so that it matches literally in LIKE … ESCAPE '\'.
+// LikeEscape escapes text so that it matches literally in LIKE '%' || ? || '%' ESCAPE '\'. Where the
+// pattern is an argument alone, SQLite prepares the statement again for each value.
 func LikeEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
 }

@@ -60,8 +60,8 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	}, nil
 }
 
-// firstPing opens the first connection, one process after the other: two that make a new
-// file a write-ahead one at the same time would fail without waiting for each other.
+// firstPing opens the first connection, in one process at a time. Two processes that switch a new
+// file to write-ahead logging at the same time would fail without waiting for each other.
 func firstPing(ctx context.Context, write *bun.DB, lock func(context.Context) (func() error, error)) error {
 	unlock, err := lock(ctx)
 	if err != nil {

@@ -65,8 +65,8 @@ type driverStatement interface {
 	driver.StmtQueryContext
 }
 
-// drop closes the statement, at once or when its rows have been read. What Close returns was
-// returned by the statement's last run, too.
+// drop closes the statement, at once or when its rows have been read. The error of Close is
+// ignored: the statement's last run has already returned it.
 func (s *keptStatement) drop() {
 	s.dropped = true
 	if !s.busy {

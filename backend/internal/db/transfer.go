@@ -24,9 +24,9 @@ type TableRows struct {
 // transaction: after an error the target is as empty as before. Memory holds one row at a
 // time, however large the database is.
 //
-// No Kith may use the source: Transfer fails if one does, and keeps others from opening a
-// SQLite source until it returns. begin is called with the name of each table before its
-// rows are copied; it may be nil.
+// No Kith process may use the source: Transfer fails if one does, and keeps others from opening a
+// SQLite source until it returns. begin is called with the name of each table before its rows are
+// copied; it may be nil.
 func Transfer(ctx context.Context, from, to string, begin func(table string)) (copied []TableRows, err error) {
 	if IsPostgres(from) == IsPostgres(to) {
 		return nil, errors.New("both databases are of the same kind: use `kith backup` and `kith restore`")
@@ -169,8 +169,8 @@ func (s *DB) migrateEmpty(ctx context.Context) error {
 	return err
 }
 
-// checkUnused fails if a Kith is connected to a PostgreSQL database, or if there is no SQLite
-// file. openSQLiteAlone checks that no other process uses the file.
+// checkUnused fails if a Kith process is connected to a PostgreSQL database, or if there is no
+// SQLite file. openSQLiteAlone checks that no other process uses the file.
 func checkUnused(ctx context.Context, url string) error {
 	if !IsPostgres(url) {
 		if _, err := os.Stat(sqlitePath(url)); err != nil {

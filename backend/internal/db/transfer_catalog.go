@@ -57,7 +57,7 @@ func (t table) quoted() string {
 // catalogColumn is a column as the catalogue of one database describes it.
 type catalogColumn struct {
 	Table, Name, Type string
-	// IsRowid marks SQLite's number of a row. PostgreSQL may do without the column.
+	// IsRowid marks SQLite's rowid. PostgreSQL may lack this column.
 	IsRowid bool
 }
 

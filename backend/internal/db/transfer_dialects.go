@@ -5,12 +5,12 @@ import "context"
 // transferDialect is what differs between the databases for Transfer.
 type transferDialect struct {
 	beginRead, beginWrite string
-	// columns lists table, column, type and whether it is SQLite's number of the row.
+	// columns lists table, column, type and whether it is SQLite's rowid.
 	columns string
-	// references lists tables with a table that they refer to.
+	// references lists each table with each table that it refers to.
 	references string
-	// openTables switches off row-level security and triggers, within the transaction, and
-	// returns how to switch them on again.
+	// openTables switches off row-level security and triggers, within the transaction, and returns
+	// a function that switches them on again.
 	openTables func(ctx context.Context, s *side, tables []table) (restore func(context.Context) error, err error)
 	// writer returns a function that writes a row of a table, and one that ends the table,
 	// with the error that stopped the writing.

@@ -25,9 +25,9 @@ WHERE r.contype = 'f' AND r.connamespace = current_schema()::regnamespace`,
 	}
 }
 
-// openPostgresTables locks all tables, lets their owner pass row-level security, and switches
-// off our triggers; those of references go on. Restoring also sets the sequences beyond the
-// numbers that were copied.
+// openPostgresTables locks all tables, lets their owner bypass row-level security, and disables our
+// triggers, but not those of foreign keys. The returned function reverses that and also sets the
+// sequences above the copied numbers.
 func openPostgresTables(ctx context.Context, s *side, tables []table) (func(context.Context) error, error) {
 	forced := map[string]bool{}
 	err := s.list(ctx, "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = current_schema()::regnamespace AND relforcerowsecurity", func() ([]any, func()) {
@@ -55,7 +55,7 @@ func openPostgresTables(ctx context.Context, s *side, tables []table) (func(cont
 	return restore, alter(ctx, "DISABLE", "NO FORCE")
 }
 
-// setSequences makes identity columns go on after the greatest number in them.
+// setSequences makes identity columns continue after the greatest number in them.
 func setSequences(ctx context.Context, s *side) error {
 	var statements []string
 	err := s.list(ctx, `SELECT format('SELECT setval(pg_get_serial_sequence(%L, %L), max(%I)) FROM %s HAVING max(%I) IS NOT NULL',
@@ -76,8 +76,8 @@ FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid 
 	return nil
 }
 
-// copyBatch is how many rows one COPY has: PostgreSQL remembers each until its end, to check
-// its references.
+// copyBatch is how many rows one COPY has: PostgreSQL keeps each in memory until the COPY ends, to
+// check its references.
 const copyBatch = 50_000
 
 // errCopyEnded: COPY has ended before all rows were written. Its own error says why.
@@ -88,7 +88,7 @@ type tableCopy struct {
 	rows   chan []any
 	ended  chan struct{}
 	err    error // of COPY, once ended is closed
-	failed error // why writing is given up, once rows is closed
+	failed error // why writing was aborted, once rows is closed
 }
 
 // copyBatchOf is one COPY of some of the rows. It implements pgx.CopyFromSource.
@@ -112,7 +112,7 @@ func (b *copyBatchOf) Next() bool {
 
 func (b *copyBatchOf) Values() ([]any, error) { return b.row, nil }
 
-// Err makes COPY fail if writing is given up, rather than the connection.
+// Err returns why writing was aborted, so that the COPY fails and the connection does not.
 func (b *copyBatchOf) Err() error {
 	if b.left == 0 {
 		return nil // failed may still change

@@ -12,7 +12,7 @@ import (
 
 // sqliteTransfer inserts row by row.
 func sqliteTransfer() transferDialect {
-	// Litestream, which replicates SQLite, keeps notes of its own in the database.
+	// Litestream, which replicates SQLite, adds its own tables to the database.
 	const ours = `t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE 'bun\_%' ESCAPE '\'
 AND t.name NOT LIKE '\_litestream\_%' ESCAPE '\'`
 	return transferDialect{

@@ -158,14 +158,14 @@ func (x *Tx) keepDirty(ctx context.Context) error {
 	return err
 }
 
-// What is kept of deletions: the last keepRemovals versions, and of each at most manyRemovals
-// people. An index that is older, or that would drop more, is made anew.
+// Deletions are kept for the last keepRemovals versions, and for each version at most manyRemovals
+// people. An index that is older, or that would drop more people, is rebuilt.
 const (
 	keepRemovals = 1000
 	manyRemovals = 100
 )
 
-// keepRemoved records the deletions, and forgets old ones.
+// keepRemoved records the deletions, and deletes old records.
 func (x *Tx) keepRemoved(ctx context.Context) error {
 	if len(x.removed) == 0 {
 		return nil
@@ -228,9 +228,9 @@ func (x *Tx) InsertAll(ctx context.Context, rows any, n int) error {
 	return err
 }
 
-// Replace stores a row in place of the version before its own: all columns but id and
-// created_at, or the named ones. It fails with fault.Conflict if that version is no longer
-// the stored one. The row must have the tenant's id.
+// Replace overwrites the previous version of a row: all columns except id and created_at, or the
+// named ones. It fails with fault.Conflict if that version is no longer the stored one. The row
+// must have the tenant's id.
 func (x *Tx) Replace(ctx context.Context, row any, id string, version int32, columns ...string) error {
 	q := x.db.NewUpdate().Model(row).Column(columns...)
 	if len(columns) == 0 {

@@ -91,7 +91,7 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
 		if !f.Live {
-			if err := allOnFile(ctx, q, f.IDs); err != nil {
+			if err := allExist(ctx, q, f.IDs); err != nil {
 				return nil, err
 			}
 		}
@@ -102,8 +102,8 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 	return who, err
 }
 
-// allOnFile fails as people.NoConnection does unless all of the people exist.
-func allOnFile(ctx context.Context, q db.Reader, who []string) error {
+// allExist fails as people.NoConnection does unless all of the people exist.
+func allExist(ctx context.Context, q db.Reader, who []string) error {
 	var live []string
 	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND archived_at IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &live)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 			t.Errorf("%q begins like a formula", cell)
 		}
-		want := strings.ReplaceAll(name, "\r", "") // what no kept text holds, and a CSV ends lines with
+		want := strings.ReplaceAll(name, "\r", "") // stored texts contain no \r, and CSV lines end with one
 		if bare := strings.TrimLeft(name, "'"); bare != "" && strings.ContainsRune("=+-@\t\r", rune(bare[0])) {
 			want = "'" + want // one more than it had, so that readers know how many to remove
 		}

@@ -39,7 +39,7 @@ func (h *RPC) ExportConnections(ctx context.Context, req *connectionsv1.ExportCo
 		return exportPageOf(ctx, data, ids, req)
 	}
 	if len(req.GetIds()) > 0 {
-		if err := data.Snapshot(ctx, func(ctx context.Context, q db.Reader) error { return allOnFile(ctx, q, ids) }); err != nil {
+		if err := data.Snapshot(ctx, func(ctx context.Context, q db.Reader) error { return allExist(ctx, q, ids) }); err != nil {
 			return nil, err
 		}
 	}

@@ -21,10 +21,10 @@ func Delete(ctx context.Context, tx *db.Tx, groupID string) (changeID string, er
 	return dissolve(ctx, tx, g, nil, "Deleted the group "+g.Name)
 }
 
-// Merge moves everybody in a group to another one, archived people too, deletes the first,
-// and returns the change. An undo tells them apart again. The second keeps its name and its
-// interval. It fails with fault.NotFound for a group that does not exist, and with
-// fault.Invalid when the two are the same.
+// Merge moves all people of a group to another one, archived people too, deletes the first, and
+// returns the change. An undo separates the two again. The second keeps its name and its interval.
+// It fails with fault.NotFound for a group that does not exist, and with fault.Invalid when the two
+// are the same.
 func Merge(ctx context.Context, tx *db.Tx, from, into string) (changeID string, err error) {
 	if from == into {
 		return "", fault.InvalidField("into", "is the same group")

@@ -30,7 +30,7 @@ JOIN tags t ON t.tenant_id = ? AND t.id = n.tag_id ORDER BY n.people DESC, t.fol
 	return tags, err
 }
 
-// FindTag returns the stored spelling of a tag that somebody has, archived people too, or
+// FindTag returns the stored spelling of a tag that people have, archived ones included, or
 // fault.NotFound.
 func FindTag(ctx context.Context, q db.Reader, name string) (string, error) {
 	var found string

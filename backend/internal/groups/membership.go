@@ -57,8 +57,8 @@ func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (people.
 	return step.act(ctx, w, persons, before, p.DryRun, p.summary)
 }
 
-// act applies the step to people, who are persons and belong where before says, and
-// records one change. With dryRun it only tells who would change.
+// act applies the step to persons, whose memberships are before, and records one change. With
+// dryRun it only returns who would change.
 func (s step) act(ctx context.Context, w *db.Tx, persons []people.Connection, before []Membership, dryRun bool, summary func(people int) string) (people.Acted, error) {
 	var out people.Acted
 	var after, was []Membership

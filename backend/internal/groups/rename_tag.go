@@ -10,10 +10,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// RenameTag gives everyone who has a tag another one in its place, archived people too. If
-// people have that one already, the two are merged; an undo tells them apart again. With
-// dryRun it only tells who would change. It fails with fault.Invalid when no one has the
-// tag, or when the two are the same but for case and accents.
+// RenameTag replaces a tag by another one for everyone who has it, archived people too. If people
+// already have the other one, the two tags are merged; an undo separates them again. With dryRun it
+// only returns who would change. It fails with fault.Invalid when no one has the tag, or when the
+// two are the same but for case and accents.
 func RenameTag(ctx context.Context, tx *db.Tx, from, to string, dryRun bool) (people.Acted, error) {
 	cleaned, err := cleanTags("to", []string{to})
 	if err != nil {

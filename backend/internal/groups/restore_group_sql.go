@@ -57,7 +57,7 @@ func (r groupRestorer) remove(ctx context.Context, id string) error {
 		return err
 	}
 	if found != "" {
-		return fault.New(fault.Conflict, "something came to hang on it: %s is in it", found)
+		return fault.New(fault.Conflict, "other data refers to it now: %s is in it", found)
 	}
 	return DeleteGroup(ctx, r.tx, id)
 }

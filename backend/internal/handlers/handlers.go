@@ -58,7 +58,7 @@ func New(c Config) *Handlers {
 	return &Handlers{
 		Search:     searched,
 		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected},
-		Timeline:   &timeline.RPC{DB: c.Store},
+		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller},
 		Groups:     &groups.RPC{DB: c.Store, Selected: selected, Index: c.Indexes.OfCaller},
 		Reminders:  &reminders.RPC{DB: c.Store, Now: c.Now, Selected: selected, Index: c.Indexes.OfCaller},
 		Insights:   &insights.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search, Now: c.Now},

@@ -23,7 +23,7 @@ func FindDeletions(ctx context.Context, q db.Reader, people []string) (map[strin
 	var rows []Change
 	err := q.From(&rows).Column("id", "effects").Where(inBin).WhereGroup(" AND ", func(s *bun.SelectQuery) *bun.SelectQuery {
 		for _, id := range people {
-			s = s.WhereOr("effects LIKE ?", `%"id":"`+id+`"%`)
+			s = s.WhereOr(`effects LIKE '%"id":"' || ? || '"%'`, id)
 		}
 		return s
 	}).Order("id").Scan(ctx)

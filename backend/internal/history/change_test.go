@@ -220,9 +220,9 @@ func TestUndo(t *testing.T) {
 			want:    map[string]string{"1": `{"A":1}`},
 		},
 		"of what changed since":   {on: map[string]string{"1": `{"MetOn":3}`}, effects: []history.Effect{effect("thing", "1", `{"MetOn":1}`, `{"MetOn":2}`)}, conflict: "it was changed since: met_on"},
-		"of what is gone":         {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)}, conflict: "it is not on file any more"},
-		"of what came back":       {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, conflict: "it is on file again"},
-		"of an unknown kind":      {on: map[string]string{}, effects: []history.Effect{effect("ghost", "1", `null`, `{}`)}, conflict: "this version cannot put back a ghost"},
+		"of what is gone":         {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)}, conflict: "it no longer exists"},
+		"of what came back":       {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, conflict: "it exists again"},
+		"of an unknown kind":      {on: map[string]string{}, effects: []history.Effect{effect("ghost", "1", `null`, `{}`)}, conflict: "this version cannot restore a ghost"},
 		"of an order that counts": {on: map[string]string{"1": `{"L":[{"a":1},{"a":2}]}`}, effects: []history.Effect{effect("thing", "1", `{}`, `{"L":[{"a":2},{"a":1}]}`)}, conflict: "it was changed since: l"},
 	} {
 		d := newFixture(t, c.on, c.effects...)
@@ -258,7 +258,7 @@ func TestUndoTellsEveryConflict(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
 		effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `{"A":1}`, `{"A":2}`), effect("thing", "3", `{"A":1}`, `{"A":2}`))
-	d.blocked["1"] = "something hangs on it"
+	d.blocked["1"] = "other data refers to it now"
 	got, err := d.undo("chg_1", false)
 	var ids []string
 	for _, c := range got.Conflicts {
@@ -277,7 +277,7 @@ func TestTakeBack(t *testing.T) {
 	d := newFixture(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
 		effect("thing", "1", `null`, `{"A":1}`), effect("thing", "2", `null`, `{"A":1}`), effect("thing", "3", `null`, `{"A":1}`),
 		effect("thing", "4", `{"A":1}`, `{"A":2}`), effect("thing", "5", `{"A":1}`, `{"A":2}`), effect("thing", "6", `{"A":1}`, `{"A":2}`))
-	d.blocked["6"] = "something hangs on it"
+	d.blocked["6"] = "other data refers to it now"
 	d.do(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.NewRaw("UPDATE changes SET import_id = 'imp_1' WHERE id = 'chg_1'").Exec(ctx)
 		return err

@@ -17,10 +17,10 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	var rows []Change
 	wanted := q.From(&rows).Order("id DESC").Limit(int64(query.Limit))
 	if query.ObjectID != "" {
-		wanted = wanted.Where(`effects LIKE ?`, `%"id":"`+query.ObjectID+`"%`)
+		wanted = wanted.Where(`effects LIKE '%"id":"' || ? || '"%'`, query.ObjectID)
 	}
 	if query.ConnectionID != "" {
-		wanted = wanted.Where("effects LIKE ?", `%"`+query.ConnectionID+`"%`)
+		wanted = wanted.Where(`effects LIKE '%"' || ? || '"%'`, query.ConnectionID)
 	}
 	if query.CredentialID != "" {
 		wanted = wanted.Where("credential_id = ?", query.CredentialID)
@@ -66,9 +66,9 @@ func CountByCredential(ctx context.Context, q db.Reader, since time.Time) (map[s
 	return counts, err
 }
 
-// ListPage returns a page of changes, the latest first, and the id that the next page comes
-// before; empty if there is none. A page of a narrowed list may be short, since only so many
-// changes are looked at: the next one goes on where it stopped looking.
+// ListPage returns a page of changes, the latest first, and the Query.Before of the next page;
+// empty if there is none. A page of a filtered list may be short, because it examines at most
+// maxScanned changes: the next page continues from there.
 func ListPage(ctx context.Context, q db.Reader, query Query) (changes []Change, last string, err error) {
 	if query.Last, err = scanEnd(ctx, q, query); err != nil {
 		return nil, "", err
@@ -102,11 +102,10 @@ func (query Query) within(wanted *bun.SelectQuery) *bun.SelectQuery {
 
 const skew = 24 * time.Hour
 
-// maxScanned is how many changes a page of a narrowed list is chosen from.
+// maxScanned is how many changes are examined for one page of a filtered list.
 const maxScanned = 5_000
 
-// scanEnd returns the id of the last change that a page may be chosen from, empty when all
-// of them may.
+// scanEnd returns the id of the last change to examine for a page; empty if there is no limit.
 func scanEnd(ctx context.Context, q db.Reader, query Query) (string, error) {
 	if query.ConnectionID == "" && query.CredentialID == "" && query.Tool == "" && query.Agent == "" {
 		return "", nil

@@ -124,7 +124,7 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	restorer, ok := u.restorers[effects[0].Kind]
 	if !ok {
 		for _, e := range slices.Backward(effects) {
-			u.conflicts = append(u.conflicts, Conflict{Kind: e.Kind, ID: e.ID, Reason: "this version cannot put back a " + e.Kind})
+			u.conflicts = append(u.conflicts, Conflict{Kind: e.Kind, ID: e.ID, Reason: "this version cannot restore a " + e.Kind})
 		}
 		return nil
 	}

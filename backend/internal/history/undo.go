@@ -141,9 +141,9 @@ func changedSince(after, present state) (reason string, fields []string) {
 	case after == nil && present == nil:
 		return "", nil
 	case after == nil:
-		return "it is on file again", nil
+		return "it exists again", nil
 	case present == nil:
-		return "it is not on file any more", nil
+		return "it no longer exists", nil
 	}
 	fields = differing(after, present)
 	if len(fields) == 0 {

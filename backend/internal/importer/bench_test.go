@@ -28,8 +28,7 @@ func network(rows int) string {
 	return b.String()
 }
 
-// peak is the most that the heap held while fn ran, above what it held before, in
-// MiB.
+// peak returns by how many MiB the heap grew at most while fn ran.
 func peak(fn func()) float64 {
 	read := func() uint64 {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -59,7 +58,7 @@ func peak(fn func()) float64 {
 	return float64(most-idle) / (1 << 20)
 }
 
-// all runs an import to its end, in the way that a process runs it.
+// all runs an import to its end, as a backend process does.
 func (d *fixture) all(b *testing.B, content string, o importer.Options) (importID string) {
 	b.Helper()
 	j, err := d.start(b, "people.csv", content, o)
@@ -69,7 +68,7 @@ func (d *fixture) all(b *testing.B, content string, o importer.Options) (importI
 	return report(b, d.process(b, j)).ImportID
 }
 
-// process runs a job in the way that a process runs it.
+// process runs a job as a backend process does.
 func (d *fixture) process(b *testing.B, j *job.Job) *job.Job {
 	b.Helper()
 	var hub job.Hub

@@ -43,7 +43,7 @@ type person struct {
 	groupsBefore, groups []string
 	notes, newNotes      []string
 	keys                 []string
-	archived             bool // and new
+	archived             bool // archived in the file, and not stored yet
 	photo                *photos.Photo
 }
 

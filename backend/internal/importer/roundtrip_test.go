@@ -38,7 +38,7 @@ func TestRoundTripOfKithsExport(t *testing.T) {
 			}
 			held := ada.export(t)
 			if diff := gocmp.Diff(normal(doc), normal(held)); diff != "" {
-				rt.Fatalf("imported (-file +on file):\n%s", diff)
+				rt.Fatalf("imported (-file +stored):\n%s", diff)
 			}
 			for _, again := range []struct {
 				*fixture
@@ -50,7 +50,7 @@ func TestRoundTripOfKithsExport(t *testing.T) {
 					rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
 				}
 				if diff := gocmp.Diff(normal(held), normal(again.export(t))); diff != "" {
-					rt.Fatalf("imported again (-file +on file):\n%s", diff)
+					rt.Fatalf("imported again (-file +stored):\n%s", diff)
 				}
 			}
 			if len(photosOf(held)) == 0 {
@@ -82,7 +82,7 @@ func TestRoundTripOfParts(t *testing.T) {
 				}
 			}
 			if diff := gocmp.Diff(normal(ada.export(t)), normal(bob.export(t))); diff != "" {
-				rt.Fatalf("(-parts +on file):\n%s", diff)
+				rt.Fatalf("(-parts +stored):\n%s", diff)
 			}
 		})
 	})

@@ -147,7 +147,7 @@ func TestUndoOfAnImportKeepsLaterChanges(t *testing.T) {
 			reasons[c.ID] = c.Kind + ": " + c.Reason
 		}
 		left := d.export(t).People
-		if got.ConflictCount != 2 || len(left) != 2 || !strings.Contains(reasons[noted], "came to hang on it") || reasons[changed] != "connection: it was changed since: bio" {
+		if got.ConflictCount != 2 || len(left) != 2 || !strings.Contains(reasons[noted], "refers to it now") || reasons[changed] != "connection: it was changed since: bio" {
 			t.Errorf("%+v, %d people are left", got, len(left))
 		}
 		if dry, err := d.tryUndo(t, r.ImportID); err != nil || len(dry.Conflicts) != 2 || len(dry.Restored) != 0 {

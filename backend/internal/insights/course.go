@@ -14,8 +14,8 @@ import (
 
 // Recency counts people by the month of their last contact; archived people are left out.
 type Recency struct {
-	// Months are consecutive, the earliest first. The last one is the current month, in which
-	// contacts ahead count.
+	// Months are consecutive, the earliest first. The last one is the current month, which includes
+	// future contacts.
 	Months []MonthCount
 	// Earlier counts the people whose last contact was before the first month, Never those
 	// without a contact.

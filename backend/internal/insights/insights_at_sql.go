@@ -26,11 +26,10 @@ type AtOptions struct {
 	Limit int
 }
 
-// ListPeopleAt reads the people who are tied to the organisations that a place matches, as
-// of now, those whom PeopleAt puts first. If an organisation has exactly the name, or the
-// domain, organisations whose name only contains it are left out. It finds the people in the
-// member's search index, and takes four statements at most, and two more if people have
-// contacts ahead.
+// ListPeopleAt reads the people with a tie to the organisations that match a place, as of now:
+// those whom PeopleAt ranks first. If an organisation has exactly the name, or the domain,
+// organisations whose name only contains it are left out. It finds the people in the member's
+// search index, and takes four statements at most, and two more if people have future contacts.
 func ListPeopleAt(ctx context.Context, q db.Reader, ix *index.Index, place Place, o AtOptions, now time.Time) (AtRows, error) {
 	var out AtRows
 	places, err := places(ctx, q, place)
@@ -81,8 +80,8 @@ func (n *network) addOneStep(ctx context.Context, q db.Reader, out *AtRows, ther
 	return err
 }
 
-// firstInsiders returns the people who are or were at the organisations, or have an
-// address at the domain: of more than the limit, those whom PeopleAt puts first.
+// firstInsiders returns the people who are or were at the organisations, or have an address at the
+// domain. If they are more than the limit, it returns those whom PeopleAt ranks first.
 func (n *network) firstInsiders(ctx context.Context, q db.Reader, s *index.Summary, p Place, organizations []string, o AtOptions) ([]Person, error) {
 	var docs []*index.Document
 	current := map[string]bool{}
@@ -117,13 +116,12 @@ func places(ctx context.Context, q db.Reader, p Place) ([]place, error) {
 			return found, err
 		}
 	}
-	part := db.LikeEscape(p.Normal)
 	err := q.NewRaw(`SELECT id, name, rank FROM (
 SELECT id, name, normal_name, CASE WHEN normal_name = ?0 OR (?1 <> '' AND (lower(domain) = ?1 OR normal_name = ?2)) THEN 0
-WHEN normal_name LIKE ?3 ESCAPE '\' THEN 1 WHEN normal_name LIKE ?4 ESCAPE '\' THEN 2 ELSE 3 END AS rank
-FROM organizations WHERE tenant_id = ?5) AS o
-WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?6`,
-		p.Normal, p.Domain, label, part+"%", "%"+part+"%", q.TenantID(), maxPlaces).Scan(ctx, &found)
+WHEN normal_name LIKE ?3 || '%' ESCAPE '\' THEN 1 WHEN normal_name LIKE '%' || ?3 || '%' ESCAPE '\' THEN 2 ELSE 3 END AS rank
+FROM organizations WHERE tenant_id = ?4) AS o
+WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?5`,
+		p.Normal, p.Domain, label, db.LikeEscape(p.Normal), q.TenantID(), maxPlaces).Scan(ctx, &found)
 	for i := range found {
 		if found[0].Rank == 0 && found[i].Rank > 0 {
 			return found[:i], err
@@ -151,6 +149,6 @@ ORDER BY p.current DESC, p.connection_id, p.ordinal`,
 		return nil
 	}
 	return q.NewRaw(`SELECT connection_id, value FROM handles WHERE tenant_id = ? AND connection_id IN (?)
-AND kind = 'email' AND normal_value LIKE ? ESCAPE '\' ORDER BY connection_id, ordinal`,
-		q.TenantID(), bun.List(who), "%@"+db.LikeEscape(domain)).Scan(ctx, &out.Mailboxes)
+AND kind = 'email' AND normal_value LIKE '%@' || ? ESCAPE '\' ORDER BY connection_id, ordinal`,
+		q.TenantID(), bun.List(who), db.LikeEscape(domain)).Scan(ctx, &out.Mailboxes)
 }

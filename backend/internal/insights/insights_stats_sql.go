@@ -12,7 +12,8 @@ import (
 )
 
 // GetStats returns the statistics of the network, as of now; the time zone decides which day
-// is today. It counts people in the member's search index, and takes one statement, and three more if people have contacts ahead.
+// is today. It counts people in the member's search index, and takes one statement, and three more
+// if people have future contacts.
 func GetStats(ctx context.Context, q db.Reader, ix *index.Index, now time.Time, zone *time.Location) (*Stats, error) {
 	const day = 24 * time.Hour
 	s := ix.Summary()

@@ -52,7 +52,7 @@ func FindSimilar(of Portrait, others []Portrait, like Likeness, limit int) []Sim
 		f := found[i]
 		out[i] = Similar{Person: f.Person, Score: f.score, Reasons: reasons(&of, f.Portrait)}
 		if f.alike {
-			out[i].Reasons = append(slices.Clip(out[i].Reasons), line("What is on file about both is alike", of.Person.ID, f.Person.ID))
+			out[i].Reasons = append(slices.Clip(out[i].Reasons), line("What is stored about both is similar", of.Person.ID, f.Person.ID))
 			out[i].Reasons = out[i].Reasons[max(0, len(out[i].Reasons)-maxEvidence):]
 		}
 	}

@@ -193,7 +193,7 @@ func TestDelete(t *testing.T) {
 		if err != nil || len(notes) != 1 || notes[0].ID != shared || !slices.Equal(notes[0].ConnectionIDs, []string{bo.ID}) {
 			t.Errorf("the other's notes: %+v, %v", notes, err)
 		}
-		// An index drops her without reading everybody anew.
+		// An index drops her without a rebuild.
 		after, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), before.Version)
 		if err != nil || after.Whole || len(after.Changed) != 1 || after.Changed[0].ID != ana.ID || !after.Changed[0].Gone {
 			t.Errorf("documents: %+v, %v", after, err)

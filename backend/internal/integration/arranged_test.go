@@ -16,11 +16,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/views"
 )
 
-// arranged is what a person may be arranged with.
+// arranged holds the ids of the objects that arrange adds.
 type arranged struct{ group, reminder, relative, view, distinct string }
 
-// arrange gives a person a group, a tag, a date, a reminder and a friend, all of
-// them called by a word.
+// arrange gives a person a group, a tag, a date, a reminder and a friend. Their texts contain the
+// word.
 func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged, error) {
 	var out arranged
 	group, err := groups.Save(ctx, u, groups.Patch{Name: new(word), Description: new(word), CadenceDays: new(1)})
@@ -72,7 +72,7 @@ func within(all ...map[string]attempt) map[string]attempt {
 	return out
 }
 
-// arrangedReads drives what a Tenant reads of groups, reminders and words.
+// arrangedReads are the reads of groups, reminders and words.
 func arrangedReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
@@ -103,7 +103,7 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		},
 		"EachEntry": func(ctx context.Context, v victim) (any, error) {
 			var all []any
-			for _, of := range []string{"", v.connection} {
+			for _, of := range []timeline.Query{{}, {ConnectionID: v.connection}, {Among: []string{v.connection}}} {
 				for e, err := range timeline.EachEntry(ctx, data, of) {
 					all = append(all, e, err)
 				}
@@ -117,7 +117,7 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// arrangedWrites drives what a Unit does to groups, reminders and notes.
+// arrangedWrites are the writes of groups, reminders and notes.
 func arrangedWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, u) },

@@ -79,7 +79,7 @@ func TestRequestIsAnsweredInItsOwnSessionOnce(t *testing.T) {
 	})
 }
 
-// decided is what came of an answer.
+// decided is the result of an answer.
 func decided(_ *oauth.Request, err error) error { return err }
 
 func seq(n int) (out []int) {

@@ -142,8 +142,8 @@ func photo(t *testing.T) *photos.Photo {
 	return p
 }
 
-// tables returns the names of all tables, but for those that SQLite keeps an index of words
-// in: the table with the name of the index has its rows.
+// tables returns the names of all tables, except the internal ones of SQLite's full-text index: the
+// virtual table of the index has their rows.
 func tables(t *testing.T, db *sql.DB, postgres bool) []string {
 	t.Helper()
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'directory_words_%'"

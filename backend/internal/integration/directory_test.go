@@ -78,8 +78,8 @@ func scanDirectory(pages map[string]*account.Profile, audience account.Visibilit
 	return found
 }
 
-// TestDirectorySearchIsAScan: members and everybody find whom a look at each page finds, at
-// once after each change of a page.
+// TestDirectorySearchIsAScan: a search finds the same pages as a scan of all of them, for members
+// and for everyone, also directly after each change of a page.
 func TestDirectorySearchIsAScan(t *testing.T) {
 	t.Parallel()
 	part := rapid.StringOfN(rapid.SampledFrom([]rune(`abAé田村"'%_\-*:@.`)), 1, 4, -1)
@@ -117,8 +117,8 @@ func TestDirectorySearchIsAScan(t *testing.T) {
 	})
 }
 
-// TestDirectoryForgets: whoever leaves the directory, is suspended or is deleted is not
-// found, and the index of words has the listed members only.
+// TestDirectoryForgets: members who leave the directory, are suspended or are deleted are not
+// found, and the full-text index contains only listed members.
 func TestDirectoryForgets(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -159,8 +159,8 @@ func TestDirectoryForgets(t *testing.T) {
 	})
 }
 
-// TestDirectoryReadsIndexes: each search of a large directory reads it by name and by the index
-// of words, before the database has statistics and after.
+// TestDirectoryReadsIndexes: each search of a large directory reads the index of names and the
+// full-text index, before the database has statistics and after.
 func TestDirectoryReadsIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -185,17 +185,19 @@ SELECT id, username, TRUE, 'public', 'builds bridges', 'builds bridges', usernam
 				if found := searchDirectory(t, s, audience, "user-4321", 1); !slices.Equal(found, []string{"user-4321"}) {
 					t.Errorf("%s find %v", audience, found)
 				}
-				if len(statements) != 2 {
+				if len(statements) != 3 {
 					t.Fatalf("statements: %q", statements)
 				}
 				byWords := indexes[1]
 				if !db.IsPostgres(url) {
 					byWords = "VIRTUAL TABLE INDEX"
 				}
-				if plan := readsBy(t, conn, db.IsPostgres(url), statements[0], indexes[0]); strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
-					t.Errorf("the directory is sorted rather than read by name:\n%s", plan)
+				for _, byName := range statements[:2] {
+					if plan := readsBy(t, conn, db.IsPostgres(url), byName, indexes[0]); strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
+						t.Errorf("the directory is sorted rather than read by name:\n%s", plan)
+					}
 				}
-				readsBy(t, conn, db.IsPostgres(url), statements[1], byWords)
+				readsBy(t, conn, db.IsPostgres(url), statements[2], byWords)
 			}
 		}
 	})
@@ -205,15 +207,14 @@ SELECT id, username, TRUE, 'public', 'builds bridges', 'builds bridges', usernam
 var literal = regexp.MustCompile(`'(?:[^']|'')*'`)
 
 // readsBy returns the plan of a statement, and fails unless it has an index and reads no
-// whole table. In PostgreSQL it is the plan for whatever arguments, as the service's
-// statements have.
+// whole table. In PostgreSQL it is the generic plan, which the service's statements use too.
 func readsBy(t *testing.T, conn *sql.DB, postgres bool, statement, index string) string {
 	t.Helper()
 	explain := "EXPLAIN QUERY PLAN " + statement
 	if postgres {
 		var arguments []string
 		text := literal.ReplaceAllStringFunc(statement, func(s string) string {
-			if slices.Contains([]string{"'public'", "'members'", "' '", `'\'`}, s) {
+			if slices.Contains([]string{"'public'", "'members'", "' '", "'%'", `'\'`}, s) {
 				return s
 			}
 			arguments = append(arguments, s)

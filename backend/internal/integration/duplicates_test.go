@@ -184,7 +184,7 @@ func (w *writer) compareDuplicates(rt *rapid.T, t *testing.T) int {
 	return pairs
 }
 
-// People with one address in common are found without a look at anybody else.
+// People with one address in common are found without reading anyone else.
 func TestDuplicatesReadFewPeople(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

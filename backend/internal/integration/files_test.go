@@ -86,7 +86,7 @@ func TestUploads(t *testing.T) {
 	})
 }
 
-// Files are swept after a day, but not those of a member whose import is at work.
+// Files are swept after a day, but not those of a member whose import is running.
 func TestSweptFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

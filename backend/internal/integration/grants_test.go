@@ -17,7 +17,7 @@ type flow struct {
 	s               *db.DB
 	client, session string
 	owner           tenant.ID
-	// name goes into the hashes, so that flows do not meet.
+	// name goes into the hashes, so that those of two flows differ.
 	name string
 	now  func() time.Time
 }
@@ -115,7 +115,7 @@ func eachFlow(t *testing.T, test func(t *testing.T, f flow)) {
 	dbtest.Each(t, func(t *testing.T, s *db.DB) { test(t, newFlow(t, s, "maria", nil)) })
 }
 
-// eachTimedFlow hands over a clock that the test moves.
+// eachTimedFlow is eachFlow with a clock that the test moves.
 func eachTimedFlow(t *testing.T, test func(t *testing.T, f flow, advance func(time.Duration))) {
 	t.Helper()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -185,7 +185,7 @@ func TestCodeExpires(t *testing.T) {
 	})
 }
 
-// Row 3: used stays used; a replay kills what the code was redeemed for.
+// Row 3: used stays used; a replay revokes the grant that the code was redeemed for.
 func TestCodeReplayKillsItsGrant(t *testing.T) {
 	t.Parallel()
 	eachFlow(t, func(t *testing.T, f flow) {

@@ -105,7 +105,7 @@ func TestProviderAttemptsEnd(t *testing.T) {
 	})
 }
 
-// Of the answers to one attempt that arrive at once, one counts.
+// Of several concurrent answers to one attempt, one is accepted.
 func TestProviderAttemptIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

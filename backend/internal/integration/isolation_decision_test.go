@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// keepDecision gives a member a question that is about the secret.
+// keepDecision gives a member a decision that contains a text.
 func keepDecision(ctx context.Context, u *db.Tx, about string) (*decision.Decision, error) {
 	d, _, err := decision.Ask(ctx, u, decision.Call{
 		Fingerprint: about, Arguments: about, Kinds: "delete", Preview: decision.Preview{Summary: about},
@@ -16,7 +16,7 @@ func keepDecision(ctx context.Context, u *db.Tx, about string) (*decision.Decisi
 	return d, err
 }
 
-// decisionReads drives what a Tenant does about decisions, with the victim's.
+// decisionReads are the reads of decisions, with the ids of the victim's decision.
 func decisionReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"Count": func(ctx context.Context, _ victim) (any, error) { return decision.Count(ctx, data) },
@@ -31,7 +31,7 @@ func decisionReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// decisionWrites drives what a Unit does about decisions.
+// decisionWrites are the writes of decisions.
 func decisionWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"Ask": func(ctx context.Context, v victim) (any, error) {

@@ -9,14 +9,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 )
 
-// keepVector gives a member a vector whose model is about the secret.
+// keepVector gives a member a vector whose model is the secret.
 func keepVector(ctx context.Context, u *db.Tx, connectionID string) error {
 	return search.PutEmbeddings(ctx, u, 1, []vector.Row{{
 		ConnectionID: connectionID, Model: secret, Dimensions: 2, ContentHash: secret, Vector: vector.Vector{1, 0},
 	}}, nil)
 }
 
-// vectorReads drives what a Tenant does about vectors, with the victim's model.
+// vectorReads are the reads of vectors, with the victim's model.
 func vectorReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListCandidates": func(ctx context.Context, _ victim) (any, error) {
@@ -37,7 +37,7 @@ func vectorReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// vectorWrites drives what a Unit does about vectors, with the victim's person.
+// vectorWrites are the writes of vectors, with the victim's person.
 func vectorWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"PutEmbeddings": func(ctx context.Context, v victim) (any, error) {

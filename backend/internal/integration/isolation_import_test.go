@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// brought is what an import left with a member.
+// brought holds the ids of the rows that bring stores.
 type brought struct{ file, importID, sourceKey string }
 
 // bring gives a member an upload that contains the secret, and an imported person.
@@ -45,7 +45,7 @@ func (v victim) signs() importer.Wanted {
 	}}
 }
 
-// importReads drives what a Tenant does about imports, with the victim's things.
+// importReads are the reads of imports, with the victim's objects.
 func importReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"GetFile":     func(ctx context.Context, v victim) (any, error) { return importer.GetFile(ctx, data, v.file) },
@@ -88,7 +88,7 @@ func importReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// importWrites drives what a Unit does about imports.
+// importWrites are the writes of imports.
 func importWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"GetFile":     func(ctx context.Context, v victim) (any, error) { return importer.GetFile(ctx, u, v.file) },

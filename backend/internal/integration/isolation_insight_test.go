@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// insightReads drives the reads of a whole network, and those for exports.
+// insightReads are the reads of a whole network, and those for exports.
 func insightReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListPeopleAt": func(ctx context.Context, _ victim) (any, error) {
@@ -82,7 +82,7 @@ func refuse(found bool, err error) error {
 
 var errFound = sql.ErrTxDone
 
-// profileWrites drives the writes of the member's own page and settings.
+// profileWrites are the writes of the member's own page and settings.
 func profileWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"GetSettings": func(ctx context.Context, _ victim) (any, error) { return account.GetSettings(ctx, u) },

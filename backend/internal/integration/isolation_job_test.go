@@ -8,13 +8,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// keepJob gives a member a job that is about the secret.
+// keepJob gives a member a job that contains the secret.
 func keepJob(ctx context.Context, u *db.Tx) (*job.Job, error) {
 	j, _, err := job.StartJob(ctx, u, job.Draft{Kind: "file_import", Params: map[string]string{"secret": secret}})
 	return j, err
 }
 
-// jobReads drives what a Tenant does about jobs, with the victim's job.
+// jobReads are the reads of jobs, with the victim's job.
 func jobReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"GetJob":   func(ctx context.Context, v victim) (any, error) { return job.GetJob(ctx, data, v.job.Number) },
@@ -30,7 +30,7 @@ func jobReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// jobWrites drives what a Unit does about jobs.
+// jobWrites are the writes of jobs.
 func jobWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"StartJob": func(ctx context.Context, v victim) (any, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// keepSecret gives the victim a keyed answer, which was paid for.
+// keepSecret stores a paid answer with an idempotency key for the victim.
 func keepSecret(t *testing.T, s *db.DB, owner tenant.ID) idempotency.Key {
 	t.Helper()
 	key := idempotency.Key{Scope: "pat_victim", Name: "key", Fingerprint: "print", Tenant: owner}
@@ -25,7 +25,7 @@ func keepSecret(t *testing.T, s *db.DB, owner tenant.ID) idempotency.Key {
 	return key
 }
 
-// paidReads drives what a Tenant does about credits and keys, with the victim's key.
+// paidReads are the reads of credits and idempotency keys, with the victim's key.
 func paidReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"OpenMonth": func(ctx context.Context, v victim) (any, error) {
@@ -41,7 +41,7 @@ func paidReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// paidWrites drives what a Unit does about credits.
+// paidWrites are the writes of credits.
 func paidWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"Charge": func(ctx context.Context, v victim) (any, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
-// partReads drives what features read of each other's rows.
+// partReads are the functions with which features read each other's rows.
 func partReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"Live": func(ctx context.Context, v victim) (any, error) { return nil, people.Live(ctx, data, v.connection) },
@@ -51,7 +51,7 @@ func partReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// partWrites drives what features write of each other's rows.
+// partWrites are the functions with which features write each other's rows.
 func partWrites(u *db.Tx) map[string]attempt {
 	stolen := func(v victim) []*people.Connection {
 		return []*people.Connection{{TenantID: v.tenant, ID: v.connection, Name: "stolen", Version: 9, CreatedAt: u.Now(), UpdatedAt: u.Now()}}

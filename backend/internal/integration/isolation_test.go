@@ -133,11 +133,11 @@ func newVictim(t *testing.T, s *db.DB) victim {
 	return v
 }
 
-// attempt is one use of a store method by the attacker, with arguments that
-// name the victim's things. What it returns must not hold the secret.
+// attempt is one call of a store function by the attacker, with arguments that name the victim's
+// objects. What it returns must not hold the secret.
 type attempt func(ctx context.Context, v victim) (any, error)
 
-// tenantAttempts drives every method of a Tenant that is not a write.
+// tenantAttempts are calls of every function that reads with a db.Tenant.
 func tenantAttempts(data *db.Tenant) map[string]attempt {
 	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), vectorReads(data), importReads(data), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, data, v.connection) },
@@ -184,7 +184,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 	})
 }
 
-// txAttempts drives every method of a Unit.
+// txAttempts are calls of every function that uses a db.Tx.
 func txAttempts(u *db.Tx) map[string]attempt {
 	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, u, v.connection) },
@@ -297,7 +297,7 @@ func TestTenantIsolation(t *testing.T) {
 	dbtest.Each(t, isolates)
 }
 
-// Nor do they through a pooler, where members share connections of the server.
+// The same holds through a pooler, where members share server connections.
 func TestTenantIsolationThroughPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -312,7 +312,8 @@ func isolates(t *testing.T, s *db.DB) {
 	before, attackers := picture(t, s, v.tenant), 0
 	reads, writes := names(tenantAttempts(nil)), names(txAttempts(nil))
 	rapid.Check(t, func(rt *rapid.T) {
-		// A new one each time: what the one before made by the victim's ids is theirs, and may be deleted.
+		// Use a new attacker each time: rows that an earlier one made with the victim's ids would
+		// be their own, so they may be deleted.
 		attackers++
 		data := s.Tenant(dbtest.Member(t, s, fmt.Sprintf("attacker-%d", attackers)), false)
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(append(reads, writes...)), 1, 6).Draw(rt, "methods") {

@@ -299,7 +299,7 @@ func TestStepIsOneTransaction(t *testing.T) {
 			t.Errorf("the job says %+v", got)
 		}
 		if changes, err := history.ListChanges(t.Context(), s.Tenant(owner, true), history.Query{Limit: 1}); err != nil || len(changes) != 0 {
-			t.Errorf("on file: %v, %v", changes, err)
+			t.Errorf("stored: %v, %v", changes, err)
 		}
 	})
 }

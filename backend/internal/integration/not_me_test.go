@@ -77,8 +77,8 @@ func TestNotMeEndsAllAccess(t *testing.T) {
 	})
 }
 
-// The link in the mail to the old address makes that the member's address again, unless another member
-// has it by now.
+// The link in the mail to the old address restores that address, unless it belongs to another
+// member now.
 func TestNotMeRestoresTheAddress(t *testing.T) {
 	t.Parallel()
 	eachFlow(t, func(t *testing.T, f flow) {

@@ -14,7 +14,7 @@ import (
 func TestDatabaseIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kith.db")
-	for range 2 { // a new one, and one that was there
+	for range 2 { // a new file, and one that exists
 		for _, file := range []string{path, path + "-wal", path + "-shm"} {
 			makeWorldWritable(t, file)
 		}
@@ -112,7 +112,7 @@ func TestPasswordIsNotOnTheCommandLine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "sslkey") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a passphrase: %v", err)
 	}
-	// The programs would leave settings of theirs on the connections that others use.
+	// The programs would leave their settings on connections that others use.
 	err = db.Backup(t.Context(), "postgres://kith:hunter2@db.example/kith?pool_mode=transaction", filepath.Join(t.TempDir(), "backup"))
 	if err == nil || !strings.Contains(err.Error(), "pooler") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("through a pooler: %v", err)

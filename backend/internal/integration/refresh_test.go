@@ -27,7 +27,7 @@ func TestRefreshRotates(t *testing.T) {
 	})
 }
 
-// Row 2: spent, presented again: the whole chain dies.
+// Row 2: spent, presented again: the whole chain is revoked.
 func TestRefreshReplayKillsTheChain(t *testing.T) {
 	t.Parallel()
 	eachFlow(t, func(t *testing.T, f flow) {
@@ -65,7 +65,7 @@ func TestFortyRefreshesAtOnce(t *testing.T) {
 	})
 }
 
-// Rows 3 and 4: revoking either token kills the pair at once, and no other grant.
+// Rows 3 and 4: revoking either token ends the pair at once, and no other grant.
 // (A member who revokes the agent ends all of its grants: TestRevokeAgent.)
 func TestRevocationKillsThePair(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search"
 )
 
-// What a search index reads after deletions: the people who are gone, everybody after a
-// large deletion, and nobody who was restored.
+// After deletions, a search index reads the deleted people without those who were restored; after a
+// large deletion, it reads everyone.
 func TestDocumentsAfterDeletions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -66,7 +66,7 @@ func TestDocumentsAfterDeletions(t *testing.T) {
 	})
 }
 
-// Deletions are forgotten after a thousand writes, and an index from before them is made anew.
+// Records of deletions are dropped after a thousand writes, and an older index is rebuilt.
 func TestOldDeletionsAreForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

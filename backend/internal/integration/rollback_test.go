@@ -54,9 +54,9 @@ type transition struct {
 	// prepare makes what the transition starts from, under a name of its own.
 	prepare func(t *testing.T, f flow, name string)
 	run     func(t *testing.T, f flow, name string) error
-	// unchanged tells whether what prepare made is as it was.
+	// unchanged reports whether the rows that prepare made are unchanged.
 	unchanged func(t *testing.T, f flow, name string) bool
-	// code is what the transition fails with when nothing is broken; empty: it succeeds.
+	// code is the code of the transition's own error; empty if it succeeds.
 	code fault.Code
 }
 

@@ -202,7 +202,7 @@ func TestFailuresCollapse(t *testing.T) {
 	})
 }
 
-// A browser is told of what happened elsewhere, until it dismisses that.
+// A browser shows events of other browsers until it dismisses their notice.
 func TestListNotices(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -57,8 +57,8 @@ func (n *summarised) refresh(t testing.TB) {
 	n.version = docs.Version
 }
 
-// After any writes, what the index and the counters say of a network is what statements
-// over all its rows say.
+// After any writes, the index and the counters give the same results as statements over all rows of
+// a network.
 func TestSummaryIsThatOfTheRows(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -187,7 +187,7 @@ func cmpCount(a, b index.Count) int {
 	return slices.Compare([]byte(a.Value), []byte(b.Value))
 }
 
-// compareStats compares the figures and who stands out.
+// compareStats compares the figures and the people with extreme ones.
 func (n *summarised) compareStats(t *testing.T, rt *rapid.T, now time.Time) {
 	data := n.s.Tenant(n.owner, true)
 	got, err := insights.GetStats(t.Context(), data, n.ix, now, time.UTC)

@@ -96,11 +96,11 @@ func newFilled(t *testing.T) filled {
 		"INSERT INTO passkey_challenges (hash, created_at, expires_at) VALUES ('h', " + now + ", " + now + ")",
 		"UPDATE members SET username = 'Ünïcode '' \" \\ \u2028 \x01', suspended_at = '2026-11-20 10:00:00+00:00' WHERE username = 'demo'",
 		"UPDATE security_events SET times = 7",
-		"CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)", // of Litestream, which replicates SQLite
+		"CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)", // Litestream, which replicates SQLite, adds this table
 	} {
 		exec(t, q, statement)
 	}
-	open := f.path // by other connections, until the test ends
+	open := f.path // other connections keep it open until the test ends
 	f.path = filepath.Join(t.TempDir(), "copy.db")
 	if err := db.Backup(t.Context(), open, f.path); err != nil {
 		t.Fatal(err)

@@ -204,7 +204,7 @@ func TestUndoConflicts(t *testing.T) {
 		wantConflict(second, "changed since: bio")
 		wantUndone(t, s, owner, note)
 		gone := wantUndone(t, s, owner, made.ChangeID)
-		wantConflict(third, "not on file any more")
+		wantConflict(third, "no longer exists")
 		if _, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id); !fault.Is(err, fault.NotFound) {
 			t.Errorf("the creation was undone: %v", err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// actReads drives what a Tenant reads for merging and relating people.
+// actReads are the reads for merging and relating people.
 func actReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListDuplicateCandidates": func(ctx context.Context, _ victim) (any, error) { return people.ListDuplicateCandidates(ctx, data) },
@@ -45,8 +45,7 @@ func actReads(data *db.Tenant) map[string]attempt {
 	}
 }
 
-// actWrites drives what a Unit does to archive, delete, merge and relate people,
-// and to undo.
+// actWrites are the writes that archive, delete, merge and relate people, and that undo.
 func actWrites(u *db.Tx) map[string]attempt {
 	return map[string]attempt{
 		"GetChange": func(ctx context.Context, v victim) (any, error) { return history.GetChange(ctx, u, v.change) },

@@ -143,7 +143,7 @@ func TestStatementsAreTold(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := job.NewQueue(s, ledger).CountJobs(cancelled); err == nil {
-			t.Fatal("a caller who hung up got an answer")
+			t.Fatal("a cancelled query succeeded")
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -154,7 +154,7 @@ func TestStatementsAreTold(t *testing.T) {
 		}
 		for statement := range o.statements {
 			if operation, _, _ := strings.Cut(statement, " "); !slices.Contains([]string{"select", "insert", "update", "delete", "with", "begin", "commit", "rollback"}, operation) {
-				t.Errorf("%q is no operation that is counted", operation)
+				t.Errorf("%q is not an operation to count", operation)
 			}
 		}
 	})
@@ -185,7 +185,7 @@ func TestCountJobs(t *testing.T) {
 			return counts
 		}
 		early := count()
-		now.Advance(time.Minute) // the lease is out
+		now.Advance(time.Minute) // the lease has expired
 		late := count()
 		for name, want := range map[string]time.Duration{"count queued": 30 * time.Second, "count running": 0, "sweep scheduled": 0} {
 			if early[name].Count != 1 || early[name].Waited != want {
@@ -198,7 +198,7 @@ func TestCountJobs(t *testing.T) {
 	})
 }
 
-// observed returns a ledger that tells o.
+// observed returns a ledger that is observed by o.
 func observed(t *testing.T, s *db.DB, o *told) *billing.Ledger {
 	t.Helper()
 	plans, err := billing.NewPlans(nil)

@@ -1,5 +1,5 @@
-// Package job owns work that outlives a request: its states, which process does it, and
-// what happens when that process dies.
+// Package job runs work that outlives a request. It owns the states of a job, decides which
+// process runs it, and what happens when that process dies.
 //
 //	queued ──claim──▶ running ──▶ succeeded
 //	  ▲                 │   ├───▶ failed       final, or tried too often without progress
@@ -12,10 +12,9 @@
 // and only under the token of the claim. So a holder whose lease expired can no longer
 // write, and the next one continues after the last committed step.
 //
-// A kind is a value of Kind, in a file of its own. A member has at most one live
-// job of a kind, unless it is added by AddJob: starting it again returns that one. System jobs have no member and
-// run again after an interval.
+// A kind is a value of Kind, in a file of its own. StartJob returns the member's live job of
+// the kind if there is one, and otherwise queues a job; AddJob always queues another one.
+// System jobs have no member and run again after an interval.
 //
-// Runner works on a Source; *Queue, the table in the database, is the one that servers
-// use.
+// Runner takes jobs from a Source. Servers use *Queue, the table in the database.
 package job

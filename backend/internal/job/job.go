@@ -199,7 +199,7 @@ func (r *Run) Lease() Lease {
 	return Lease{ID: r.Job.ID, Tenant: r.Job.TenantID, Fence: r.Job.Fence}
 }
 
-// Params decodes what to do.
+// Params decodes the parameters of the job into into.
 func (r *Run) Params(into any) error {
 	if err := json.Unmarshal([]byte(r.Job.Params), into); err != nil {
 		return fmt.Errorf("read the parameters of job %s: %w", r.Job.ID, err)

@@ -94,13 +94,13 @@ func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, 
 	return jobs, err
 }
 
-// Cancel ends what belongs to a job that is about to be cancelled. It reports false if it is too
-// late for that: then the job goes on.
+// Cancel is called before a job is cancelled, and ends the work that depends on the job. It reports
+// false if it is too late to end that work: then the job is not cancelled.
 type Cancel func(ctx context.Context, tx *db.Tx, j *Job) (bool, error)
 
-// CancelJob ends a queued job, and asks a running one to end. A queued job that already
-// did some work is ended by the next worker that claims it, which can report how far it
-// got. A job that has ended stays as it is. Each of first is called before.
+// CancelJob calls each function of first, and then ends a queued job, or asks a running one to
+// end. A queued job that already did some work is ended by the next worker that claims it, which
+// can report how far it got. A job that has ended stays as it is.
 func CancelJob(ctx context.Context, tx *db.Tx, number int32, first ...Cancel) (*Job, error) {
 	j, err := getJob(ctx, tx, number)
 	if err != nil || j.Terminal() {

@@ -40,13 +40,13 @@ type RPC struct {
 	Jobs    Jobs
 	BaseURL string
 	Now     func() time.Time
-	// Next has the kinds of jobs after which calls make sense.
+	// Next suggests the next calls after a job, by the kind of the job.
 	Next map[string]Next
-	// Cancel ends what belongs to a job that a call cancels.
+	// Cancel is called before a job is cancelled.
 	Cancel Cancel
 }
 
-// Next returns the calls that make sense after a job that has ended.
+// Next returns the calls to suggest after a job has ended.
 type Next func(ctx context.Context, ended *Job) []*toolv1.NextCall
 
 // GetJob implements the RPC.
@@ -89,7 +89,7 @@ func (h *RPC) answer(ctx context.Context, j *Job, err error) (*jobsv1.GetJobResp
 	return &jobsv1.GetJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
 
-// next returns the calls that make sense after reading a job.
+// next returns the calls to suggest after reading a job.
 func (h *RPC) next(ctx context.Context, j *Job) []*toolv1.NextCall {
 	if !j.Terminal() {
 		return Wait(ctx, j.Number)

@@ -255,7 +255,7 @@ func (r *Runner) soFar(ctx context.Context, run *Run) any {
 	}
 	result, err := tell(run)
 	if err != nil {
-		r.Logger.WarnContext(ctx, "a cancelled job cannot tell how far it got", "job", run.Job.ID, "error", err)
+		r.Logger.WarnContext(ctx, "the progress of a cancelled job cannot be read", "job", run.Job.ID, "error", err)
 		return nil
 	}
 	return result

@@ -122,20 +122,20 @@ func runFor(t *testing.T, q *queue, d time.Duration, run func(context.Context, *
 	r.Stop(t.Context())
 }
 
-// observed are the runs that Observe is called with in each case of TestRunner.
+// observed lists, for each case of TestRunner, the runs that Observe is called with.
 var observed = map[string]string{
-	"succeeds":                     "test succeeded 1",
-	"has no result":                "test succeeded 1",
-	"fails for good":               "test failed 1",
-	"is tried again, and given up": "test retried 1; test retried 2; test retried 3; test retried 4; test retried 5; test failed 6",
-	"panics":                       "test retried 1; test retried 2; test retried 3; test retried 4; test retried 5; test failed 6",
-	"was cancelled while it waited for a holder": "test cancelled 1",
-	"is cancelled by the heartbeat":              "test cancelled 1",
-	"loses its lease":                            "test lost 1",
-	"goes on through an outage":                  "test succeeded 1",
-	"is put back when the process stops":         "test stopped 1",
-	"yields when others wait":                    "test yielded 1; test succeeded 1",
-	"of the system":                              "test succeeded 1",
+	"succeeds":                           "test succeeded 1",
+	"has no result":                      "test succeeded 1",
+	"fails for good":                     "test failed 1",
+	"is retried, then fails":             "test retried 1; test retried 2; test retried 3; test retried 4; test retried 5; test failed 6",
+	"panics":                             "test retried 1; test retried 2; test retried 3; test retried 4; test retried 5; test failed 6",
+	"was cancelled while it was queued":  "test cancelled 1",
+	"is cancelled by the heartbeat":      "test cancelled 1",
+	"loses its lease":                    "test lost 1",
+	"continues during an outage":         "test succeeded 1",
+	"is requeued when the process stops": "test stopped 1",
+	"yields when others wait":            "test yielded 1; test succeeded 1",
+	"of the system":                      "test succeeded 1",
 }
 
 func TestRunner(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRunner(t *testing.T) {
 			},
 			want: `end failed  fence 1; failure file_unreadable`,
 		},
-		"is tried again, and given up": {
+		"is retried, then fails": {
 			run: func(context.Context, *job.Run) (any, error) { return nil, errors.New("the store is down") },
 			want: strings.Repeat("return counts=true; ", 5) +
 				`end failed  fence 6; failure internal`,
@@ -169,7 +169,7 @@ func TestRunner(t *testing.T) {
 			run:  func(context.Context, *job.Run) (any, error) { panic("no") },
 			want: strings.Repeat("return counts=true; ", 5) + `end failed  fence 6; failure internal`,
 		},
-		"was cancelled while it waited for a holder": {
+		"was cancelled while it was queued": {
 			queue: &queue{job: &job.Job{Kind: "test", State: job.Queued, CancelRequested: true}},
 			run:   func(context.Context, *job.Run) (any, error) { panic("it is not run") },
 			want:  `end cancelled  fence 1`,
@@ -190,7 +190,7 @@ func TestRunner(t *testing.T) {
 			},
 			want: ``,
 		},
-		"goes on through an outage": {
+		"continues during an outage": {
 			queue: &queue{extend: errors.New("the store is down")},
 			run: func(ctx context.Context, _ *job.Run) (any, error) {
 				select {
@@ -201,7 +201,7 @@ func TestRunner(t *testing.T) {
 			},
 			want: `end succeeded  fence 1`,
 		},
-		"is put back when the process stops": {
+		"is requeued when the process stops": {
 			run: func(ctx context.Context, _ *job.Run) (any, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()

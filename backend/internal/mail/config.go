@@ -94,7 +94,7 @@ func parseURL(raw string, tlsConfig *tls.Config, timeout time.Duration) (*server
 		return nil, err
 	}
 	if password, ok := u.User.Password(); ok {
-		// PLAIN and LOGIN go over TLS or to this machine only; the library sees to it.
+		// The library uses PLAIN and LOGIN only over TLS or on a loopback connection.
 		s.options = append(s.options, gomail.WithUsername(u.User.Username()), gomail.WithPassword(password),
 			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
 	}
@@ -132,7 +132,7 @@ func (s *server) port(u *url.URL) error {
 	if given := u.Port(); given != "" {
 		var err error
 		if port, err = strconv.Atoi(given); err != nil || port < 1 || port > 65535 {
-			return fmt.Errorf("the mail server's port %q is no port", given)
+			return fmt.Errorf("the mail server's port %q is not a port number", given)
 		}
 	}
 	s.options = append(s.options, gomail.WithPort(port))

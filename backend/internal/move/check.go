@@ -14,18 +14,18 @@ import (
 type checker struct {
 	header header
 	tables []table
-	at     int // the last table of a row
+	at     int // the index of the previous row's table
 	seen   map[string]bool
 }
 
-// invalid returns the error of a file that Export can't have written.
+// invalid returns the error for a file that Export can't have written.
 func invalid(message string, args ...any) error {
-	return fault.New(fault.Invalid, "the file is not one that kith wrote: %s", fmt.Sprintf(message, args...))
+	return fault.New(fault.Invalid, "the file was not written by kith: %s", fmt.Sprintf(message, args...))
 }
 
 func newChecker(h header, tables []table) (*checker, error) {
 	if !id.Valid(id.Member, string(h.Member)) {
-		return nil, invalid("the member's id is none of kith")
+		return nil, invalid("the member's id is not a kith id")
 	}
 	if err := account.CheckUsername(h.Username); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c *checker) check(l line) (table, []any, error) {
 		}
 		var err error
 		if values[i], err = decode(column.Kind, given); err != nil {
-			return t, nil, invalid("%s of %s has a value of another kind", column.Name, t.name)
+			return t, nil, invalid("%s of %s has a value of the wrong type", column.Name, t.name)
 		}
 	}
 	if l.text(t.owner) != string(c.header.Member) {
@@ -65,7 +65,7 @@ func (c *checker) check(l line) (table, []any, error) {
 	return t, values, c.checkRow(t, l)
 }
 
-// checkRow refuses what would reach beyond the member, and what no rule of a feature lets in.
+// checkRow refuses rows that would affect other members, and values that no feature of kith writes.
 func (c *checker) checkRow(t table, l line) error {
 	if t.states != nil && !t.moves(l.text("state")) {
 		return invalid("a row of %s is in the state %.30q", t.name, l.text("state"))
@@ -73,7 +73,7 @@ func (c *checker) checkRow(t table, l line) error {
 	switch t.name {
 	case membersTable:
 		if l.text("username") != c.header.Username {
-			return invalid("the username is not that of its first line")
+			return invalid("the username differs from the first line")
 		}
 		if email, err := account.CheckEmail(l.text("email")); err != nil || email != l.text("email") {
 			return invalid("%.100q is no e-mail address", l.text("email"))
@@ -81,11 +81,11 @@ func (c *checker) checkRow(t table, l line) error {
 		return account.CheckPlan(l.text("plan"))
 	case "profiles": // public pages are found by this name
 		if l.text("username") != c.header.Username {
-			return invalid("the profile is that of another username")
+			return invalid("the profile has another username")
 		}
 	case "security_events": // failed sign-ins are counted by subject, across members
 		if l.text("subject") != account.SubjectOf(c.header.Member) {
-			return invalid("a security event is about somebody else")
+			return invalid("a security event is about another member")
 		}
 	case "photos":
 		if media := l.text("media"); media != "image/jpeg" && media != "image/png" {
@@ -93,7 +93,7 @@ func (c *checker) checkRow(t table, l line) error {
 		}
 	case statesTable:
 		if string(l.Row["read_only"]) != "false" {
-			return invalid("the account is a read-only one")
+			return invalid("the account is read-only")
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (c *checker) checkEnd() error {
 	return nil
 }
 
-// text returns a text of the row; empty for a value of another kind.
+// text returns the string in a column of the row; empty if the value is not a string.
 func (l line) text(column string) string {
 	var text string
 	if json.Unmarshal(l.Row[column], &text) != nil {

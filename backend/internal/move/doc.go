@@ -8,12 +8,13 @@
 //	…
 //	{"end":{"rows":1234,"sha256":"…"}}
 //
-// Rows are in the order of moved, and within a table in that of the primary key, with every column:
-// the same account has the same lines on both databases. Texts, numbers and flags are those of JSON,
-// times RFC 3339 in UTC, bytes base64. The digest is of all lines before the last, with their newlines:
-// a file that was cut or changed is refused.
+// The tables are in the order of moved, the rows of a table in the order of its primary key, and each
+// row has every column: the same account has the same lines on both databases. Texts, numbers and
+// flags are JSON strings, numbers and booleans. Times are RFC 3339 in UTC, bytes are base64. The
+// digest covers all lines before the last, with their newlines: an import refuses a file that was cut
+// or changed.
 //
-// Credentials stay behind, and what is unfinished: leftOut says which tables, and why. A file comes
-// from outside, so that an import trusts no name of a table or column in it, binds every row to the one
-// member of the file, and writes everything in one transaction or nothing.
+// Credentials and unfinished work are not exported: leftOut lists these tables, with the reasons. A
+// file is untrusted input. An import accepts only known names of tables and columns, refuses rows of
+// any other member, and writes everything in one transaction, or nothing.
 package move

@@ -32,8 +32,9 @@ type Account struct {
 // Export writes the account of a member as of one moment, while others may write. It fails with
 // fault.NotFound if there is no such member, and with fault.ReadOnly for a demo account.
 //
-// away is for a member who was suspended in order to be moved: the file says that they are not, and
-// Export fails with fault.Conflict if a call that had begun before wrote something meanwhile.
+// Set away if the member was suspended only for this move: then the file says that they are not
+// suspended, and Export fails with fault.Conflict if a call that was already running changed the
+// account during the export.
 func Export(ctx context.Context, s *db.DB, username string, away bool, out io.Writer) (a Account, err error) {
 	schema, err := s.SchemaVersion()
 	if err != nil {
@@ -77,7 +78,7 @@ func unchanged(ctx context.Context, s *db.DB, a Account) error {
 	var version int64
 	err := s.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", a.ID).Scan(ctx, &version)
 	if err == nil && version != a.version {
-		err = fault.New(fault.Conflict, "a call that had begun before changed the account of %s meanwhile: export it again", a.Username)
+		err = fault.New(fault.Conflict, "a call that was already running changed the account of %s during the export: export it again", a.Username)
 	}
 	return err
 }
@@ -99,7 +100,7 @@ func describe(ctx context.Context, q db.Querier, username string) (Account, erro
 	return a, err
 }
 
-// exportTable writes the member's rows of a table, one after the other as the database sends them.
+// exportTable writes the member's rows of a table, each as soon as the database sends it.
 func exportTable(ctx context.Context, q db.Querier, w *writer, t table, owner tenant.ID, away bool) (err error) {
 	query, args := "SELECT ? FROM ? WHERE ? = ?", []any{idents(t.columnNames()), bun.Ident(t.name), bun.Ident(t.owner), owner}
 	if t.states != nil {
@@ -109,7 +110,7 @@ func exportTable(ctx context.Context, q db.Querier, w *writer, t table, owner te
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // errors of reading are those of Err
+	defer func() { _ = rows.Close() }() // Err reports the errors of reading
 	values, targets := make([]any, len(t.columns)), make([]any, len(t.columns))
 	for i := range values {
 		targets[i] = &values[i]

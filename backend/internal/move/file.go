@@ -114,7 +114,7 @@ type reader struct {
 func newReader(in io.Reader, longest int) (*reader, error) {
 	packed, err := gzip.NewReader(in)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "this is no file of kith account export")
+		return nil, fault.Wrap(err, fault.Invalid, "this is not a file from kith account export")
 	}
 	r := &reader{lines: bufio.NewScanner(packed), digest: sha256.New()}
 	r.lines.Buffer(nil, longest+1)
@@ -150,7 +150,7 @@ func (r *reader) readHeader(schema string) (h header, err error) {
 	r.count(text)
 	switch {
 	case h.Format == 0:
-		return h, fault.New(fault.Invalid, "this is no file of kith account export")
+		return h, fault.New(fault.Invalid, "this is not a file from kith account export")
 	case h.Format > format:
 		return h, fault.New(fault.Invalid, "the file was written by a newer kith (format %d, this one reads %d): upgrade this installation first", h.Format, format)
 	case h.Schema > schema:
@@ -174,9 +174,9 @@ func (r *reader) readRow() (line, error) {
 		r.count(text)
 		return l, nil
 	case l.End.Rows != r.rows || l.End.SHA256 != hex.EncodeToString(r.digest.Sum(nil)):
-		return l, broken(errors.New("the digest is another"))
+		return l, broken(errors.New("the digest does not match"))
 	case r.lines.Scan():
-		return l, broken(errors.New("lines follow the end"))
+		return l, broken(errors.New("there are lines after the end"))
 	case r.lines.Err() != nil: // the end of the compressed stream, with its checksum
 		return l, broken(r.lines.Err())
 	default:

@@ -54,13 +54,13 @@ func readLines(t *testing.T, lines string) (Account, error) {
 	}
 	return eachRow(&file, "1", someTables(), func(h header, t table, l line, _ []any) error {
 		if l.text(t.owner) != string(h.Member) {
-			return errors.New("a row of another member came through")
+			return errors.New("a row of another member was accepted")
 		}
 		return nil
 	})
 }
 
-// FuzzFile reads files of any lines: each is taken, or refused with an error that has a code.
+// FuzzFile reads files of any lines: each is accepted, or refused with an error that has a code.
 func FuzzFile(f *testing.F) {
 	for i := range someLines() {
 		f.Add(strings.Join(someLines()[:i+1], "\n") + "\n")
@@ -72,7 +72,7 @@ func FuzzFile(f *testing.F) {
 			t.Errorf("the error has no code: %v", err)
 		}
 		if err == nil && a.Rows < 3 {
-			t.Errorf("a file of %d rows was taken", a.Rows)
+			t.Errorf("a file of %d rows was accepted", a.Rows)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// What is inserted by one statement: at most batchRows rows, and no more after batchBytes.
+// One statement inserts at most batchRows rows; it is sent once its rows have batchBytes or more.
 const (
 	batchRows  = 200
 	batchBytes = 1 << 20
@@ -116,11 +116,11 @@ func refuseTaken(ctx context.Context, q db.Querier, h header, email string) erro
 	for _, m := range taken {
 		switch {
 		case m.ID == string(h.Member):
-			return fault.New(fault.AlreadyExists, "this installation has the account already, as %s: delete it there first, if the file is the newer one", m.Username)
+			return fault.New(fault.AlreadyExists, "this installation has the account already, as %s: delete that account first, if the file is newer", m.Username)
 		case m.Username == h.Username:
 			return fault.New(fault.AlreadyExists, "this installation has another member with the username %s, and a username never changes", m.Username)
 		default:
-			return fault.New(fault.AlreadyExists, "the member %s of this installation has the e-mail address %s: one of the two has to change it before", m.Username, m.Email)
+			return fault.New(fault.AlreadyExists, "the member %s of this installation has the e-mail address %s: change one of the two addresses first", m.Username, m.Email)
 		}
 	}
 	return err

@@ -14,8 +14,9 @@ const (
 	statesTable  = "tenant_states"
 )
 
-// moved returns the tables that are moved, in the order in which they are: what a row refers to
-// comes first. tenant_states is the last one, because triggers count notes and interactions in it.
+// moved returns the tables that are moved, in the order of the file: a table comes after those that
+// its rows refer to. tenant_states is the last one, because triggers count notes and interactions
+// in it.
 func moved() []string {
 	return []string{
 		membersTable, "profiles", "security_events",
@@ -29,8 +30,8 @@ func moved() []string {
 // leftOut returns the tables that are not moved, and why.
 func leftOut() map[string]string {
 	const (
-		credential = "a credential of this installation: the member signs in and allows agents anew"
-		waiting    = "waits for an answer that comes to this installation, for minutes"
+		credential = "a credential of this installation: the member signs in and allows agents again"
+		waiting    = "waits for a response to this installation, for minutes"
 		operator   = "belongs to the installation, not to a member"
 	)
 	return map[string]string{
@@ -38,7 +39,7 @@ func leftOut() map[string]string {
 		"authorization_codes": credential, "mail_links": credential, "not_me_links": credential,
 		"totp_secrets":           "encrypted with the secret key of this installation",
 		"passkeys":               "belong to the host name of this installation",
-		"recovery_codes":         "replaces a second factor, which is not moved",
+		"recovery_codes":         "replace a second factor, which is not moved",
 		"linked_identities":      "the other installation may have another identity provider, or none",
 		"authorization_requests": waiting, "consent_answers": waiting, "sign_in_steps": waiting, "passkey_challenges": waiting, "sign_ups": waiting, "provider_attempts": waiting,
 		"idempotency_keys": "answers to credentials that are not moved, kept for a day",
@@ -48,7 +49,7 @@ func leftOut() map[string]string {
 	}
 }
 
-// ended returns, for tables of which not all rows are moved, the states of those that are.
+// ended returns the states of the rows that are moved, for each table of which some rows are not.
 func ended() map[string][]string {
 	return map[string][]string{
 		"jobs":      {"succeeded", "failed", "cancelled"},
@@ -56,8 +57,8 @@ func ended() map[string][]string {
 	}
 }
 
-// numbered returns the columns that a database numbers by itself, across members: an import gets new
-// numbers, in the order of the old ones.
+// numbered returns the columns whose numbers the database generates, for all members together: an
+// import gets new numbers, in the order of the old ones.
 func numbered() map[string]string {
 	return map[string]string{"profiles": "number", "security_events": "id"}
 }
@@ -68,10 +69,10 @@ type table struct {
 	order int
 	// owner is the column with the member's id.
 	owner string
-	// columns are those that are moved, key those that order the rows.
+	// columns are the columns that are moved; key has the columns that order the rows.
 	columns []db.Column
 	key     []string
-	// states are those of rows that are moved; nil for all.
+	// states are the states of the rows that are moved; nil means all rows.
 	states []string
 }
 

@@ -21,9 +21,9 @@ type step struct {
 	args      []any
 }
 
-// endPending are the steps that end the requests and the unused codes of an agent. They come
-// first: each waits for concurrent answers and exchanges to commit, and the next statement
-// finds what they created.
+// endPending returns the steps that end the requests and the unused codes of an agent. Run them
+// first: each waits until concurrent answers and exchanges have committed, so that the next
+// statement finds what they created.
 func endPending(owner tenant.ID, clientID string) []step {
 	return []step{
 		{`DELETE FROM authorization_requests WHERE client_id = ?
@@ -68,9 +68,9 @@ func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 	}))
 }
 
-// PauseAgent makes every call and refresh of a client fail until ResumeAgent: those of all
-// its grants. It also ends its unused codes and its requests that wait for consent. Calls
-// that have begun go on. It fails with fault.NotFound if there is nothing to pause.
+// PauseAgent pauses all grants of a client: every call and refresh fails until ResumeAgent. It
+// also ends the client's unused codes and its requests that wait for consent. Calls that are
+// already running continue. It fails with fault.NotFound if there is nothing to pause.
 func PauseAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
 	return takeSteps(ctx, s, append(endPending(owner, clientID), step{
 		"UPDATE grants SET paused_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NULL",
@@ -87,15 +87,15 @@ func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 	}})
 }
 
-// SetAsks says before which acts a client asks the member first: with all its grants. It fails
-// with fault.NotFound if the client has no grant.
+// SetAsks sets, for all grants of a client, which acts need the member's approval. It fails with
+// fault.NotFound if the client has no grant.
 func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, asks tenant.Asks) error {
 	return takeSteps(ctx, s, []step{{
 		"UPDATE grants SET asks = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{asks.String(), clientID, owner},
 	}})
 }
 
-// asksFirst reports whether a client that the member has granted access asks them first.
+// asksFirst reports whether any live grant of the client needs the member's approval for some acts.
 func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) (bool, error) {
 	var found int
 	err := s.NewRaw("SELECT 1 FROM grants WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND asks <> '' LIMIT 1", clientID, owner).Scan(ctx, &found)
@@ -105,11 +105,11 @@ func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) 
 	return err == nil, err
 }
 
-// NarrowAgent takes from every grant of a client what is not among the scopes and, if there
-// are any, not among the tools. A grant that permits nothing any more is revoked. The very
-// next call is judged by what is left, whatever its access token was issued for. It also ends
-// the unused codes and the waiting requests of the client. It fails with fault.NotFound if
-// the client has no grant, and with fault.Invalid for scopes that none of the grants has.
+// NarrowAgent limits every grant of a client to the scopes and, if tools has any, to the tools. It
+// never adds to a grant, and revokes one that permits nothing any more. The new limits apply from
+// the next call on, also to access tokens that were issued before. It also ends the unused codes
+// and the waiting requests of the client. It fails with fault.NotFound if the client has no grant,
+// and with fault.Invalid, and changes nothing, if no grant would be left.
 func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		for _, step := range endPending(owner, clientID) {
@@ -135,7 +135,7 @@ func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 				limit = tools
 			} else if len(tools) > 0 {
 				limit = both(limit, tools)
-				noTool = len(limit) == 0 // an empty list would be no limit
+				noTool = len(limit) == 0 // an empty list means no limit
 			}
 			if noTool || permitsNothing(kept) {
 				_, err = tx.NewRaw("UPDATE grants SET revoked_at = ? WHERE id = ?", s.Now(), g.ID).Exec(ctx)

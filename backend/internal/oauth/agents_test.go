@@ -59,7 +59,7 @@ func TestPresets(t *testing.T) {
 				again := decide(b, authorize(b, with(a.ask(), "scope", c.asked)), "allow", values(c.name, c.value))
 				wantPage(t, again, http.StatusUnprocessableEntity, "Nothing was allowed yet")
 				if again.ByID(c.name) == nil {
-					t.Errorf("the error leads nowhere: %s", again.Text())
+					t.Errorf("the link of the error has no target: %s", again.Text())
 				}
 			}
 		}},
@@ -74,7 +74,7 @@ func TestPresets(t *testing.T) {
 	})
 }
 
-// A grant with an end dies at it, however often its tokens were refreshed.
+// A grant with an end expires then, even if its tokens were refreshed shortly before.
 func TestEndOfAGrant(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
@@ -88,7 +88,7 @@ func TestEndOfAGrant(t *testing.T) {
 			last := a.refresh(t, pair.RefreshToken)
 			wantTokens(t, last)
 			if last.ExpiresIn != 600 {
-				t.Errorf("the last access token is said to last %d seconds", last.ExpiresIn)
+				t.Errorf("expires_in of the last access token is %d", last.ExpiresIn)
 			}
 			a.site.Clock.Advance(10*time.Minute - time.Second)
 			if a.principal(t, last.AccessToken) == nil {
@@ -178,7 +178,7 @@ func TestPause(t *testing.T) {
 				t.Errorf("got %+v", p.Credential)
 			}
 		}},
-		// Whatever comes first, no call goes through after the pause.
+		// In any order, no call succeeds after the pause.
 		{"during a refresh and a redemption", func(t *testing.T, a agent, b *webtest.Browser) {
 			for range 5 {
 				pair, code := a.tokens(t, b), a.code(t, b)
@@ -225,7 +225,7 @@ func TestNarrowAgent(t *testing.T) {
 			if next.Scope != "timeline write" {
 				t.Errorf("refreshed: %s", next.Body)
 			}
-			// It never gets back what was taken.
+			// Scopes that were removed can't be added again.
 			if err := oauth.NarrowAgent(t.Context(), a.site.Store, b.Owner, a.id, strings.Fields(allScopes), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ func TestNarrowAgent(t *testing.T) {
 				t.Errorf("widened to %v", p.Credential.Scopes)
 			}
 			if err := oauth.NarrowAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"connections"}, nil); !fault.Is(err, fault.Invalid) {
-				t.Errorf("to nothing that it has: %v", err)
+				t.Errorf("to no scope that it has: %v", err)
 			}
 			a.wantAlive(t, next)
 		}},
@@ -263,7 +263,7 @@ func TestNarrowAgent(t *testing.T) {
 			a.wantDead(t, slim)
 			a.wantAlive(t, wide)
 		}},
-		// Whatever comes first, no token can do what was taken.
+		// In any order, no token keeps a scope that was removed.
 		{"during a refresh", func(t *testing.T, a agent, b *webtest.Browser) {
 			for range 5 {
 				pair := a.tokens(t, b)

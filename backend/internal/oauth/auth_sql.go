@@ -33,7 +33,8 @@ JOIN members m ON m.id = t.member_id
 	personalLive = " AND t.revoked_at IS NULL"
 )
 
-// What an access token was issued for may be more than what its grant still has.
+// accessText reads the scopes of the token and those of its grant: the grant may have been narrowed
+// since the token was issued.
 const accessText = `SELECT g.id, c.id, c.name, t.scopes, g.scopes, g.tools, g.asks, t.expires_at, g.expires_at, g.paused_at IS NOT NULL, m.suspended_at IS NOT NULL, ` + memberColumns + `
 FROM access_tokens t
 JOIN grants g ON g.id = t.grant_id
@@ -42,7 +43,7 @@ JOIN members m ON m.id = g.member_id
 ` + memberJoins + `
 WHERE t.hash = ? AND g.revoked_at IS NULL`
 
-// A grant as it is now, whatever its access tokens were issued for.
+// grantText reads a grant as it is now. Its older access tokens may name more scopes.
 const grantText = `SELECT g.id, c.id, c.name, g.scopes, g.scopes, g.tools, g.asks, NULL, g.expires_at, g.paused_at IS NOT NULL, m.suspended_at IS NOT NULL, ` + memberColumns + `
 FROM grants g
 JOIN clients c ON c.id = g.client_id
@@ -116,7 +117,7 @@ func readPrincipal(ctx context.Context, s *db.DB, statement *db.Prepared, kind, 
 	return p, nil
 }
 
-// over reports whether an end is set and has come.
+// over reports whether end is set and has passed.
 func over(end sql.NullTime, now time.Time) bool { return end.Valid && !end.Time.After(now) }
 
 // both returns the names of the first list that are in the second too.
@@ -146,7 +147,7 @@ func memberFields(p *tenant.Principal) []any {
 	return []any{&p.Tenant, &p.Username, &p.Timezone, &p.Locale, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion}
 }
 
-// MarkUsed records when a credential, a personal token or a grant, or a login session was last used.
+// MarkUsed records when a personal token, a grant or a login session was last used.
 func MarkUsed(ctx context.Context, s *db.DB, credentialID string, at time.Time) error {
 	if id.Valid(id.Grant, credentialID) {
 		return markGrantUsed(ctx, s, credentialID, at)

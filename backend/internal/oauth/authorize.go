@@ -54,7 +54,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	case refusal != nil && login == nil:
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This request has a mistake",
-			"The application asked in a way that Kith refuses ("+refusal.Error+"). You were not sent back to it. Whoever makes the application has to mend that.")
+			"Kith refuses the application’s request ("+refusal.Error+"). You were not sent back to it. Whoever makes the application has to fix that.")
 		return
 	case refusal != nil:
 		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
@@ -175,7 +175,7 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 	}
 	req.Hash = Hash(secret)
 	if IsDocumentURL(c.ID) {
-		kept := *c // others read c
+		kept := *c // c is shared: the cache has it too
 		if err := UpsertClient(r.Context(), s.Store, &kept); err != nil {
 			s.unavailable(w, r, "keep client", err)
 			return
@@ -269,12 +269,12 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	}, url.Values{"code": {code}})
 }
 
-// askFirst is the value of the consent form's field with which the member wants to approve
-// sensitive calls of the agent.
+// askFirst is the value of the form field "ask" if the member wants to approve sensitive calls of
+// the agent.
 const askFirst = "first"
 
-// daysOf returns for how long a member chose to allow access, and whether that can be
-// chosen.
+// daysOf returns for how many days the member allows access, and whether the form offers that
+// choice.
 func daysOf(chosen string) (int, bool) {
 	for _, days := range Durations() {
 		if chosen == strconv.Itoa(days) {

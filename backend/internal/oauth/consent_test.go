@@ -56,7 +56,7 @@ func TestUntickedScopes(t *testing.T) {
 			answer := decide(b, page, "allow", url.Values{"scope": c.ticked})
 			if c.kept == "" {
 				wantPage(t, answer, http.StatusUnprocessableEntity, "Nothing was allowed")
-				// The page that is shown again waits for another answer.
+				// The page is shown again and can be answered.
 				answer, c.kept = decide(b, answer, "allow", url.Values{"scope": {"timeline"}}), "timeline write"
 			}
 			got := a.exchange(t, a.sentBack(t, answer, callback).Get("code"))
@@ -233,8 +233,8 @@ func (a agent) answerAtOnce(t *testing.T, b *webtest.Browser, n int) {
 	}
 }
 
-// An invalid answer is explained beside the checkboxes, which keep their state; with
-// another account the same request is asked again.
+// An invalid answer is explained beside the checkboxes, which keep their state. The page lets the
+// member switch to another account and repeat the same request.
 func TestMistakesOfTheConsentPage(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -257,12 +257,12 @@ func TestMistakesOfTheConsentPage(t *testing.T) {
 				t.Errorf("it shows %v", form)
 			}
 			if policy := again.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https:") {
-				t.Errorf("its answer is held back by %q", policy)
+				t.Errorf("the policy %q blocks the redirect after the form", policy)
 			}
 			left := again.Forms("/sign-out")[1].Get("return_to")
 			asked, err := url.Parse(left)
 			if err != nil || asked.Path != oauth.PathAuthorize || asked.Query().Encode() != query.Encode() {
-				t.Errorf("another account is asked %q", left)
+				t.Errorf("after a switch of the account, the request is %q", left)
 			}
 			p := decide(b, again, "allow", url.Values{"scope": strings.Fields(c.asked)})
 			wantTokens(t, a.exchange(t, a.sentBack(t, p, callback).Get("code")))
@@ -270,7 +270,7 @@ func TestMistakesOfTheConsentPage(t *testing.T) {
 	}
 }
 
-// Another site can neither make a browser answer nor read the form of the answer.
+// Another site can neither submit the consent form in the member's browser nor read it.
 func TestConsentFromAnotherSite(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})

@@ -25,7 +25,7 @@ func strictForm(next http.Handler) http.Handler {
 		w.Header().Set("Pragma", "no-cache")
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := checkForm(r); err != nil {
-			op.WriteError(w, r, err, slog.New(slog.DiscardHandler)) // the caller sees its own error; it is not logged
+			op.WriteError(w, r, err, slog.New(slog.DiscardHandler)) // errors of the caller are not logged
 			return
 		}
 		next.ServeHTTP(retryAfter{w}, r)

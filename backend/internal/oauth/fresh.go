@@ -13,14 +13,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// before returns the address that a member has to pass before they can consent; empty if they need
-// not: to set up a second factor, or to prove again who they are. A client asks for the latter with
-// prompt=login or max_age (OpenID Connect Core §3.1.2.1), and consent needs a proof that is fresh.
+// before returns the address of the page that a member has to complete before they can consent, or
+// an empty string: to set up a second factor, or to reauthenticate. A member reauthenticates if the
+// client asks for it by prompt=login or max_age (OpenID Connect Core §3.1.2.1), and if the session
+// is no longer fresh.
 func (s *Server) before(u *url.URL, query url.Values, login *account.LoginSession) string {
 	if first := s.Sessions.MustEnroll(login); first != "" {
 		return first
 	}
-	maxAge, _ := maxAgeOf(query) // it was checked
+	maxAge, _ := maxAgeOf(query) // checkRequest has validated it
 	now := s.Now()
 	if asksForLogin(query) || query.Has("max_age") && now.Sub(login.AuthenticatedAt) > maxAge || !login.Fresh(now) {
 		return s.Sessions.Confirm(afterProof(u, query))
@@ -32,8 +33,7 @@ func asksForLogin(query url.Values) bool {
 	return slices.Contains(strings.Fields(query.Get("prompt")), "login")
 }
 
-// maxAgeOf returns how old a proof may be, and whether the parameter max_age is valid, if it is
-// given.
+// maxAgeOf returns the parameter max_age, and whether it is valid; a missing one is valid.
 func maxAgeOf(query url.Values) (time.Duration, bool) {
 	if !query.Has("max_age") {
 		return 0, true
@@ -42,8 +42,8 @@ func maxAgeOf(query url.Values) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// afterProof returns the path of a request once the member has proved who they are: the parameters
-// that ask for a proof are gone, since they would ask for another one.
+// afterProof returns the path of a request without prompt and max_age. The browser returns to it
+// after reauthentication, which these parameters would ask for once more.
 func afterProof(u *url.URL, query url.Values) string {
 	if !query.Has("prompt") && !query.Has("max_age") {
 		return u.RequestURI()
@@ -54,8 +54,8 @@ func afterProof(u *url.URL, query url.Values) string {
 	return u.Path + "?" + rest.Encode()
 }
 
-// confirmFirst leads a member whose session is not fresh any more to the page that asks again who
-// they are, and then to a new page of the same request. Nothing was allowed.
+// confirmFirst redirects a member whose session is no longer fresh to reauthenticate, and then to a
+// new consent page of the same request. It allows nothing.
 func (s *Server) confirmFirst(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession) {
 	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
 	switch {

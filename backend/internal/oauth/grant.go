@@ -73,11 +73,11 @@ type AuthorizationCode struct {
 	ClientID    string
 	RedirectURI string
 	Scopes      string
-	// Tools and Days are of the grant: the tools that it is limited to, separated by
+	// Tools and Days apply to the new grant: the tools that it is limited to, separated by
 	// single spaces, and how many days it lasts; 0 means until it is revoked.
 	Tools string
 	Days  int
-	// Asks is of the grant: before which acts it asks first, as tenant.Asks writes it.
+	// Asks says which acts of the new grant need the member's approval, as tenant.Asks writes it.
 	Asks          string
 	Resource      string
 	CodeChallenge string
@@ -98,7 +98,7 @@ type Grant struct {
 	// Tools are the names of the tools that it is limited to, separated by single
 	// spaces; empty means no limit.
 	Tools string
-	// Asks says before which acts it asks the member first, as tenant.Asks writes it.
+	// Asks says which acts need the member's approval, as tenant.Asks writes it.
 	Asks      string
 	Resource  string
 	CreatedAt time.Time

@@ -125,7 +125,7 @@ func TestAtOnce(t *testing.T) {
 				}
 			}
 			if len(outcomes) != 1 || over != 10 {
-				t.Errorf("%v, and %d were told that it is over", outcomes, over)
+				t.Errorf("%v, and %d got the page “This request is over”", outcomes, over)
 			}
 		}},
 	})

@@ -53,7 +53,7 @@ func wantRepeated(t testing.TB, before, got answer) {
 func TestRefreshWithAKey(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
-		{"the same request gets the same answer, and the chain lives", func(t *testing.T, a agent, b *webtest.Browser) {
+		{"the same request gets the same answer, and the grant stays live", func(t *testing.T, a agent, b *webtest.Browser) {
 			pair := a.tokens(t, b)
 			next := a.refreshWithKey(t, pair.RefreshToken)
 			if wantTokens(t, next); next.Header.Get("Idempotency-Replayed") != "" || next.RefreshToken == pair.RefreshToken {
@@ -120,8 +120,8 @@ func TestRefreshWithAKey(t *testing.T) {
 	})
 }
 
-// Whatever differs from the first request is the reuse of a spent token, which ends the chain.
-func TestAnotherRefreshEndsTheChain(t *testing.T) {
+// A request that differs from the first one is a reuse of the spent token, which revokes the grant.
+func TestAnotherRefreshRevokesTheGrant(t *testing.T) {
 	t.Parallel()
 	reuse := func(keyed bool, again func(t *testing.T, a agent, token string) answer) func(t *testing.T, a agent, b *webtest.Browser) {
 		return func(t *testing.T, a agent, b *webtest.Browser) {
@@ -134,7 +134,7 @@ func TestAnotherRefreshEndsTheChain(t *testing.T) {
 			wantTokens(t, got)
 			wantError(t, again(t, a, pair.RefreshToken), "invalid_grant")
 			a.wantDead(t, got)
-			wantError(t, a.refreshWithKey(t, pair.RefreshToken), "invalid_grant") // nor does the right request get an answer now
+			wantError(t, a.refreshWithKey(t, pair.RefreshToken), "invalid_grant") // the first request is not repeated either
 		}
 	}
 	testRows(t, []row{
@@ -153,7 +153,7 @@ func TestAnotherRefreshEndsTheChain(t *testing.T) {
 	})
 }
 
-// Who may not refresh any more gets no answer either.
+// A stored answer is not repeated to a client that may no longer refresh.
 func TestNoAnswerAfterTheAccess(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
@@ -267,7 +267,7 @@ func TestRefreshesWithAKeyAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The access token that is revoked may be replaced just before, and then is unknown.
+			// A refresh may replace the access token just before it is revoked; then it is unknown.
 			grants, err := oauth.ListGrants(t.Context(), a.site.Store, b.Owner)
 			if err != nil {
 				t.Fatal(err)
@@ -284,8 +284,8 @@ func TestRefreshesWithAKeyAtOnce(t *testing.T) {
 	})
 }
 
-// Neither the database alone, nor with a key of another request, reveals the answer; and it belongs
-// to its grant.
+// Someone who reads the database can't decrypt a stored answer, even with the key of another
+// request. An answer that is moved to another grant can't be decrypted either.
 func TestAnswersAtRest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {
@@ -306,14 +306,14 @@ func TestAnswersAtRest(t *testing.T) {
 		if text := string(sealed); strings.Contains(text, "kith_") || strings.Contains(text, "Bearer") {
 			t.Errorf("the answer is readable: %q", text)
 		}
-		// Somebody who writes to the database moves the answer to another grant.
+		// An attacker who can write to the database copies the answer to another grant.
 		if _, err := q.Exec("UPDATE access_tokens SET answer = $1", sealed); err != nil {
 			t.Fatal(err)
 		}
 		statement(t, databaseURL, "UPDATE refresh_tokens SET spent_at = created_at WHERE hash = '"+oauth.Hash(other.RefreshToken)+"'")
 		wantError(t, a.refreshWithKey(t, other.RefreshToken), "invalid_grant")
 		wantRepeated(t, next, a.refreshWithKey(t, pair.RefreshToken))
-		// The token of another grant's row does not open it either.
+		// An attacker moves the refresh token to another grant: the answer can't be decrypted.
 		statement(t, databaseURL, "UPDATE refresh_tokens SET grant_id = (SELECT grant_id FROM refresh_tokens WHERE hash = '"+oauth.Hash(other.RefreshToken)+
 			"') WHERE hash = '"+oauth.Hash(pair.RefreshToken)+"'")
 		wantError(t, a.refreshWithKey(t, pair.RefreshToken), "invalid_grant")

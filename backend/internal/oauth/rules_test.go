@@ -94,7 +94,7 @@ func TestParseScopes(t *testing.T) {
 		given bool
 		want  string // empty: refused
 	}{
-		"omitted is all": {"", false, "connections timeline organize write"}, "one": {"timeline", true, "timeline"}, "the order is the asker's": {"write timeline", true, "write timeline"}, "each once": {"timeline write timeline", true, "timeline write"},
+		"omitted is all": {"", false, "connections timeline organize write"}, "one": {"timeline", true, "timeline"}, "in the order of the request": {"write timeline", true, "write timeline"}, "each once": {"timeline write timeline", true, "timeline write"},
 		"empty": {"", true, ""}, "unknown": {"everything", true, ""}, "unknown among others": {"timeline everything", true, ""}, "unknown first": {"everything timeline", true, ""}, "a space": {" ", true, ""}, "a space before": {" timeline", true, ""},
 		"a space behind": {"timeline ", true, ""}, "two spaces": {"timeline  write", true, ""}, "a tab": {"timeline\twrite", true, ""}, "a line break": {"timeline\nwrite", true, ""}, "a comma": {"timeline,write", true, ""},
 		"in capitals": {"TIMELINE", true, ""}, "the beginning of one": {"time", true, ""}, "more than one": {"timelines", true, ""}, "another space": {"timeline\u00a0write", true, ""}, "no text": {"\xff", true, ""}, "a NUL": {"timeline\x00", true, ""},
@@ -120,7 +120,7 @@ func scopesProperty(raw string) string {
 	got, err := oauth.ParseScopes(raw, true, all())
 	if err != nil {
 		if got != nil {
-			return "a refusal comes with scopes"
+			return "scopes are returned with an error"
 		}
 		return ""
 	}
@@ -134,12 +134,12 @@ func scopesProperty(raw string) string {
 	}
 	for named := range strings.SplitSeq(raw, " ") {
 		if !slices.Contains(got, named) {
-			return "one was dropped in silence"
+			return "a scope is missing"
 		}
 	}
 	again, err := oauth.ParseScopes(strings.Join(got, " "), true, all())
 	if err != nil || !slices.Equal(again, got) {
-		return "what came of it cannot be parsed"
+		return "the result is parsed differently"
 	}
 	return ""
 }

@@ -300,7 +300,7 @@ func TestRevocationOfWhateverIsGiven(t *testing.T) {
 	a.wantDead(t, next)
 }
 
-// No secret that gives access is stored as it is.
+// No secret that gives access is stored in plain text.
 func TestSecretsAtRest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {

@@ -15,11 +15,11 @@ func ListConnections(ctx context.Context, tx *db.Tx, ids []string) ([]Connection
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil {
 		return nil, err
 	}
-	return rows, allOnFile(ctx, tx, rows, ids)
+	return rows, allExist(ctx, tx, rows, ids)
 }
 
-// allOnFile fails as NoConnection does when one of the ids is not among the rows.
-func allOnFile(ctx context.Context, q db.Reader, rows []Connection, ids []string) error {
+// allExist fails as NoConnection does when one of the ids is not among the rows.
+func allExist(ctx context.Context, q db.Reader, rows []Connection, ids []string) error {
 	held := make(map[string]bool, len(rows))
 	for _, c := range rows {
 		held[c.ID] = true

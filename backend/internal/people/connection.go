@@ -37,7 +37,7 @@ type Connection struct {
 	SnoozedUntil      time.Time `bun:",nullzero"`
 	LastInteractionAt time.Time `bun:",nullzero"`
 	ArchivedAt        time.Time `bun:",nullzero"`
-	// MergedInto is the connection that took this one over.
+	// MergedInto is the connection that this one was merged into.
 	MergedInto string `bun:",nullzero"`
 	// Photo is the id of the photo, which package photos keeps; empty for none.
 	Photo string

@@ -227,7 +227,7 @@ func TestAnAddressIsADuplicateOnlyWithTheName(t *testing.T) {
 		"the same name":       {people.Draft{Name: "ada STONE", Emails: []string{"us@home.example"}}, "con_1", nil},
 		"initials":            {people.Draft{Name: "A. Stone", Phones: []string{"+1 212 555 0100"}}, "con_1", nil},
 		"the second":          {people.Draft{Name: "Bob Reed", Emails: []string{"us@home.example"}}, "con_2", nil},
-		"a nickname on file":  {people.Draft{Name: "Bobo", Emails: []string{"us@home.example"}}, "con_2", nil},
+		"a stored nickname":   {people.Draft{Name: "Bobo", Emails: []string{"us@home.example"}}, "con_2", nil},
 		"no name":             {people.Draft{Emails: []string{"us@home.example"}}, "con_1", nil},
 		"another name":        {people.Draft{Name: "Zoe Fox", Emails: []string{"us@home.example"}}, "", strangers},
 		"another name, twice": {people.Draft{Name: "Zoe Fox", Emails: []string{"us@home.example"}, Phones: []string{"+12125550100"}}, "", strangers},

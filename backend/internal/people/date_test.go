@@ -107,7 +107,7 @@ func TestEditImportantDates(t *testing.T) {
 			people.DateEdit{Add: list(people.DateDraft{Kind: "birthday", Date: "1991-05-17"})},
 			"anniversary --06-01, other 2019, birthday 1991-05-17", "birthday 1990-05-17",
 		},
-		"the birthday on file": {people.DateEdit{Add: list(birthday)}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
+		"the stored birthday": {people.DateEdit{Add: list(birthday)}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
 		"a second anniversary": {
 			people.DateEdit{Add: list(people.DateDraft{Kind: "anniversary", Date: "2012"})},
 			"birthday 1990-05-17, anniversary --06-01, other 2019, anniversary 2012", "",

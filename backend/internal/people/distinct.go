@@ -10,14 +10,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// DistinctPair is two people of whom the member said that they are not the same, and its
-// database row. FindDuplicates leaves the pair out.
+// DistinctPair is two records that the member marked as different people, and its database row.
+// FindDuplicates leaves the pair out.
 type DistinctPair struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
 	ID       string    `bun:",pk"`
 	// FirstID is the lower one of the two ids.
 	FirstID, SecondID string
-	// SaidBy is the name of the credential; empty if the member said so on a page.
+	// SaidBy is the name of the credential that marked them; empty if the member did so on a page.
 	SaidBy    string
 	CreatedAt time.Time
 }
@@ -25,7 +25,7 @@ type DistinctPair struct {
 // PairOf returns two ids, the lower one first.
 func PairOf(one, other string) [2]string { return [2]string{min(one, other), max(one, other)} }
 
-// NewDistinctPair returns the pair of two people, without an id, as the writer says it now.
+// NewDistinctPair returns a pair without an id. Its credential and its time are those of w.
 func NewDistinctPair(w *db.Tx, one, other string) DistinctPair {
 	pair := PairOf(one, other)
 	return DistinctPair{TenantID: w.TenantID(), FirstID: pair[0], SecondID: pair[1], SaidBy: w.Actor().CredentialName, CreatedAt: w.Now()}

@@ -16,11 +16,11 @@
 //	a similar name                             .50
 //	the same organisation, beside one of these +.15
 //
-// Independent grounds add up as chances do: the score is the chance that not all of
-// them are accidents. An address that three or more people have, or a mailbox like
-// info@, counts half. A name alone is not enough for the default of .75. Names are the
-// same whatever their case, accents, punctuation, spacing and order of words. Find looks
-// at people who share an address or a name only, never at all pairs. FindDuplicates reads
-// no more than these people: the transaction that writes a person also writes their keys
-// (duplicate_keys), hashes of what a duplicate would have, too.
+// The numbers are combined like independent probabilities: the score is 1 − Π(1 − weight), plus
+// .15 for the same organisation, and at most 1. An address that three or more people have, or a
+// mailbox like info@, counts half. A name alone is not enough for the default of .75. Names are
+// the same if they differ only in case, accents, punctuation, spacing or the order of words.
+// Find compares only people who share an address or a name, never all pairs. FindDuplicates
+// reads only these people: the transaction that writes a person also writes their keys
+// (duplicate_keys). A key is a hash of data that a duplicate would have, too.
 package people

@@ -82,7 +82,7 @@ func replaceDuplicateKeys(ctx context.Context, tx *db.Tx, people []*Connection) 
 		who[i] = c.ID
 	}
 	var rows []DuplicateKey
-	// In no order: for one, SQLite would read all rows of the member by the primary key.
+	// Without ORDER BY: with it, SQLite would read all rows of the member by the primary key.
 	err := tx.From(&rows).Where("connection_id IN (?)", bun.List(who)).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read duplicate keys: %w", err)
@@ -108,10 +108,10 @@ func replaceDuplicateKeys(ctx context.Context, tx *db.Tx, people []*Connection) 
 	return insertDuplicateKeys(ctx, tx, changed)
 }
 
-// FindDuplicates returns the pairs of people who may be one, the highest score first, and
-// whether there are more. Pairs of whom the member said that they are not the same are left out. Above the score of equal names it reads only people who share a
-// key with another one; otherwise it reads the whole network, since common names are
-// shared by very many.
+// FindDuplicates returns the pairs of records that may be one person, the highest score first,
+// and whether there are more. It leaves out pairs that the member marked as different people.
+// If query.MinScore is above weightName, it reads only people who share a key with another
+// person. Otherwise it reads the whole network, since many people share a common name.
 func FindDuplicates(ctx context.Context, q db.Reader, query Query) (pairs []Pair, more bool, err error) {
 	var people []Candidate
 	switch {
@@ -139,8 +139,8 @@ func ListDuplicateCandidates(ctx context.Context, q db.Reader) ([]Candidate, err
 	return listCandidates(ctx, q, "")
 }
 
-// listCandidates returns the data of the people whose ids a statement selects, of everyone
-// without one.
+// listCandidates returns the data of the people whose ids the statement selection returns, or of
+// everyone if it is empty.
 func listCandidates(ctx context.Context, q db.Reader, selection string, args ...any) ([]Candidate, error) {
 	among := func(s *bun.SelectQuery, column string) *bun.SelectQuery {
 		if selection == "" {
@@ -159,7 +159,7 @@ func listCandidates(ctx context.Context, q db.Reader, selection string, args ...
 		people[i] = Candidate{ID: c.ID, Name: c.Name}
 		for _, known := range []bool{c.Bio != "", c.MetOn != "", !c.LastInteractionAt.IsZero()} {
 			if known {
-				people[i].OnFile++
+				people[i].Values++
 			}
 		}
 		byID[c.ID] = &people[i]
@@ -171,7 +171,7 @@ func listCandidates(ctx context.Context, q db.Reader, selection string, args ...
 	for _, h := range handles {
 		if p := byID[h.ConnectionID]; p != nil {
 			p.Handles = append(p.Handles, h)
-			p.OnFile++
+			p.Values++
 		}
 	}
 	var positionsFound []Position
@@ -187,7 +187,7 @@ func listCandidates(ctx context.Context, q db.Reader, selection string, args ...
 }
 
 func (p *Candidate) addPosition(held Position) {
-	p.OnFile++
+	p.Values++
 	if held.Current && p.Headline == "" {
 		p.Headline = held.Headline()
 	}

@@ -54,7 +54,7 @@ func Find(people []Candidate, q Query) (pairs []Pair, more bool) {
 			continue
 		}
 		pair := Pair{First: *a.Candidate, Second: *b.Candidate, Score: score, Reasons: reasons}
-		if cmp.Or(cmp.Compare(b.OnFile, a.OnFile), strings.Compare(a.ID, b.ID)) > 0 {
+		if cmp.Or(cmp.Compare(b.Values, a.Values), strings.Compare(a.ID, b.ID)) > 0 {
 			pair.First, pair.Second = pair.Second, pair.First
 		}
 		pairs = append(pairs, pair)

@@ -37,7 +37,7 @@ func person(id, name, organization string, handles ...string) people.Candidate {
 			Kind: handles[i], Value: handles[i+1], NormalValue: people.NormalValue(handles[i], handles[i+1]),
 		})
 	}
-	p.OnFile = len(p.Handles)
+	p.Values = len(p.Handles)
 	return p
 }
 
@@ -136,7 +136,7 @@ func TestFindIsStable(t *testing.T) {
 		all, _ := people.Find(persons, people.Query{MinScore: .5, Limit: 1000})
 		var want []string
 		for _, p := range all {
-			if p.First.OnFile < p.Second.OnFile || p.First.OnFile == p.Second.OnFile && p.First.ID > p.Second.ID {
+			if p.First.Values < p.Second.Values || p.First.Values == p.Second.Values && p.First.ID > p.Second.ID {
 				rt.Fatalf("order of %+v", p)
 			}
 			if p.Score+1e-9 >= least {

@@ -88,8 +88,8 @@ func (m *merge) summary() string {
 	return "Merged " + strings.Join(parts, ", ")
 }
 
-// run does one merge. It empties and archives the others first, so that their values are
-// free to be given to the person that stays.
+// run does one merge. It empties and archives the others first: only then can their values be
+// given to the person that stays.
 func (m *merge) run(ctx context.Context, one MergeInto) error {
 	intoID, fromIDs := one.Into, one.From
 	before, err := live(ctx, m.w, intoID)

@@ -147,8 +147,8 @@ func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]histo
 	}, nil
 }
 
-// copyPhoto copies a person's photo to another person. Each person has photos of their own, so
-// that deleting one for good takes none from the other.
+// copyPhoto copies a person's photo to another person. Each person has their own copy, which stays
+// when the other person is permanently deleted.
 func copyPhoto(ctx context.Context, tx *db.Tx, from *Connection, into string) error {
 	_, err := tx.NewRaw(`INSERT INTO photos (tenant_id, connection_id, id, size, media, data)
 SELECT tenant_id, ?, id, size, media, data FROM photos WHERE tenant_id = ? AND connection_id = ? AND id = ?

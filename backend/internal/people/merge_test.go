@@ -19,7 +19,7 @@ func TestAbsorb(t *testing.T) {
 			into: Connection{Name: "Ana"}, from: Connection{Name: "Ana", Bio: "b", MetOn: "2026", CadenceDays: 7, Starred: true, LastInteractionAt: day},
 			want: Connection{Name: "Ana", Bio: "b", MetOn: "2026", CadenceDays: 7, Starred: true, LastInteractionAt: day},
 		},
-		"what is there stays": {
+		"existing values stay": {
 			into: Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day}, from: Connection{Name: "A.", Bio: "c", CadenceDays: 9},
 			want:      Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day},
 			conflicts: []MergeConflict{{"name", "Ana", "A."}, {"bio", "b", "c"}, {"cadence_days", "7", "9"}},
@@ -29,22 +29,22 @@ func TestAbsorb(t *testing.T) {
 			from: Connection{Handles: []Handle{{ID: "1", Kind: "email", NormalValue: "a"}, {ID: "2", Kind: "social", NormalValue: "p"}, {ID: "3", Kind: "phone", NormalValue: "a"}}},
 			want: Connection{Handles: []Handle{{Kind: "email", NormalValue: "a"}, {Kind: "url", NormalValue: "p"}, {ID: "3", Kind: "phone", NormalValue: "a"}}},
 		},
-		"positions learn of each other": {
+		"positions at one organisation are combined": {
 			into: Connection{Positions: []Position{{Organization: "X", Current: true}}},
 			from: Connection{Positions: []Position{{Organization: "x Ltd", Title: "Founder", StartedOn: "2020", Current: true}, {Organization: "X", Title: "Intern"}}},
 			want: Connection{Positions: []Position{{Organization: "X", Title: "Founder", StartedOn: "2020", Current: true}, {Organization: "X", Title: "Intern"}}},
 		},
-		"two jobs stay two": {
+		"positions with different titles stay separate": {
 			into: Connection{Positions: []Position{{Organization: "X", Title: "CTO", Current: true}}},
 			from: Connection{Positions: []Position{{Organization: "X", Title: "CEO", Current: true}}},
 			want: Connection{Positions: []Position{{Organization: "X", Title: "CTO", Current: true}, {Organization: "X", Title: "CEO", Current: true}}},
 		},
-		"a birthday learns its year": {
+		"a birthday gets its year": {
 			into: Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
 			from: Connection{Dates: []ImportantDate{{ID: "1", Kind: DateBirthday, Year: 1980, Month: 2, Day: 3}, {Kind: DateAnniversary, Year: 2001}}},
 			want: Connection{Dates: []ImportantDate{{Kind: DateBirthday, Year: 1980, Month: 2, Day: 3}, {Kind: DateAnniversary, Year: 2001}}},
 		},
-		"nobody has two birthdays": {
+		"a person has one birthday": {
 			into:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
 			from:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
 			want:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},

@@ -68,7 +68,8 @@ func phoneDigits(value string) string {
 	return b.String()
 }
 
-// normalURL drops the scheme, "www." and a trailing slash, and lowers the host.
+// normalURL returns a web address without its scheme, "www." and trailing slash, and with the host in
+// lower case, so that spellings of the same address are equal.
 func normalURL(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" {

@@ -16,7 +16,7 @@ func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, e
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
 		return nil, err
 	}
-	return rows, allOnFile(ctx, tx, rows, ids)
+	return rows, allExist(ctx, tx, rows, ids)
 }
 
 // Live fails as NoConnection does unless the connection exists and is not archived.

@@ -14,8 +14,8 @@ type Candidate struct {
 	Handles            []Handle
 	// Organizations are the current ones.
 	Organizations []string
-	// OnFile counts the entries stored about them.
-	OnFile int
+	// Values counts the values stored about the person.
+	Values int
 }
 
 // record is a person with the values that are compared.

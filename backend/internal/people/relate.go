@@ -25,7 +25,7 @@ const (
 	RelationOther        = "other"
 )
 
-// Relation is a relationship as one of the two sees it.
+// Relation is a relationship from the point of view of one of the two people.
 type Relation struct {
 	// ConnectionID and Name are the other person's.
 	ConnectionID, Name string
@@ -33,7 +33,7 @@ type Relation struct {
 	Type string
 }
 
-// Inverse returns what from is to to, when to is from's relation.
+// Inverse returns the relation in the other direction: manager for report.
 func Inverse(relation string) string {
 	switch relation {
 	case RelationParent:
@@ -53,9 +53,10 @@ func Inverse(relation string) string {
 	}
 }
 
-// Normal returns the one form in which a relationship is stored, whichever direction the
-// caller used: the lower id first where both are the same to each other, otherwise from
-// the person who has the parent, manager or introducer.
+// Normal returns the form in which a relationship is stored, whichever direction the caller used.
+// If the relationship is the same in both directions, such as friend, FromID is the lower of the two
+// ids. Otherwise FromID is the person who has the parent, manager or introducer, and ToID is that
+// parent, manager or introducer.
 func (r Relationship) Normal() Relationship {
 	inverse := Inverse(r.Type)
 	swap := inverse == r.Type && r.FromID > r.ToID
@@ -69,7 +70,7 @@ func (r Relationship) Normal() Relationship {
 	return r
 }
 
-// SeenFrom returns the other person's id and what they are to the one with the id.
+// SeenFrom returns the relationship from the point of view of the person with the id.
 func (r Relationship) SeenFrom(id string) Relation {
 	if r.FromID == id {
 		return Relation{ConnectionID: r.ToID, Type: r.Type}
@@ -77,9 +78,9 @@ func (r Relationship) SeenFrom(id string) Relation {
 	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type)}
 }
 
-// Link records that a person is another one's relation, or removes that record. It returns
-// what they are to each other as seen from from. A relationship that is already stored is
-// not written again, and has no change.
+// Link stores a relationship between two people, or removes it. It returns all their
+// relationships from the point of view of fromID, and the id of the change. The id is empty if
+// there was nothing to store or to remove.
 func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
 	if fromID == toID {
 		return nil, "", fault.InvalidField("to_id", "must be another person than from_id")

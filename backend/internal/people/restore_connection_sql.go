@@ -131,7 +131,7 @@ func NeedConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
 	if err != nil || missing == "" {
 		return err
 	}
-	return fault.New(fault.Conflict, "%s, whom it is about, is not on file any more", missing)
+	return fault.New(fault.Conflict, "%s, whom it is about, no longer exists", missing)
 }
 
 // RestoreConnection returns the restorer of connections.
@@ -147,7 +147,7 @@ func (r connectionRestorer) Current(ctx context.Context, ids []string) (map[stri
 	return out, err
 }
 
-// fillSourceKeys fills in the keys by which imported files know people.
+// fillSourceKeys fills in the keys by which imported files identify people.
 func fillSourceKeys(ctx context.Context, q db.Reader, people []Connection) error {
 	at := make(map[string]*Connection, len(people))
 	ids := make([]string, len(people))
@@ -248,7 +248,7 @@ func (r connectionRestorer) remove(ctx context.Context, ids []string) (map[strin
 		}
 		for _, row := range rows {
 			if conflicts[row.ConnectionID] == "" {
-				conflicts[row.ConnectionID] = "something came to hang on it: " + row.ObjectID + " " + of.what
+				conflicts[row.ConnectionID] = "other data refers to it now: " + row.ObjectID + " " + of.what
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func (r membershipRestorer) put(ctx context.Context, id string, to json.RawMessa
 			return err
 		}
 		if found == "" {
-			return fault.New(fault.Conflict, "the group %s is not on file any more", group)
+			return fault.New(fault.Conflict, "the group %s no longer exists", group)
 		}
 	}
 	return setGroups(ctx, r.tx, id, state.Groups)

@@ -131,7 +131,7 @@ func (h *RPC) mergedInto(ctx context.Context, req *connectionsv1.MergeConnection
 	}
 	from = slices.DeleteFunc(from, func(id string) bool { return id == req.GetIntoId() })
 	if len(from) == 0 {
-		return nil, fault.InvalidField("selection", "stands for nobody but into_id")
+		return nil, fault.InvalidField("selection", "contains no person except into_id")
 	}
 	return from, nil
 }
@@ -270,7 +270,7 @@ func pairMember(p Candidate) *connectionsv1.ResolvedPerson {
 	return &connectionsv1.ResolvedPerson{Id: p.ID, Name: p.Name, Headline: p.Headline}
 }
 
-// peopleRPC implements the RPCs of connections.
+// RPC implements the RPCs of connections.
 type RPC struct {
 	DB    *db.DB
 	Kinds history.Kinds

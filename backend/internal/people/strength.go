@@ -45,8 +45,8 @@ func Score(sum float64) int { return int(math.Round(100 * (1 - math.Exp(-sum/sca
 // Sum returns the S that gives a score.
 func Sum(score int) float64 { return -scale * math.Log(1-float64(score)/100) }
 
-// Decay is what is left of a contact's weight at an age; a contact that lies
-// ahead counts as one of now.
+// Decay returns the fraction of a contact's weight that is left at an age. It is 1 for a contact
+// in the future.
 func Decay(age time.Duration) float64 { return math.Exp2(-float64(max(age, 0)) / float64(HalfLife)) }
 
 // TiesEpoch is the moment to which stored sums of contacts are decayed. All contacts decay

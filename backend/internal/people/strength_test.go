@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 		"a call":            {[]people.Contact{{Kind: "call", OccurredAt: now}}, people.Strength{Score: 39, Calls: 1, LastInteractionAt: now}},
 		"mail and message":  {[]people.Contact{{Kind: "email", OccurredAt: now}, {Kind: "message", OccurredAt: ago(1)}}, people.Strength{Score: 39, Messages: 2, LastInteractionAt: now}},
 		"an event is none":  {[]people.Contact{{Kind: "event", OccurredAt: now}}, people.Strength{LastInteractionAt: now}},
-		"one that is ahead": {[]people.Contact{{Kind: "meeting", OccurredAt: ago(-1)}}, people.Strength{Score: 53, Meetings: 1, LastInteractionAt: ago(-1)}},
+		"one in the future": {[]people.Contact{{Kind: "meeting", OccurredAt: ago(-1)}}, people.Strength{Score: 53, Meetings: 1, LastInteractionAt: ago(-1)}},
 	} {
 		if diff := cmp.Diff(c.want, people.Of(c.contacts, now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -228,11 +228,11 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 		patch people.Patch
 	}{
 		{"an empty patch", people.Patch{}},
-		{"the values on file", people.Patch{
+		{"the stored values", people.Patch{
 			Name: new("Ana López"), Nickname: new(" Ana"), Organization: new("Helios Inc."), Title: new("Founder"), Location: new("Bilbao"),
 			Bio: new("Builds.\n"), MetOn: new("2024"), MetHow: new("at a fair"), Starred: new(false),
 		}},
-		{"the version on file", people.Patch{ExpectedVersion: new(int32(3))}},
+		{"the stored version", people.Patch{ExpectedVersion: new(int32(3))}},
 		{"another spelling of the organisation", people.Patch{Organization: new("HELIOS")}},
 		{"add what is there", people.Patch{
 			Emails: people.Edit{Add: []string{"ANA@work.example"}}, Phones: people.Edit{Add: []string{"0049 301"}},

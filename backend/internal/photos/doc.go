@@ -1,12 +1,12 @@
 // Package photos keeps the photos of people.
 //
-// A photo is read once (Read), without a transaction: its type is decided by its content, its
-// size by its header before it is decoded. What is stored is a square in three sizes, encoded
-// anew, so nothing else of the file stays: no place, no camera, no comments.
+// Read decodes a photo once, outside a transaction. It detects the type from the content, and
+// checks the size in the header before it decodes. Only a square in three sizes is stored. It is
+// encoded again, so that no metadata of the file is kept: no place, no camera, no comments.
 //
-// A person's row names the current photo (connections.photo). The id is a hash of the largest
-// size, so it is also the version in the addresses of pictures. Changing the name is a change
-// like any other, with the ids before and after; the rows of the photo itself are kept for 30
-// days after nobody uses them (Sweep), so that it can be undone, and no longer than the person:
-// history.Forget deletes them.
+// A person's row has the id of the current photo (connections.photo). The id is a hash of the
+// largest size; the addresses of pictures contain it as their version. Setting a photo is
+// recorded as a change, with the id before and after. Sweep deletes photos that were unused for
+// 30 days; until then the change can be undone. history.Forget deletes a person's photos when the
+// person is permanently deleted.
 package photos

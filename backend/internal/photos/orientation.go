@@ -81,7 +81,7 @@ func tiffOrientation(tiff []byte) int {
 	return 1
 }
 
-// turn returns a square as its EXIF orientation says that it is to be shown.
+// turn rotates and mirrors a square as its EXIF orientation says.
 func turn(from *image.NRGBA, orientation int) *image.NRGBA {
 	last := from.Bounds().Dx() - 1
 	source := map[int]func(x, y int) (int, int){

@@ -16,7 +16,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// KeepUnused is how long a photo that nobody uses is kept, so that an undo can restore it.
+// KeepUnused is how long an unused photo is kept, so that an undo can restore it.
 const KeepUnused = history.KeepDeleted
 
 // row is one size of a photo of a person, and its database row.
@@ -35,16 +35,16 @@ type row struct {
 // state is the part of a person's state that a change of the photo records.
 type state struct{ Photo string }
 
-// Set makes a photo that of a person who is not archived, and returns the id of the recorded
-// change; no id if it already was theirs. It fails as people.NoConnection does.
+// Set sets the photo of a person who is not archived, and returns the id of the recorded change;
+// the id is empty if they already have this photo. It fails as people.NoConnection does.
 func Set(ctx context.Context, tx *db.Tx, connectionID string, p *Photo) (changeID string, err error) {
 	return change(ctx, tx, connectionID, p.ID, "Set the photo of ", func() error {
 		return Insert(ctx, tx, map[string]*Photo{connectionID: p})
 	})
 }
 
-// Remove leaves a person who is not archived without a photo, and returns the id of the recorded
-// change; no id if they had none. It fails as people.NoConnection does.
+// Remove removes the photo of a person who is not archived, and returns the id of the recorded
+// change; the id is empty if they have no photo. It fails as people.NoConnection does.
 func Remove(ctx context.Context, tx *db.Tx, connectionID string) (changeID string, err error) {
 	return change(ctx, tx, connectionID, "", "Removed the photo of ", func() error { return nil })
 }
@@ -136,8 +136,8 @@ func Versions(ctx context.Context, q db.Reader, connectionIDs []string) (map[str
 	return out, err
 }
 
-// Sweep notes which photos nobody uses any more, and deletes those that nobody has used for
-// KeepUnused. It returns how many rows it deleted. Read-only accounts are skipped.
+// Sweep marks photos that are no longer used, and deletes those that were unused for KeepUnused.
+// It returns how many rows it deleted. Read-only accounts are skipped.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (int64, error) {
 	const used = `EXISTS (SELECT 1 FROM connections c WHERE c.tenant_id = photos.tenant_id AND c.id = photos.connection_id AND c.photo = photos.id)`
 	_, err := s.NewWrite(`UPDATE photos SET unused_at = ? WHERE unused_at IS NULL AND NOT `+used+`

@@ -66,7 +66,7 @@ func (a album) set(id string, p *photos.Photo) (changeID string) {
 	return changeID
 }
 
-// want compares the photo of a person; nil for none.
+// want checks that a person has the photo p, or no photo if p is nil.
 func (a album) want(id string, p *photos.Photo) {
 	a.Helper()
 	for _, size := range []int{photos.Small, photos.Medium, photos.Large} {
@@ -133,7 +133,7 @@ func TestSetAndUndo(t *testing.T) {
 	})
 }
 
-// Nobody sets or sees a photo of another member's person.
+// A member can neither set nor read photos of another member's people.
 func TestOtherMember(t *testing.T) {
 	each(t, func(a album) {
 		id, p := a.person("Ana"), a.picture(60)
@@ -156,8 +156,7 @@ func TestOtherMember(t *testing.T) {
 	})
 }
 
-// A deleted person gets the photo back while they are in the bin; deleted for good, nothing of it
-// stays.
+// Undoing a deletion restores the photo. A permanent deletion deletes it.
 func TestDelete(t *testing.T) {
 	each(t, func(a album) {
 		id, p := a.person("Ana"), a.picture(60)
@@ -187,7 +186,8 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// A merge keeps the photo of the person who stays, or takes the other's; undone, both have theirs.
+// A merge keeps the photo of the person who stays. If they have none, they get the other person's
+// photo. Undoing the merge restores the photos of both.
 func TestMerge(t *testing.T) {
 	each(t, func(a album) {
 		p := a.picture(60)
@@ -215,8 +215,8 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// Photos are kept for a while after they were replaced, and those in use for ever. An undo that comes
-// too late leaves the person without one.
+// A replaced photo is deleted after KeepUnused; a photo in use is kept. After that, undoing the
+// replacement leaves the person without a photo.
 func TestSweep(t *testing.T) {
 	each(t, func(a album) {
 		id, one, two := a.person("Ana"), a.picture(60), a.picture(70)

@@ -28,11 +28,11 @@ const (
 const MaxBytes = 5 << 20
 
 const (
-	// maxPixels and maxMemory bound what decoding a file takes: its pixels, and the bytes of
-	// its pixels while they are decoded.
+	// maxPixels and maxMemory bound the pixels of a file, and the bytes that they take while
+	// they are decoded.
 	maxPixels = 40_000_000
 	maxMemory = 240 << 20
-	// maxSide keeps lines of one pixel's height out.
+	// maxSide refuses pictures that are very long and only a few pixels high.
 	maxSide = 30_000
 )
 
@@ -43,7 +43,7 @@ const (
 	mediaWebP = "image/webp"
 )
 
-// quality is that of stored JPEGs.
+// quality is the quality of stored JPEGs.
 const quality = 85
 
 // Photo is a photo that was read from a file, ready to be stored.
@@ -56,7 +56,7 @@ type Photo struct {
 
 // Image is one size of a photo.
 type Image struct {
-	// ID is that of the photo.
+	// ID is the id of the photo.
 	ID string
 	// Size is the length of a side, in pixels.
 	Size int
@@ -75,12 +75,12 @@ func (p *Photo) Size(size int) (data []byte, media string) {
 	return nil, ""
 }
 
-// decoding admits one file at a time: a large one takes maxMemory.
+// decoding is a semaphore that lets one file be decoded at a time: a large one takes maxMemory.
 var decoding = make(chan struct{}, 1) //nolint:gochecknoglobals // bounds the memory of the process
 
-// Read decodes a PNG, JPEG or WebP of at most MaxBytes, turns it as its EXIF orientation says,
-// crops it to the square in its middle and encodes it in three sizes. It fails with
-// fault.Invalid for any other file; the message is a sentence for people.
+// Read decodes a PNG, JPEG or WebP of at most MaxBytes, applies its EXIF orientation, crops it to
+// the square in its middle and encodes it in three sizes. It fails with fault.Invalid for any
+// other file; the message is for the member.
 func Read(ctx context.Context, data []byte) (*Photo, error) {
 	if len(data) > MaxBytes {
 		return nil, fault.New(fault.Invalid, "the picture is larger than %d MB", MaxBytes>>20)
@@ -156,7 +156,7 @@ func square(picture image.Image, orientation int) *image.NRGBA {
 	side := min(b.Dx(), b.Dy())
 	from := image.Rect(0, 0, side, side).Add(b.Min).Add(image.Pt((b.Dx()-side)/2, (b.Dy()-side)/2))
 	out := image.NewNRGBA(image.Rect(0, 0, Large, Large))
-	if side == Large { // nothing is to be scaled: our own pictures stay exactly as they are
+	if side == Large { // not scaled, so that a picture that we wrote does not change
 		draw.Copy(out, image.Point{}, picture, from, draw.Src, nil)
 	} else {
 		shrink(out, picture, from)
@@ -212,9 +212,9 @@ func encode(data []byte, large *image.NRGBA) (*Photo, error) {
 	return p, nil
 }
 
-// isOurs reports whether a file is a JPEG that this package wrote: it has exactly the tables
-// that encoded has, the pixels, and nothing else. Encoding it anew would only make it worse,
-// and an export that is imported again would differ.
+// isOurs reports whether a file is a JPEG that this package wrote: it has the same tables as
+// encoded, the pixels, and nothing else. Encoding it again would lose quality, and an imported
+// export would differ from the original.
 func isOurs(data, encoded []byte) bool {
 	scan := bytes.Index(encoded, []byte{0xff, markerScan})
 	if scan < 0 {

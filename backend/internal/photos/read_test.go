@@ -18,7 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/photos/phototest"
 )
 
-// Each kind of file becomes a square JPEG, or a PNG if one can see through it.
+// Each kind of file becomes a square JPEG, or a PNG if it has transparency.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	webp, err := base64.StdEncoding.DecodeString("UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA=")
@@ -34,9 +34,9 @@ func TestRead(t *testing.T) {
 		"a large JPEG":                  {phototest.JPEG(t, 3000, 2000), "image/jpeg"},
 		"a tiny JPEG":                   {phototest.JPEG(t, 1, 3), "image/jpeg"},
 		"PNG":                           {phototest.PNG(t, phototest.Picture(500, 400)), "image/png"},
-		"PNG that one can see through":  {phototest.PNG(t, through), "image/png"},
+		"PNG with transparency":         {phototest.PNG(t, through), "image/png"},
 		"WebP":                          {webp, "image/jpeg"},
-		"JPEG with something behind it": {append(phototest.JPEG(t, 432, 432), "<script>alert(1)</script>"...), "image/jpeg"},
+		"JPEG with bytes after its end": {append(phototest.JPEG(t, 432, 432), "<script>alert(1)</script>"...), "image/jpeg"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is no picture, or takes too much to decode, is refused with a sentence.
+// Read refuses a file that is not a picture, or that would take too much memory to decode. The error
+// tells the member what is wrong with the file.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	whole := phototest.JPEG(t, 640, 480)
@@ -77,9 +78,9 @@ func TestReadRefuses(t *testing.T) {
 		"HTML":                           {[]byte("<!DOCTYPE html><script>alert(1)</script>"), "choose a picture"},
 		"SVG":                            {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), "choose a picture"},
 		"GIF":                            {animated.Bytes(), "choose a picture"},
-		"HTML with the begin of a JPEG":  {append([]byte{0xff, 0xd8, 0xff}, "<script>alert(1)</script>"...), "damaged"},
+		"HTML after the start of a JPEG": {append([]byte{0xff, 0xd8, 0xff}, "<script>alert(1)</script>"...), "damaged"},
 		"a JPEG that is cut off":         {whole[:len(whole)/2], "damaged"},
-		"the begin of a PNG":             {phototest.PNG(t, phototest.Picture(50, 50))[:40], "damaged"},
+		"the start of a PNG":             {phototest.PNG(t, phototest.Picture(50, 50))[:40], "damaged"},
 		"a PNG of 60,000 by 60,000":      {bomb(60_000, 60_000, 2), "too many pixels"},
 		"a PNG of one line":              {bomb(1_000_000, 1, 2), "too many pixels"},
 		"a PNG of 16 bits":               {bombOf(6_300, 6_300, 6, 16), "too many pixels"},
@@ -114,10 +115,10 @@ func progressive(width, height uint16) []byte {
 	return append(out, 1, 0x22, 0, 2, 0x11, 0, 3, 0x11, 0, 0xff, 0xda, 0, 2)
 }
 
-// Nothing of the EXIF data stays, and the picture is upright.
+// EXIF data is removed, and the picture is upright.
 func TestEXIF(t *testing.T) {
 	t.Parallel()
-	// The quarters of the picture as it is to be seen: red, green / blue, white.
+	// The quarters of the upright picture: red, green / blue, white.
 	quarters := map[int][4]color.Color{
 		1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {white, blue, green, red}, 4: {blue, white, red, green},
 		5: {red, blue, green, white}, 6: {green, white, red, blue}, 7: {white, green, blue, red}, 8: {blue, red, white, green},

@@ -44,15 +44,15 @@ func (q DueQuery) Wants(kind string) bool { return len(q.Kinds) == 0 || slices.C
 // Cursor is the position of an entry in the order of the list.
 type Cursor struct{ DueOn, Kind, ID string }
 
-// start is where the entries of a kind begin that come after the page before: after a day,
-// or on it with an id after an id.
+// start returns where the entries of a kind continue after the previous page: on the day day, with
+// ids after id, and on later days. The day is zero for the first page.
 func (q DueQuery) start(kind string) (day time.Time, id string) {
 	if q.After == nil {
 		return time.Time{}, ""
 	}
 	day, err := time.Parse(time.DateOnly, q.After.DueOn)
 	switch {
-	case err != nil: // no cursor of ours
+	case err != nil: // not a cursor that we made
 		return time.Time{}, ""
 	case rank(kind) < rank(q.After.Kind):
 		return day.AddDate(0, 0, 1), ""
@@ -69,7 +69,7 @@ func (q DueQuery) start(kind string) (day time.Time, id string) {
 type Rows struct {
 	Reminders []ReminderRow
 	Dates     []DateRow
-	// People are without their lists but with their GroupCadence.
+	// People have their GroupCadence, but not their lists.
 	People []people.Connection
 }
 

@@ -86,7 +86,8 @@ const maxOfPerson = 100_000
 const dueReminders = ` FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
 WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NULL`
 
-// countReminders counts all open reminders, and subtracts those about archived people, who are few.
+// countReminders counts all open reminders and subtracts those about archived people, of which
+// there are few.
 func countReminders(ctx context.Context, q db.Reader, query DueQuery) (all, overdue int, err error) {
 	until := query.Until.Format(time.DateOnly)
 	err = q.NewRaw(`SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN due_on < ? THEN n ELSE 0 END), 0) FROM (
@@ -114,8 +115,8 @@ func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderR
 	return rows, err
 }
 
-// recurrence is a range of days of one year, on which dates of the years from since to that
-// year recur. first and last are month * 100 + day.
+// recurrence is a range of days of one year. It has the recurrences of dates whose own year is
+// from since to that year. first and last are month * 100 + day.
 type recurrence struct{ since, year, first, last int }
 
 // dueOn returns the first and the last day of the range. In a common year, 29 February is
@@ -129,9 +130,9 @@ func (r recurrence) isLeapDay() bool { return r.first == leapDay && r.last == le
 
 const leapDay = 229
 
-// recurrences returns the days from one to another, both included, which are at most two
-// years apart. Every date recurs within the first year, but for those of a later year: the
-// days after that are theirs.
+// recurrences returns the ranges for the days from from to until, both included, which are at
+// most two years apart. The first year has the next recurrence of every date that has already
+// begun. The ranges after the first year are only for dates of the same year as the range.
 func recurrences(from, until time.Time) []recurrence {
 	second := from.AddDate(1, 0, 0)
 	if until.Before(second) {
@@ -145,9 +146,9 @@ func recurrences(from, until time.Time) []recurrence {
 	return out
 }
 
-// rangesOf returns the days from one to another, at most a year later. In a common year, 29
-// February is a range of its own, so that the dates of each range are in the order of the
-// day and the id.
+// rangesOf returns the ranges for the days from from to until, which are at most a year apart. In a
+// common year, 29 February is a separate range, so that the dates of each range are in the order
+// of the day and the id.
 func rangesOf(from, until time.Time) []recurrence {
 	leap := from.Month() == time.February && from.Day() == 29
 	var out []recurrence
@@ -198,7 +199,7 @@ AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AN
 		}
 		switch {
 		case after.Before(first):
-		case r.isLeapDay(): // which is due with the 28th
+		case r.isLeapDay(): // due on 28 February
 			part += " AND d.id > ?"
 			args = append(args, id)
 		default:
@@ -216,8 +217,8 @@ AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AN
 	return rows, err
 }
 
-// PersonDue reads a person's keep-in-touch interval, own or of a group. It returns nobody for
-// a connection that does not exist or is archived.
+// PersonDue reads a person with their keep-in-touch interval, own or of a group. It returns an
+// empty list for a connection that does not exist or is archived.
 func PersonDue(ctx context.Context, q db.Reader, connectionID string) ([]people.Connection, error) {
 	var rows []struct {
 		people.Connection

@@ -17,7 +17,7 @@ import (
 // defaultDays is how many days list_due looks ahead.
 const defaultDays = 7
 
-// reminders implements ReminderService.
+// RPC implements ReminderService.
 type RPC struct {
 	DB  *db.DB
 	Now func() time.Time

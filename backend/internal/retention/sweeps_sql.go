@@ -35,12 +35,12 @@ type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, LoginAttempts, Clients,
 	Connections, Notes, Interactions, Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
-	// Answers is how many kept answers to refreshes were deleted, Deletions how many
-	// deletions became final.
+	// Answers is how many stored answers to refreshes were deleted, Deletions how many
+	// deletions became permanent.
 	Answers, Deletions int64
 }
 
-// Total returns the number of all rows deleted, plus the deletions made final.
+// Total returns the number of all rows deleted, plus the deletions made permanent.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.LoginAttempts + r.Clients +
@@ -62,12 +62,17 @@ AND NOT EXISTS (SELECT 1 FROM authorization_codes c WHERE c.client_id = clients.
 AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
-// Sweep deletes what has ended: expired sessions, requests, codes, tokens, mail links,
-// sign-ins, counted attempts, kept answers to refreshes and stored responses of idempotency keys; files that waited
-// for a day; clients that were not used in the 30 days since they registered, or in the
-// day since their document was read; people who were archived 30 days ago; people who have been
-// in the bin for 30 days; decisions, 90 days after they could be made; and photos that nobody has used for 30 days. When one statement fails, the others still run; the
-// next sweep tries it again.
+// Sweep deletes what has ended:
+//   - expired sessions, requests, codes, tokens, mail links, sign-ins, counted attempts, stored
+//     answers to refreshes and stored responses of idempotency keys;
+//   - uploaded files after a day;
+//   - clients that were not used in the 30 days since they registered, or in the day since their
+//     document was read;
+//   - people who were archived, or moved into the bin, 30 days ago;
+//   - decisions, 90 days after they could be made;
+//   - photos that were unused for 30 days.
+//
+// When one statement fails, the others still run; the next sweep tries it again.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	now = now.UTC()
 	before := now.Add(-sweepGrace)

@@ -86,8 +86,8 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 	if err != nil {
 		return nil, err
 	}
-	// The demo account's token is public: outside the sandbox it would let everyone use
-	// what is for members. And the sandbox must never show a member's data.
+	// The demo account's token is public: outside the sandbox, everyone could use it to call
+	// what is for members only. The sandbox must never show a member's data.
 	if fromSandbox := r.Header.Get(HeaderSandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
 		return nil, fault.New(fault.Unauthenticated, "the sandbox's token works on the sandbox's paths, and no other token does there")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// logbook takes the lines of a log.
+// logbook records the lines of a log.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -29,7 +29,7 @@ func (l *logbook) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// calls returns the lines that tell of calls, and forgets them.
+// calls returns the recorded access log lines, and clears the record.
 func (l *logbook) calls(t *testing.T) (lines []map[string]any, text string) {
 	t.Helper()
 	l.mu.Lock()
@@ -110,7 +110,7 @@ func TestCallInProcessIsTold(t *testing.T) {
 	}
 	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
 	for level, want := range map[slog.Level]struct {
-		fine  int // lines of calls that are none of our faults
+		fine  int // lines of a call that fails by the caller's mistake
 		level any
 	}{slog.LevelInfo: {0, nil}, slog.LevelDebug: {1, "DEBUG"}} {
 		book := &logbook{}
@@ -125,7 +125,7 @@ func TestCallInProcessIsTold(t *testing.T) {
 		}
 		b.call(t, get, `{}`, rpc.HeaderServiceToken, "")
 		if lines, text := book.calls(t); len(lines) != 1 || lines[0]["level"] != "ERROR" {
-			t.Errorf("%s: a fault of ours: %s", level, text)
+			t.Errorf("%s: an internal error: %s", level, text)
 		}
 	}
 }

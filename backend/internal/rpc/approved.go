@@ -45,8 +45,8 @@ type writer struct {
 	handle  func(ctx context.Context, tx *db.Tx, req proto.Message) (proto.Message, error)
 }
 
-// NewDecisions returns the work of the jobs of decisions: it does what was approved, or says why
-// nothing was done.
+// NewDecisions returns the function that runs the jobs of decisions: it makes the approved call, or
+// fails with the reason why nothing was done.
 func NewDecisions(o Options) (func(ctx context.Context, run *job.Run) (any, error), error) {
 	checker, err := arguments.New()
 	if err != nil {
@@ -71,11 +71,11 @@ type ending struct {
 // errMoved means that a decision left the state in which it was read.
 var errMoved = errors.New("the decision was made meanwhile")
 
-// maxTries is how often a decision is read again at once: it leaves a state twice at most.
+// maxTries is how often run reads a decision: its state can change twice at most meanwhile.
 const maxTries = 3
 
-// run ends the job of a decision. The step that ends the decision stores how, so that a worker
-// that goes on after a crash tells the same.
+// run ends the job of a decision. The step that ends the decision stores the result, so that
+// another worker returns the same result after a crash.
 func (a *approvals) run(ctx context.Context, run *job.Run) (any, error) {
 	var end ending
 	if err := run.Checkpoint(&end); err != nil {
@@ -100,7 +100,8 @@ func (a *approvals) run(ctx context.Context, run *job.Run) (any, error) {
 	return end.Answer, nil
 }
 
-// end ends a decision as it was read: it is approved, or its time is up, or it has ended.
+// end ends a decision: it makes an approved call, lets a waiting decision expire, and returns the
+// failure of a decision that has already ended.
 func (a *approvals) end(ctx context.Context, run *job.Run, d *decision.Decision) (ending, error) {
 	switch d.State {
 	case decision.Approved:
@@ -117,7 +118,7 @@ func (a *approvals) end(ctx context.Context, run *job.Run, d *decision.Decision)
 	return ending{Failure: f}, nil
 }
 
-// without ends a decision without the call.
+// without ends a decision without making the call.
 func (a *approvals) without(ctx context.Context, run *job.Run, d *decision.Decision, to string, why error) (ending, error) {
 	var end ending
 	if !errors.As(why, &end.Failure) {
@@ -199,7 +200,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 		if end.Answer, err = a.codec.Marshal(res); err != nil {
 			return job.Step{}, err
 		}
-		// A state that a revocation changed meanwhile rolls all of it back.
+		// If a revocation has changed the state meanwhile, everything is rolled back.
 		moved, err := decision.End(ctx, tx, d, decision.Done, did.ChangeID)
 		if err == nil && !moved {
 			err = errMoved
@@ -212,7 +213,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 	return end, nil
 }
 
-// decode reads stored arguments. The rules may have changed since they were given.
+// decode reads stored arguments and checks them: the rules may have changed since the call.
 func (a *approvals) decode(ctx context.Context, stored string, req proto.Message) error {
 	if err := (protojson.UnmarshalOptions{}).Unmarshal([]byte(stored), req); err != nil {
 		return fault.New(fault.Invalid, "the arguments are not valid any more")
@@ -224,8 +225,7 @@ func (a *approvals) decode(ctx context.Context, stored string, req proto.Message
 	return err
 }
 
-// failure returns the failure that an error of a call ends its job with; nil if the call is to be
-// tried again.
+// failure returns the job failure for the error of a call; nil if the call is to be tried again.
 func (a *approvals) failure(ctx context.Context, run *job.Run, err error) error {
 	var failed *job.Failure
 	var coded *fault.Error

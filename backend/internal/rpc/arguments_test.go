@@ -22,8 +22,8 @@ type speaker struct {
 // dataOwner says whose ids and words a call uses.
 type dataOwner int
 
-// A call with callersData uses the caller's own data, one with othersData as much of another
-// member's data as possible, and a mixed one data of both.
+// callersData means the caller's own data, othersData as much data of another member as possible,
+// and mixed data of both.
 const (
 	callersData dataOwner = iota
 	othersData
@@ -46,7 +46,7 @@ func (s *speaker) arguments(tool string, input *schema) string {
 	return string(data)
 }
 
-// helpAlong fixes what the schemas don't describe, and would make most calls fail.
+// helpAlong fixes arguments that match the schemas but would make most calls fail.
 func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	if of, ok := object["id"].(string); ok && object["confirm_name"] != nil && s.upTo(3, "named") == 0 {
 		object["confirm_name"] = s.own.nameOf(of)
@@ -64,7 +64,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		object["from_ids"] = slices.DeleteFunc(from, func(id any) bool { return id == object["into_id"] })
 	}
 	delete(object, "wait_seconds") // unknownID works on jobs here
-	if tool == "import_file" {     // one way to pass the file, and nothing that it does not say itself
+	if tool == "import_file" {     // pass the file in one way, and let the tool detect its format
 		for _, other := range []string{kindBytes, "upload_id", kindCharset, "format"} {
 			delete(object, other)
 		}
@@ -74,7 +74,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		object["change_id"] = s.value(tool, "change_id", change)
 		delete(object, "import_id")
 	}
-	// Values that must match the state or the list seldom do.
+	// Random values of these fields seldom match the state, so they are mostly left out.
 	for _, guard := range []string{"expected_version", "due_on", "cursor"} {
 		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
 			delete(object, guard)
@@ -82,7 +82,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	}
 }
 
-// giveAll gives those of the fields that the tool has and the object lacks, lists with an entry.
+// giveAll sets those of the fields that the tool has and the object lacks. Lists get one entry.
 func (s *speaker) giveAll(tool string, input *schema, object map[string]any, fields ...string) {
 	for _, name := range fields {
 		field := input.Properties[name]
@@ -117,7 +117,7 @@ func (s *speaker) object(tool string, of *schema) map[string]any {
 		field := of.Properties[name]
 		needed := slices.Contains(of.Required, name) || field.MinItems > 0
 		if name == "selection" && s.dataOwner != othersData {
-			continue // it excludes ids, and only other members' are at hand
+			continue // it can't be combined with ids, and the test has only selections of other members
 		}
 		if needed || s.upTo(3, "leave out "+name) < density {
 			out[name] = s.value(tool, name, field)

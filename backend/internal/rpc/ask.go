@@ -19,21 +19,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// question is the error that rolls back a call about which the member is asked first.
+// question is the error that rolls back a call that needs the approval of the member.
 type question struct {
 	call decision.Call
 	// waits is the decision that an earlier call like it waits for; nil if there is none.
 	waits *decision.Decision
 }
 
-func (*question) Error() string { return "the member is asked first" }
+func (*question) Error() string { return "this needs the approval of the member" }
 
-// asks reports whether the call may be one about which the member is asked first.
+// asks reports whether the call may need the approval of the member.
 func (c *invocation) asks() bool {
 	return c.rule.Tool != nil && slices.ContainsFunc(c.rule.Tool.Acts, c.principal.Credential.Asks.Before)
 }
 
-// ask wraps the handler of a call: it fails with a question when the member is to be asked first.
+// ask wraps the handler of a call: it fails with a question if the call needs the approval of the member.
 func (c *invocation) ask(ctx context.Context, u *db.Tx) (connect.AnyResponse, error) {
 	req, ok := c.request.Any().(proto.Message)
 	if !ok {
@@ -102,8 +102,8 @@ func (x *transactions) asked(ctx context.Context, c *invocation, data *db.Tenant
 
 // approvalNeeded is the error of a call that waits for the member's decision.
 func approvalNeeded(ctx context.Context, d *decision.Decision) error {
-	err := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("approval_needed: the member is asked first about this, so nothing was done or charged yet. "+
-		"They see on the page /decide what it would do: %s. Do not repeat the call. Tell them, and read with get_job, task_id %d, whether it was done; they have 7 days",
+	err := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("approval_needed: this needs the approval of the member, so nothing was done or charged yet. "+
+		"They see what it would do on the page /decide: %s. Do not repeat the call. Tell them, and read with get_job, task_id %d, whether it was done; they have 7 days",
 		strings.TrimSuffix(d.Preview.Summary, "."), d.TaskID))
 	needed := &accessv1.Approval{TaskId: d.TaskID}
 	if len(job.Wait(ctx, d.TaskID)) > 0 {

@@ -93,7 +93,7 @@ func (a *asking) wantAsked(t *testing.T, got answer, says string) int32 {
 	return int32(number)
 }
 
-// waiting returns the decisions that wait.
+// waiting returns the decisions that the member has not made yet.
 func (a *asking) waiting(t *testing.T) []decision.Decision {
 	t.Helper()
 	list, err := decision.ListWaiting(t.Context(), a.data())
@@ -120,7 +120,7 @@ func (a *asking) approve(t *testing.T) {
 	}
 }
 
-// run runs the jobs that are due, with a worker that does not end until there are none.
+// run runs a worker until no job is due.
 func (a *asking) run(t *testing.T) {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
@@ -178,12 +178,12 @@ func (a *asking) state(t *testing.T) string {
 	}
 	d := list[0]
 	if ended := d.State != decision.Waiting && d.State != decision.Approved; ended == (d.Arguments != "" || d.Preview.Summary != "") {
-		t.Errorf("%s: it keeps %q and %q", d.State, d.Arguments, d.Preview.Summary)
+		t.Errorf("%s: it stores %q and %q", d.State, d.Arguments, d.Preview.Summary)
 	}
 	return d.State
 }
 
-// A call is checked at once and done when it is approved: as the agent, for its price, once.
+// A call is checked at once. When it is approved, it is made once, as the agent, for its price.
 func TestAskFirst(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
@@ -229,7 +229,7 @@ func TestAskFirst(t *testing.T) {
 	})
 }
 
-// Each kind of act is asked about, and what is none is done at once.
+// Each kind of act needs the member's approval; other calls run at once.
 func TestWhatIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "", func(t *testing.T, a *asking) {
@@ -313,8 +313,8 @@ func TestAskBeforeAnImport(t *testing.T) {
 	})
 }
 
-// Exactly one of approving, refusing, cancelling and revoking takes place, however many try, and
-// the job tells which.
+// Of concurrent approvals, refusals and cancellations, exactly one succeeds, and the job shows
+// which.
 func TestRacesOfDecisions(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
@@ -367,7 +367,7 @@ func TestRacesOfDecisions(t *testing.T) {
 	})
 }
 
-// Revoking while approved calls run does each one whole, before the end of the access, or not at
+// If the token is revoked while an approved call runs, the call is either made completely or not at
 // all.
 func TestRevokeWhileApproved(t *testing.T) {
 	t.Parallel()
@@ -408,7 +408,7 @@ func TestRevokeWhileApproved(t *testing.T) {
 	})
 }
 
-// Without an answer it expires; afterwards it cannot be approved, and the call can be made again.
+// A decision that is not made expires. It can't be approved then, and the agent can call again.
 func TestDecisionsExpire(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
@@ -439,7 +439,7 @@ func TestDecisionsExpire(t *testing.T) {
 	})
 }
 
-// What stands in the way of an approved call ends its job, truthfully, and nothing is done.
+// If an approved call can't be made any more, its job fails with the reason, and nothing is done.
 func TestApprovedButNotDone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -487,8 +487,8 @@ func TestApprovedButNotDone(t *testing.T) {
 	}
 }
 
-// A person who is gone when it is approved: the tool says that there was nothing to delete, which
-// is not what was approved.
+// If the person is already deleted when the call is approved, there is nothing to delete. That is
+// not what was approved, so the job fails.
 func TestApprovedAfterItWasDone(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
@@ -502,8 +502,8 @@ func TestApprovedAfterItWasDone(t *testing.T) {
 	})
 }
 
-// A process that dies between approval and effect, within the effect, or after it: the call is
-// done once, charged once, and its answer told.
+// If a process dies before, during or after an approved call, the call is made once and charged
+// once, and the job has its answer.
 func TestKilledWhileApproved(t *testing.T) {
 	t.Parallel()
 	for _, dies := range []string{"before the call", "after the call", "and comes back late"} {
@@ -557,12 +557,12 @@ func TestAskFirstWithAKey(t *testing.T) {
 		a.run(t)
 		wantReplay(t, first, a.withKey(t, "k", deletePerson, deletionOf(id, "Ada")))
 		if a.job(t, number).at("job", "state") != "succeeded" || len(a.waiting(t)) > 0 {
-			t.Error("it was asked twice")
+			t.Error("the member was asked twice")
 		}
 	})
 }
 
-// Of many equal calls at once one is asked about; and no more than so many can wait.
+// Many equal concurrent calls lead to one decision. At most decision.MaxWaiting decisions can wait.
 func TestEqualCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
@@ -592,7 +592,7 @@ func TestEqualCallsAtOnce(t *testing.T) {
 	})
 }
 
-// A worker that the database fails tries again, and does it then.
+// If the database fails, the job is retried and makes the call then.
 func TestApprovedThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {

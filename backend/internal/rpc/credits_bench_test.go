@@ -18,7 +18,7 @@ import (
 // callers are the concurrent callers of the benchmarks.
 const callers = 16
 
-// What metering adds to a read: the same call with and without its price, by 16
+// The cost of metering for a read: the same call with and without its price, by 16
 // callers at once. cpu-ns/op is the time of all processors.
 func BenchmarkMeteredRead(b *testing.B) {
 	for _, read := range []struct{ tool, body string }{
@@ -108,7 +108,7 @@ func cpuTime(b *testing.B) int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// What a key adds to a write.
+// The cost of an idempotency key for a write.
 func BenchmarkWriteWithAKey(b *testing.B) {
 	for _, withKey := range []bool{false, true} {
 		b.Run(fmt.Sprintf("keyed=%v", withKey), func(b *testing.B) {

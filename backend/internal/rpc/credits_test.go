@@ -191,7 +191,7 @@ func TestPlanChange(t *testing.T) {
 		plan(account.PlanPro)
 		p.wantBalance(t, 12)
 		if n := p.count(t, "credit_entries", "reason = 'plan'"); n != 3 {
-			t.Errorf("%d entries tell of plans", n)
+			t.Errorf("%d entries for changes of the plan", n)
 		}
 	})
 }

@@ -112,7 +112,7 @@ func TestUpdateMyProfile(t *testing.T) {
 		}
 		p, err := account.GetProfile(t.Context(), b.store, b.member)
 		if err != nil || p.Listed || p.FieldVisibility[account.FieldOrganization] != account.Private || p.FieldVisibility[account.FieldHeadline] != account.Public || p.FieldVisibility[account.FieldTitle] != "" {
-			t.Errorf("on file: %+v, %v", p, err)
+			t.Errorf("stored: %+v, %v", p, err)
 		}
 		if again := b.call(t, updateProfile, `{"headline":"Sails boats","hide":["organization"],"listed":false}`); again.at("change_id") != nil {
 			t.Errorf("nothing new: %v", again.body)
@@ -150,7 +150,7 @@ func TestUpdateMyProfileRefusals(t *testing.T) {
 		}
 		p, err := account.GetProfile(t.Context(), b.store, b.member)
 		if err != nil || p.Headline != "Builds boats" || p.FieldVisibility[account.FieldHeadline] != account.Public {
-			t.Errorf("on file: %+v, %v", p, err)
+			t.Errorf("stored: %+v, %v", p, err)
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package rpc is the border between the wire and the domain: the Connect
-// handlers and what surrounds each call.
+// Package rpc serves the RPCs: it has the Connect handlers, and the middleware that
+// authenticates, authorises, validates and logs each call.
 //
 //	service credential → bearer → scope → decode → validate → transaction → handler
 //

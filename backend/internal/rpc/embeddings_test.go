@@ -19,7 +19,7 @@ import (
 
 const embed = "/kith.imports.v1.ImportService/EmbedObjects"
 
-// elsewhere is the built-in provider, posing as a remote one.
+// elsewhere is the built-in provider with the host name of a remote one.
 type elsewhere struct{ vector.Local }
 
 func (elsewhere) Host() string { return "vectors.example" }
@@ -108,7 +108,7 @@ func TestSimilarByLikeness(t *testing.T) {
 		embedAll(t, b, vector.Local{})
 		after := b.call(t, findSimilar, body)
 		if after.at("mode_used") != "hybrid" || len(after.at("people").([]any)) != 2 || after.at("people", 1, "person", "name") != "Carl Lindqvist" ||
-			after.at("people", 1, "reasons", 0, "text") != "What is on file about both is alike" {
+			after.at("people", 1, "reasons", 0, "text") != "What is stored about both is similar" {
 			t.Errorf("after: %v", after.body)
 		}
 		made := b.call(t, create, `{"name":"Dora Roth","location":"Zürich"}`).at("connection", "id")

@@ -105,7 +105,7 @@ func talkative(t *testing.T, b *bundle, count int) {
 	}
 }
 
-// People who do not fit into an answer become a file, by a job that is paid for once.
+// People who do not fit into an answer are exported to a file, by a job that is charged once.
 func TestExportBecomesFile(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

@@ -73,8 +73,8 @@ func exported(t *testing.T, s *stage, owner tenant.ID) string {
 	return b.String()
 }
 
-// normalDocument tells people by their places instead of ids, puts lists in order, and
-// notes what there is.
+// normalDocument replaces the ids of people by their positions, sorts lists, and records in seen
+// what the document contains.
 func normalDocument(t *testing.T, content string, seen map[string]bool) export.Document {
 	t.Helper()
 	var doc export.Document

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -42,17 +43,19 @@ type Options struct {
 	// KeyOutcome is called with the outcome of each call with an Idempotency-Key; it may
 	// be nil.
 	KeyOutcome func(outcome string)
-	// Asked is called when a member is asked about a call of the tool with that title, and no
-	// other waits for their decision; it may be nil.
-	Asked  func(p *tenant.Principal, tool string)
-	Logger *slog.Logger
+	// Asked is called with the title of the tool when a call needs the member's approval, and no
+	// other decision waits for them. It may be nil.
+	Asked func(p *tenant.Principal, tool string)
+	// WriteTimeout bounds a write; 30 s if it is 0. Tests with the race detector need longer.
+	WriteTimeout time.Duration
+	Logger       *slog.Logger
 }
 
 // NewHandler mounts every service of the contract, health and reflection.
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
 	codec := jsonCodec{defers: true, answers: answersOf(o.Catalog)}
-	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked}
+	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout)}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 // readOnce is read for a call with a key. One transaction charges for the answer and
 // stores it.
 func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
 	defer cancel()
 	release, res, err := x.claim(ctx, c)
 	if release == nil {

@@ -35,7 +35,7 @@ func inline(content string, more ...string) string {
 	return `{"content":` + string(data) + strings.Join(more, "") + `}`
 }
 
-// finish works on the jobs until the one with the number has ended, and answers it.
+// finish runs jobs until the one with the number has ended, and returns it.
 func (b *bundle) finish(t *testing.T, number any, now func() time.Time) answer {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
@@ -98,7 +98,7 @@ func TestImportIsToldAndUndone(t *testing.T) {
 		if redone := p.finish(t, 3, p.time); redone.at("job", "result", "restored_count") != 250.0 {
 			t.Errorf("redone: %v", redone.body)
 		}
-		p.wantBalance(t, 100-5-2-1) // of the searchPath alone
+		p.wantBalance(t, 100-5-2-1) // only the search is charged
 	})
 }
 
@@ -154,7 +154,7 @@ func TestImportsStartedAtOnce(t *testing.T) {
 	})
 }
 
-// An upload is found without its name, a dry run leaves it, an import takes it.
+// An import finds an upload without its id. A dry run keeps the upload, an import deletes it.
 func TestUploadIsImported(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

@@ -113,8 +113,8 @@ func TestWaitForAJob(t *testing.T) {
 	})
 }
 
-// Only a job that succeeded has a result; a cancelled import can be undone by the id that
-// it reports for what it imported.
+// Only a job that succeeded has a result. A cancelled import reports an id by which the part that
+// was imported can be undone.
 func TestOnlySuccessHasAResult(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

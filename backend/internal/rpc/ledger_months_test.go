@@ -14,10 +14,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A member's agents make calls at two processes at once, while months end and the plan
-// changes: the ledger of each month sums up to its balance, which is never negative; the
-// charged calls are exactly those that were done; and calls that could not be paid for were
-// not done.
+// A member's agents call two processes at the same time, while months end and the plan changes. The
+// entries of each month add up to its balance, which is never negative. Each call that was done is
+// charged once. A call that the credits did not cover is neither done nor charged.
 func TestLedgerOverMonthsAndPlans(t *testing.T) {
 	t.Parallel()
 	const free = 10 // so that it runs out in most bursts
@@ -64,12 +63,12 @@ func newSpender(t *testing.T, p *paid, processes []*bundle, name string) *spende
 	return s
 }
 
-// deed is something that happens among others.
+// deed is one action of a burst: a call, or an event such as a change of the plan.
 type deed struct {
 	procedure, body string
 	price           int
 	key             string        // sent twice, if there is one
-	happen          func() answer // in place of a call
+	happen          func() answer // the event; nil for a call
 }
 
 // deeds are the calls that a burst is made of.
@@ -106,7 +105,7 @@ func (s *spender) events(t *testing.T) []func() answer {
 	}
 }
 
-// burst does several things at once.
+// burst runs several deeds concurrently.
 func (s *spender) burst(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	var all []deed
@@ -137,7 +136,7 @@ func (s *spender) do(t *testing.T, d deed, process *bundle) answer {
 	}
 }
 
-// note remembers what an answer claims.
+// note counts what an answer says was done and charged.
 func (s *spender) note(rt *rapid.T, d deed, got answer) {
 	charged, remaining := got.header.Get(rpc.HeaderCharged), got.header.Get(rpc.HeaderRemaining)
 	if n, err := strconv.Atoi(remaining); remaining != "" && (err != nil || n < 0) {

@@ -48,7 +48,7 @@ func (p *paid) advance(d time.Duration) {
 	p.now = p.now.Add(d)
 }
 
-// eachPaid calls test on each database, where the plan free gives so many credits.
+// eachPaid calls test on each database. The plan free has free credits a month.
 func eachPaid(t *testing.T, free int, test func(t *testing.T, p *paid)) {
 	t.Helper()
 	dbtest.Databases(t, func(t *testing.T, url string) { test(t, newPaid(t, url, free)) })
@@ -129,7 +129,8 @@ func optionsOf(rpcs *catalog.Catalog, s *db.DB, ledger *billing.Ledger, now func
 		return search.LoadVectors(ctx, s.Tenant(id, true), model, since)
 	}})
 	return rpc.Options{
-		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Service: rpc.NewServiceCredential(serviceToken),
+		WriteTimeout: 5 * time.Minute,
+		Catalog:      rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Service: rpc.NewServiceCredential(serviceToken),
 		Handlers: handlers.New(handlers.Config{Store: s, Kinds: kinds.All(), Indexes: find, Search: searcher, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now}),
 		Used:     func(string, time.Time) {}, Now: now, Logger: logger,
 		Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every duplicate is merged with three calls, whose pairs are those of find_duplicates;
-// one undo tells all of them apart again.
+// Every duplicate is merged with three calls, with the pairs of find_duplicates. One undo restores
+// all records.
 func TestMergePairs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -66,7 +66,7 @@ func TestRefusalsOfNotes(t *testing.T) {
 		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call"}`).at("interaction", "id").(string)
 		const unknownID, nothing = "con_00000000000000000000000000", "not_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
-			"change nothing on file": {updateNote, `{"id":"` + nothing + `","pinned":true}`, "not_found", nothing},
+			"change nothing stored":  {updateNote, `{"id":"` + nothing + `","pinned":true}`, "not_found", nothing},
 			"change a stale version": {updateNote, `{"id":"` + id + `","pinned":true,"expected_version":4}`, "aborted", "version 1, not 4"},
 			"change to a blank":      {updateNote, `{"id":"` + id + `","body":" \u200b"}`, "invalid_argument", "body: "},
 			"change to nobody":       {updateNote, `{"id":"` + id + `","connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
@@ -88,7 +88,7 @@ func TestRefusalsOfNotes(t *testing.T) {
 	})
 }
 
-// contact is what follows from a person's interactions: the last contact and the strength.
+// contact returns what is computed from a person's interactions: the last contact and the strength.
 func (b *bundle) contact(t *testing.T, id string) string {
 	t.Helper()
 	got := b.call(t, get, `{"id":"`+id+`"}`)

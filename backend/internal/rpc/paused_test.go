@@ -35,8 +35,8 @@ func (b *bundle) granted(t *testing.T, clientID *string, end time.Time) (bearer 
 	return bearer
 }
 
-// While an agent is paused, every tool is refused with a stable reason; only who it is can be
-// asked.
+// While an agent is paused, every tool is refused with a stable reason. GetPrincipal, which the
+// edge calls, still works.
 func TestPausedAgent(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

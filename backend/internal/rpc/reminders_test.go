@@ -122,7 +122,7 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"a word for a day":        {createReminder, `{"text":"x","due_on":"tomorrow"}`, "invalid_argument", "due_on must be a day such as 2026-11-20; today is " + inDays(0)},
 			"no such day":             {createReminder, `{"text":"x","due_on":"2027-02-29"}`, "invalid_argument", "due_on: "},
 			"in another millennium":   {createReminder, `{"text":"x","due_on":"3027-02-28"}`, "invalid_argument", "due_on: "},
-			"change nothing on file":  {updateReminder, `{"id":"` + nothing + `","text":"y"}`, "not_found", nothing},
+			"change nothing stored":   {updateReminder, `{"id":"` + nothing + `","text":"y"}`, "not_found", nothing},
 			"move to yesterday":       {updateReminder, `{"id":"` + id + `","due_on":"` + inDays(-1) + `"}`, "invalid_argument", "today is " + inDays(0)},
 			"move to a word":          {updateReminder, `{"id":"` + id + `","due_on":"in 3 weeks"}`, "invalid_argument", "today is " + inDays(0)},
 			"change to a blank":       {updateReminder, `{"id":"` + id + `","text":" ` + "\u200b" + `"}`, "invalid_argument", "text: "},

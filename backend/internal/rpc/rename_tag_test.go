@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A renamed tag is another one for everyone, archived people too; when it is merged into
-// another, an undo tells the two apart again.
+// A tag is renamed for everyone who has it, archived people too. If it is merged into another tag,
+// an undo restores both.
 func TestRenameTag(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -92,8 +92,8 @@ func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 	})
 }
 
-// visitors makes the account a read-only one, and returns the arguments of a
-// question whose answer takes about the given number of bytes.
+// visitors makes the account read-only, and returns the arguments of a read whose answer has
+// about size bytes.
 func (p *paid) visitors(t *testing.T, size int) string {
 	t.Helper()
 	id, _ := p.call(t, create, ana).at("connection", "id").(string)
@@ -104,7 +104,7 @@ func (p *paid) visitors(t *testing.T, size int) string {
 	return `{"id":"` + id + `","include":["notes"]}`
 }
 
-// kept is the largest number of bytes that are kept for a group of keys.
+// kept returns the largest number of bytes that are stored for a group of keys.
 func (p *paid) kept(t *testing.T, group string) (bytes int) {
 	t.Helper()
 	if err := p.db.QueryRow("SELECT max(bytes) FROM (SELECT sum(length(answer)) AS bytes FROM idempotency_keys " + group + ") AS kept").Scan(&bytes); err != nil {

@@ -60,7 +60,7 @@ func (s *schema) prepare() {
 	}
 }
 
-// takes tells whether a text meets the schema.
+// takes reports whether a text meets the schema.
 func (s *schema) takes(text string) bool {
 	n := utf8.RuneCountInString(text)
 	return n >= s.MinLength && (s.MaxLength == 0 || n <= s.MaxLength) && (s.pattern == nil || s.pattern.MatchString(text))

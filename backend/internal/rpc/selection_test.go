@@ -79,7 +79,7 @@ func TestMergeSelection(t *testing.T) {
 			t.Errorf("%v", got.body)
 		}
 		alone := b.call(t, mergePeople, fmt.Sprintf(`{"into_id":%q%s}`, into, b.selected(t, `"query":"Ana Lopez"`)))
-		if alone.code() != "invalid_argument" || !strings.Contains(alone.message(), "nobody but into_id") {
+		if alone.code() != "invalid_argument" || !strings.Contains(alone.message(), "no person except into_id") {
 			t.Errorf("alone: %v", alone.body)
 		}
 	})

@@ -16,15 +16,15 @@ import (
 
 const updateSettings = "/kith.account.v1.AccountService/UpdateMySettings"
 
-// told is what get_account tells of the member's settings.
+// told returns the member's settings as get_account shows them.
 func (b *bundle) told(t *testing.T) string {
 	t.Helper()
 	got := b.call(t, getAccount, `{}`)
 	return fmt.Sprint(got.at("member", "timezone"), " ", got.at("member", "locale"), " ", got.at("member", "today"))
 }
 
-// A new time zone counts from the next call on, in each process; the change is recorded
-// and can be undone, and the same settings are no change.
+// A new time zone applies from the next call on, in each process. The change is recorded and can
+// be undone. Saving the same settings records no change.
 func TestUpdateMySettings(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 15, 30, 0, 0, time.UTC)
@@ -141,8 +141,8 @@ func TestUpdateMySettingsRefusals(t *testing.T) {
 	})
 }
 
-// Nothing changes the settings of the demo account, not even a handle that does not know
-// that it is read-only.
+// The settings of the demo account can't be changed, not even by a caller that opens the account
+// without the read-only flag.
 func TestDemoSettingsAreReadOnly(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, set *sandbox.Dataset) {
@@ -156,7 +156,7 @@ func TestDemoSettingsAreReadOnly(t *testing.T) {
 		}
 		_, err = account.SaveSettings(t.Context(), b.store.Tenant(demo, false), db.Actor{}, account.SettingsPatch{Timezone: new("Asia/Tokyo")})
 		if !fault.Is(err, fault.ReadOnly) {
-			t.Errorf("the unaware handle: %v", err)
+			t.Errorf("without the read-only flag: %v", err)
 		}
 		if after, err := account.GetSettings(t.Context(), b.store.Tenant(demo, true)); err != nil || after != before {
 			t.Errorf("now %+v, %v", after, err)

@@ -145,7 +145,7 @@ func (b *bundle) furnish(t *testing.T) *strings.Replacer {
 		{saveGroup, `{"name":"Circle","cadence_days":90}`},
 		{updateMembership, `{"connection_ids":["` + fifty + `"],"add_groups":["Circle"]}`},
 		{setCadence, `{"connection_ids":["` + fifty + `"],"days":30}`},
-		{addNote, `{"connection_ids":["` + ids[60] + `"],"body":"about tides"}`},
+		{addNote, `{"connection_ids":["` + ids[60] + `"],"body":"about tides, for Works 6"}`},
 		{logCall, `{"connection_ids":["` + ids[60] + `","` + ids[61] + `"],"kind":"call","occurred_at":"2026-01-05T10:00:00Z"}`},
 		{linkPeople, `{"from_id":"` + ids[60] + `","to_id":"` + ids[61] + `","type":"friend"}`},
 		{createReminder, `{"text":"call","due_on":"2031-01-01","connection_id":"` + ids[60] + `"}`},

@@ -57,7 +57,7 @@ func TestTokenLimitedToTools(t *testing.T) {
 		if fmt.Sprint(who.at("tools")) != "[search_connections get_account]" {
 			t.Errorf("the edge is told %v", who.body)
 		}
-		// A token of before has no limit.
+		// A token that was made without tools has no limit.
 		b.bearer = all
 		if a := b.call(t, create, `{"name":"Grace"}`); a.status != http.StatusOK {
 			t.Errorf("a token without a limit: %d %v", a.status, a.body)

@@ -22,7 +22,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// BenchmarkTools measures what a call of a tool costs a member with many people, beside
+// BenchmarkTools measures the cost of each tool for a member with many people, compared with
 // search_connections. cpu-ms/op is the time of this process and of the PostgreSQL server
 // processes that serve it; x-search is its ratio to search_connections of the same run.
 func BenchmarkTools(b *testing.B) {

@@ -30,8 +30,8 @@ const (
 	HeaderReset     = "Kith-Credits-Reset"
 )
 
-// writeTimeout bounds a write, which continues when its caller disconnects.
-const writeTimeout = 30 * time.Second
+// usualWriteTimeout bounds a write, which continues when its caller disconnects.
+const usualWriteTimeout = 30 * time.Second
 
 // transactions runs calls that passed every check. A write and its price are one
 // transaction; a read is charged after it; a call with a key runs once.
@@ -44,9 +44,11 @@ type transactions struct {
 	meter      *billing.Meter
 	errs       *translator
 	keyOutcome func(outcome string) // may be nil
-	// onAsked is called when a member is asked about a call of a tool, and no other waits for
-	// their decision; it may be nil.
+	// onAsked is called with the title of the tool when a call needs the member's approval, and
+	// no other decision waits for them. It may be nil.
 	onAsked func(p *tenant.Principal, tool string)
+	// timeout bounds a write.
+	timeout time.Duration
 }
 
 // invocation is one call on its way through transactions.
@@ -56,7 +58,7 @@ type invocation struct {
 	request   connect.AnyRequest
 	next      connect.UnaryFunc
 	key       *idempotency.Key // nil without one
-	state     call.State       // what the handlers and the pipeline tell each other
+	state     call.State       // shared by the handlers and the pipeline
 	replayed  bool             // the answer is an earlier call's
 	kept      bool             // the answer was stored, though it is a failure
 }
@@ -141,7 +143,7 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 // write runs the handler and charges its price in one transaction of the tenant. It
 // continues when the caller disconnects, who then may not learn of its success.
 func (x *transactions) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
 	defer cancel()
 	if c.key != nil {
 		return x.writeOnce(ctx, c)
@@ -163,7 +165,7 @@ func (x *transactions) write(ctx context.Context, c *invocation) (res connect.An
 // writeAfter runs the effect of a read that has answered. The effect, the price and, with a
 // key, the answer are one transaction.
 func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connect.AnyResponse) (connect.AnyResponse, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
 	defer cancel()
 	data, month, err := x.open(ctx, c)
 	if err != nil {

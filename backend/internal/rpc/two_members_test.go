@@ -41,10 +41,9 @@ func TestTwoMembersAtEveryTool(t *testing.T) {
 	})
 }
 
-// rounds checks a property so many times, which is less often than rapid would: these
-// take their time. It goes on while something lacks to make them worth it, and fails
-// when that does not end. A property that fails is made small, as ever. With the race
-// detector, by which each call takes ten times as long, two rounds must do.
+// rounds checks a slow property only enough times, which is less often than rapid would. While
+// lacks returns something that was not covered, it runs more rounds, and fails after 60. rapid
+// still shrinks a failure. With the race detector, which is ten times slower, it runs two rounds.
 func rounds(t *testing.T, enough int, lacks func() []string, property func(rt *rapid.T)) {
 	t.Helper()
 	most := 60
@@ -97,8 +96,8 @@ func newStage(t *testing.T, p *paid) *stage {
 	}
 }
 
-// picks are the tools to choose from: all, and more often those that make people
-// and those that seldom find what they need.
+// picks returns the tools to choose from. Tools that create people, and tools whose calls seldom
+// succeed, are in the list several times.
 func picks(t *testing.T, rpcs *catalog.Catalog) []*catalog.RPC {
 	t.Helper()
 	all := rpcs.Tools()
@@ -112,7 +111,7 @@ func picks(t *testing.T, rpcs *catalog.Catalog) []*catalog.RPC {
 	return all
 }
 
-// pick chooses a tool. The step makes up for rapid's preference for what comes first.
+// pick chooses a tool. Adding the step offsets rapid's bias towards small numbers.
 func (s *stage) pick(rt *rapid.T, from []*catalog.RPC, step int) *catalog.RPC {
 	return from[(rapid.IntRange(0, len(from)-1).Draw(rt, "tool")+5*step)%len(from)]
 }
@@ -128,7 +127,7 @@ type actor struct {
 	last   *question       // their last call, if it read
 }
 
-// question is a reading call and what it was answered.
+// question is a reading call and its answer.
 type question struct{ procedure, body, answer string }
 
 // pair makes two members who have a bit of everything.
@@ -198,7 +197,7 @@ func (s *stage) isShown(trace string) bool {
 // seed makes something and returns its id.
 func (s *stage) seed(t *testing.T, a *actor, procedure, object, body string) string {
 	t.Helper()
-	s.advance(time.Second) // no two things are made at one instant
+	s.advance(time.Second) // no two objects are created at the same time
 	got := s.call(t, procedure, body, "Authorization", "Bearer "+a.bearer)
 	if got.code() != "" {
 		t.Fatalf("%s %s: %v", procedure, body, got.body)
@@ -233,7 +232,7 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 	want := s.step(t, rt, caller, other, tool, withUnknown(body, foreign))
 	got := s.step(t, rt, caller, other, tool, body)
 	if wrote(want) {
-		return // it was done, and a second time may be answered otherwise
+		return // the first call changed something, so the second answer may differ
 	}
 	if strings.Contains(want.text(), "cursor: is not one that these arguments gave") {
 		return // the cursor belongs to the other arguments
@@ -241,12 +240,12 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 	s.compared[tool.Tool.Name]++
 	is, wanted := suggestions.ReplaceAllString(withUnknown(got.text(), foreign), ""), suggestions.ReplaceAllString(want.text(), "")
 	if diff := cmp.Diff(wanted, is); diff != "" || got.status != want.status {
-		rt.Fatalf("%s answers otherwise for another member's ids than for unknown ones:\n%s\n%s", tool.Tool.Name, body, diff)
+		rt.Fatalf("%s answers differently for another member's ids than for unknown ones:\n%s\n%s", tool.Tool.Name, body, diff)
 	}
 }
 
-// askAgain repeats the last call of the one who did nothing meanwhile: what the
-// other one did must not show, not even in a number.
+// askAgain repeats the last read of the other member. Its answer must not have changed, not even
+// in a number.
 func (s *stage) askAgain(t *testing.T, rt *rapid.T, a *actor) {
 	t.Helper()
 	if a.last == nil {
@@ -254,13 +253,12 @@ func (s *stage) askAgain(t *testing.T, rt *rapid.T, a *actor) {
 	}
 	got := s.call(t, a.last.procedure, a.last.body, "Authorization", "Bearer "+a.bearer)
 	if diff := cmp.Diff(ageless(a.last.answer), ageless(got.text())); diff != "" {
-		rt.Fatalf("%s %s is answered otherwise after another member's call:\n%s", a.last.procedure, a.last.body, diff)
+		rt.Fatalf("the answer to %s %s changed after another member's call:\n%s", a.last.procedure, a.last.body, diff)
 	}
-	a.kept = textOf(s.rows(t, a.tenant)) // the call has a price
+	a.kept = textOf(s.rows(t, a.tenant)) // the call was charged
 }
 
-// retryAfter is how long to wait before a job is asked for again, which grows with
-// its age.
+// retryAfter matches the waiting time before a job is read again, which grows with its age.
 var retryAfter = regexp.MustCompile(`"retry_after":[0-9]+`)
 
 func ageless(answer string) string { return retryAfter.ReplaceAllString(answer, `"retry_after":0`) }
@@ -306,7 +304,7 @@ func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []
 	return out
 }
 
-// isUnknown tells an id that no object has.
+// isUnknown reports whether no object can have the id.
 func isUnknown(id string) bool { return strings.HasSuffix(id, unknownID) }
 
 // withUnknown replaces traces of the other member with unknown ones.
@@ -324,10 +322,11 @@ func withUnknown(text string, foreign []string) string {
 	return text
 }
 
-// suggestions are what is spelt alike among the caller's own, in a refusal.
+// suggestions matches the part of an error that lists the caller's own names with similar
+// spelling.
 var suggestions = regexp.MustCompile(`; nearest: [^}]*`)
 
-// step makes one call and looks at what it did to both.
+// step makes one call and checks the data of both members.
 func (s *stage) step(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC, body string) answer {
 	t.Helper()
 	rt.Logf("member %d: %s %s", caller.serial, tool.Tool.Name, body)
@@ -348,14 +347,14 @@ func (s *stage) step(t *testing.T, rt *rapid.T, caller, other *actor, tool *cata
 	}
 	s.judge(t, rt, caller, other, tool.Tool.Name+" "+body, got, ofCaller)
 	caller.last = nil
-	// The directory is where members may see what others do.
+	// In the directory, a member may see changes by another one.
 	if !tool.Writes && tool.Tool.Group != "directory" {
 		caller.last = &question{procedure: tool.Procedure, body: body, answer: got.text()}
 	}
 	return got
 }
 
-// judge looks at what an answer shows, and at what the call left with its caller.
+// judge fails if an answer, or the stored data of the caller, has data of another member.
 func (s *stage) judge(t *testing.T, rt *rapid.T, caller, other *actor, request string, got answer, rows []row) {
 	t.Helper()
 	after := textOf(rows)
@@ -371,7 +370,7 @@ func (s *stage) judge(t *testing.T, rt *rapid.T, caller, other *actor, request s
 	}
 	for trace := range traces(after) {
 		if !caller.sent[trace] && !strings.Contains(caller.kept, trace) && strings.Contains(other.kept, trace) {
-			rt.Fatalf("%s kept %s for a member who never sent it", request, trace)
+			rt.Fatalf("%s stored %s for a member who never sent it", request, trace)
 		}
 	}
 	caller.kept = after
@@ -379,7 +378,7 @@ func (s *stage) judge(t *testing.T, rt *rapid.T, caller, other *actor, request s
 	s.lookAtPage(t, caller.tenant)
 }
 
-// wrote tells whether a call changed something: at once, or by a job.
+// wrote reports whether a call changed something: at once, or by a job.
 func wrote(got answer) bool {
 	return got.at("change_id") != nil || got.at("task_id") != nil || got.at("job", "job_id") != nil
 }
@@ -394,7 +393,7 @@ func (s *stage) lacks() []string {
 			out = append(out, "no call of "+name+" succeeded: teach the generator how to")
 		}
 		if s.compared[name] == 0 && strings.Contains(string(tool.Tool.BoundedSchema), "_[0-9A-HJKMNP-TV-Z]{26}") {
-			out = append(out, name+" was never asked for what is somebody else's")
+			out = append(out, name+" was never called with another member's ids")
 		}
 	}
 	return out

@@ -35,9 +35,9 @@ func TestUndoOfWhateverWasDone(t *testing.T) {
 	})
 }
 
-// Changes are undone and redone in any order: each is undone, or its conflicts are returned
-// and nothing changes, and a dry run before it says the same. When everything is undone, the
-// state is the original one.
+// Changes are undone and redone in any order. Each is undone, or its conflicts are returned and
+// nothing changes. A dry run before it gives the same result. When everything is undone, the state
+// is the original one.
 func TestUndoInAnyOrder(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -45,7 +45,7 @@ func TestUndoInAnyOrder(t *testing.T) {
 		lacks := func() []string {
 			out := s.unused()
 			if cleared == 0 || s.conflicts == 0 {
-				out = append(out, fmt.Sprintf("%d times all was undone, %d times something was in the way: neither may be never", cleared, s.conflicts))
+				out = append(out, fmt.Sprintf("all changes were undone %d times, and %d undos had conflicts: both must happen", cleared, s.conflicts))
 			}
 			return out
 		}
@@ -53,7 +53,7 @@ func TestUndoInAnyOrder(t *testing.T) {
 			a := s.newActor(t)
 			a.learn(s.rows(t, a.tenant))
 			before := s.objects(t, a)
-			// Without undo_change itself: what is undone is chosen below.
+			// Without undo_change: the test itself chooses below what to undo.
 			done := s.act(t, rt, a, 15, slices.DeleteFunc(s.revocable(), func(r *catalog.RPC) bool { return r.Tool.Name == "undo_change" }))
 			all := slices.Clone(done)
 			for _, id := range rapid.Permutation(done).Draw(rt, "order") {
@@ -72,7 +72,7 @@ func TestUndoInAnyOrder(t *testing.T) {
 	})
 }
 
-// unused tells of tools by which no change was made so far.
+// unused lists the tools that have made no change so far.
 func (s *stage) unused() []string {
 	var out []string
 	for _, tool := range s.revocable() {
@@ -83,8 +83,8 @@ func (s *stage) unused() []string {
 	return out
 }
 
-// revocable are the tools that write what can be undone. What a job does comes
-// after its call.
+// revocable returns the tools whose changes can be undone. Tools that start jobs are left out,
+// because a job changes something only after the call.
 func (s *stage) revocable() []*catalog.RPC {
 	jobs := []string{"import_file", "embed_objects", "cancel_job"}
 	var out []*catalog.RPC
@@ -96,7 +96,7 @@ func (s *stage) revocable() []*catalog.RPC {
 	return out
 }
 
-// act lets a member call tools and returns the changes that came of it.
+// act lets a member call tools and returns the changes that they made.
 func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*catalog.RPC) []string {
 	t.Helper()
 	var changes []string
@@ -141,7 +141,7 @@ func (s *stage) undo(t *testing.T, rt *rapid.T, a *actor, id string, dryRun bool
 	return got
 }
 
-// tryUndo undoes a change if it has no conflicts, and returns the undo.
+// tryUndo undoes a change if it has no conflicts, and returns the id of the undo.
 func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string {
 	t.Helper()
 	before := s.withoutCounter(t, a)
@@ -173,8 +173,8 @@ func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string
 	return nil
 }
 
-// withoutCounter is all data of a member except the number that every writing call
-// increments, even when it changes nothing.
+// withoutCounter returns all data of a member except tenant_states, whose data version grows with
+// every writing call, even one that changes nothing.
 func (s *stage) withoutCounter(t *testing.T, a *actor) []string {
 	t.Helper()
 	var out []string
@@ -186,8 +186,8 @@ func (s *stage) withoutCounter(t *testing.T, a *actor) []string {
 	return out
 }
 
-// undoRest undoes what of the changes is still in force, from the last to the
-// first and as often as that gets on; it tells whether all are undone.
+// undoRest undoes the changes that are not undone yet, from the last to the first. It repeats that
+// as long as a pass undoes at least one, and reports whether all are undone.
 func (s *stage) undoRest(t *testing.T, rt *rapid.T, a *actor, changes []string) bool {
 	t.Helper()
 	for {
@@ -210,9 +210,8 @@ func (s *stage) undoRest(t *testing.T, rt *rapid.T, a *actor, changes []string) 
 	}
 }
 
-// objects is what a member keeps, without what is kept about it: history, credits,
-// versions, times of change. Organisations and tags are made and never removed, so
-// of those only the ones in use count.
+// objects returns a member's objects without history, credits, versions and times of change.
+// Organisations and tags are never removed, so it returns only those in use.
 func (s *stage) objects(t *testing.T, a *actor) []string {
 	t.Helper()
 	used := map[string]bool{}

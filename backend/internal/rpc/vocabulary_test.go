@@ -11,9 +11,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// vocabulary is what a member's calls are made of: ids by their prefixes, con_ and
-// so on, and words by their kinds. Every new word contains a unique mark. Days and times
-// have no owner.
+// vocabulary has the values for the arguments of a member's calls: ids by their prefixes, such as
+// con_, and words by their kinds. Every new word contains a unique mark. Days and times have no
+// owner.
 type vocabulary struct {
 	serial int // the member's
 	coined int
@@ -32,7 +32,7 @@ func newVocabulary(serial int) *vocabulary {
 	}
 }
 
-// coin makes a new word of a kind and keeps it.
+// coin makes a new word of a kind and stores it.
 func (v *vocabulary) coin(kind string) string {
 	v.coined++
 	mark := mark(v.serial, v.coined)
@@ -86,7 +86,7 @@ func (v *vocabulary) of(kind string) []string {
 	}
 }
 
-// alive is of without people who are gone.
+// alive is like of, but leaves out people who are archived or deleted.
 func (v *vocabulary) alive(kind string) []string {
 	return slices.DeleteFunc(slices.Clone(v.of(kind)), func(id string) bool { return v.gone[id] })
 }
@@ -113,7 +113,7 @@ func (v *vocabulary) shown(kind string) []string {
 	return out
 }
 
-// nobody, after a prefix, is an id that is never issued.
+// unknownID, after a prefix, is an id that is never issued.
 const unknownID = "00000000000000000000000000"
 
 // unknownOf are words of a kind that no member has: words that are never stored, and words
@@ -151,7 +151,7 @@ func unknownOf(kind string) []string {
 	return []string{"nobody", "%", "_", "' OR ''='", `"`, "*", "a\u202eb", "AAAAAAAAAAAAAAAAAAAA", "con_" + unknownID}
 }
 
-// learn keeps the ids that are in what a member has.
+// learn stores the ids in a member's rows.
 func (v *vocabulary) learn(rows []row) {
 	alive := map[string]bool{}
 	for _, r := range rows {
@@ -169,7 +169,7 @@ func (v *vocabulary) learn(rows []row) {
 	}
 }
 
-// turn keeps the way to the next page of a list.
+// turn stores the arguments for the next page of a list.
 func (v *vocabulary) turn(tool, body string, got answer) {
 	cursor, ok := got.at("next_cursor").(string)
 	if !ok {
@@ -186,7 +186,7 @@ func (v *vocabulary) turn(tool, body string, got answer) {
 	}
 }
 
-// read keeps the names of people.
+// read stores the names of the people in an answer.
 func (v *vocabulary) read(value any) {
 	switch x := value.(type) {
 	case map[string]any:
@@ -221,6 +221,5 @@ func (a answer) text() string {
 	return encodedDetail.ReplaceAllString(string(data), "")
 }
 
-// encodedDetail is a detail of an error in protobuf's bytes, which is there in JSON as
-// well.
+// encodedDetail matches an error detail in protobuf bytes; the error has the same detail in JSON.
 var encodedDetail = regexp.MustCompile(`,"value":"[A-Za-z0-9+/]+"`)

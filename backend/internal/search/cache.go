@@ -131,7 +131,7 @@ func (c *Cache[T]) start(ctx context.Context, e *entry[T], atLeast int64) <-chan
 func (c *Cache[T]) loadInto(ctx context.Context, e *entry[T], atLeast int64) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("bring up what is derived: panic: %v\n%s", cause, debug.Stack())
+			err = fmt.Errorf("update a cached value: panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
 	since := e.version.Load()

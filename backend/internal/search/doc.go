@@ -13,15 +13,15 @@
 // identifier or a person's name is answered by words alone.
 //
 // Results are fused by reciprocal rank: a hit of rank r adds 1/(60+r). Vectors of the
-// built-in provider, which likens spelling, weigh less than words, so that they add
-// people whom words missed and push no others aside. A hit's score depends on its own
-// ranks only, so that pages laid end to end are one list.
+// built-in provider compare spelling only. They weigh less than words: they add people that
+// words did not find, and don't move the others down. A hit's score depends on its own ranks
+// only, so that concatenated pages are one list.
 //
 // # The job embed_objects
 //
-// It goes over the people twice. First it counts who needs a vector, so that the price
-// is known and paid before anything is sent; then it makes the vectors, a batch at a
-// time. A batch is read at a data version, turned into vectors outside of any
-// transaction, and kept together with the id from which to go on. A person who changes
-// meanwhile keeps a vector that says of which version it is, and is stale.
+// It reads the people twice. First it counts who needs a vector, so that the price is charged
+// before anything is sent. Then it makes the vectors in batches. A batch is read at a data
+// version, its vectors are made outside any transaction, and they are stored together with the id
+// after which to continue. If a person changes meanwhile, the stored vector has the older version
+// and counts as stale.
 package search

@@ -114,8 +114,8 @@ type item struct {
 }
 
 // fillDocuments adds the lists, each with one statement over all people changed.
-// The condition is a list of ids for the index on (tenant_id, connection_id): a
-// join would leave the planner, which has no statistics, a choice of bad plans.
+// The condition is a list of ids, so that the index on (tenant_id, connection_id) is used: with
+// a join, the planner, which has no statistics, could choose a bad plan.
 func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[string]*index.Document) error {
 	changed := " WHERE l.tenant_id = ?"
 	args := []any{q.TenantID()}

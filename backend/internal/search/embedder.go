@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 )
 
-// KindName is the public name of the job.
+// EmbedKind is the public name of the job.
 const EmbedKind = "embed_objects"
 
 // Params say what to do.
@@ -40,7 +40,7 @@ const localProvider = "local"
 const (
 	// batch is how many people a step embeds: one request to a remote provider.
 	batch = 96
-	// patience is how many attempts in a row may end without a step before the job fails.
+	// embedAttempts is how many attempts in a row may end without a step before the job fails.
 	embedAttempts = 4
 	// perCredit is how many vectors one credit pays for.
 	perCredit = 100

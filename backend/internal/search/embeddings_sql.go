@@ -27,9 +27,9 @@ type embedded struct {
 	UpdatedAt    time.Time
 }
 
-// PutEmbeddings stores vectors of texts that were read at a data version, and records for
-// others that their texts were the same then. It leaves out people who are deleted or
-// archived by now.
+// PutEmbeddings stores the vectors of texts that were read at a data version. For the people in
+// same, whose texts had not changed, it records that version. It leaves out people who are
+// deleted or archived by now.
 func PutEmbeddings(ctx context.Context, tx *db.Tx, textVersion int64, fresh []vector.Row, same []string) error {
 	if len(fresh) > 0 {
 		if err := insertEmbeddings(ctx, tx, textVersion, fresh); err != nil {
@@ -80,9 +80,9 @@ func insertEmbeddings(ctx context.Context, tx *db.Tx, textVersion int64, fresh [
 	return err
 }
 
-// ListCandidates returns people in the order of their ids, from after one on. It adds the
-// stored data of those who changed since they got a vector of the model; with all, of
-// everyone. The number of statements is fixed.
+// ListCandidates returns at most limit people with ids after after, in the order of their ids. It
+// adds the stored data of those who changed since they got a vector of the model or, if all is
+// set, of everyone. The number of statements is fixed.
 func ListCandidates(ctx context.Context, t *db.Tenant, model, after string, limit int, all bool) (vector.Candidates, error) {
 	var out vector.Candidates
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {

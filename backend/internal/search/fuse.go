@@ -19,7 +19,7 @@ const (
 	// spellingWeight is how much a rank by similarity of spelling counts; a rank by words
 	// counts 1.
 	spellingWeight = 0.25
-	// few is the number of vectors below which no usual distance can be computed.
+	// few is the number of vectors below which their mean and deviation say too little.
 	few = 50
 )
 
@@ -42,7 +42,7 @@ func outstanding(near []vector.Near, s vector.Spread, noise float32) []vector.Ne
 	return above(near, max(floor, noise))
 }
 
-// above are the first of near, which is in order.
+// above returns those of near, which is sorted, that are above the floor.
 func above(near []vector.Near, floor float32) []vector.Near {
 	n := slices.IndexFunc(near, func(n vector.Near) bool { return n.Cosine <= floor })
 	if n < 0 {

@@ -351,7 +351,7 @@ func TestWaitingSearchSharesTheLoadOfOneWhoLeft(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := try(ctx, f, one, v); !errors.Is(err, context.Canceled) {
-				t.Errorf("the one that left: %v", err)
+				t.Errorf("the cancelled search: %v", err)
 			}
 		})
 		synctest.Wait()
@@ -476,8 +476,8 @@ func TestChangedIndexIsCountedOnce(t *testing.T) {
 	}
 }
 
-// Held's sum must not drift, and no search may fail or return another tenant's people,
-// while many tenants evict each other.
+// While the indexes of many tenants evict each other, the bytes that Held counts stay right, and no
+// search fails or returns another tenant's people.
 func TestConcurrentEviction(t *testing.T) {
 	t.Parallel()
 	docs := many(50)
@@ -506,7 +506,7 @@ func TestConcurrentEviction(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	find(t, f, tenants[0], s.put(tenants[0], person("last"))) // settles the account
+	find(t, f, tenants[0], s.put(tenants[0], person("last"))) // counts the memory and evicts once more
 	indexes, bytes := f.Held()
 	if bytes > budget || bytes <= 0 || indexes < 1 || indexes > 3 {
 		t.Errorf("%d indexes of %d bytes, budget %d", indexes, bytes, budget)

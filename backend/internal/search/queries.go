@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// patience limits how long a search waits for the vector of its query.
+	// queryTimeout limits how long a search waits for the vector of its query.
 	queryTimeout = 2 * time.Second
 	// rest is how long searches do not call a provider after it failed.
 	rest = 15 * time.Second

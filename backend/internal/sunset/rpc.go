@@ -8,7 +8,7 @@ import (
 	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 )
 
-// sunsets implements SunsetService.
+// RPC implements SunsetService.
 type RPC struct{ DB *db.DB }
 
 func (h *RPC) AnnounceSunset(ctx context.Context, req *sunsetv1.AnnounceSunsetRequest) (*sunsetv1.AnnounceSunsetResponse, error) {

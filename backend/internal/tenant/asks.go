@@ -13,7 +13,7 @@ const (
 	MaxAbove     = 10_000
 )
 
-// Asks says before which acts a credential asks the member first. The zero value is none.
+// Asks says which acts of a credential need the member's approval. The zero value means none.
 type Asks struct {
 	// Acts are kinds of acts, as package catalog names them.
 	Acts []string
@@ -49,5 +49,5 @@ func (a Asks) String() string {
 	return strings.Join(words, " ")
 }
 
-// Before reports whether the credential asks before acts of a kind.
+// Before reports whether acts of a kind need the member's approval.
 func (a Asks) Before(act string) bool { return slices.Contains(a.Acts, act) }

@@ -76,7 +76,7 @@ type Credential struct {
 	GrantExpiresAt time.Time
 	// Paused means that the member has paused the agent: it may call nothing.
 	Paused bool
-	// Asks says before which acts the member is asked first.
+	// Asks says which acts need the member's approval.
 	Asks Asks
 }
 

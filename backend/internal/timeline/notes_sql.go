@@ -42,25 +42,28 @@ func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 // most: the latest.
 const maxScanned = 50_000
 
-// EachEntry yields the entries in no particular order and without their participants. When
-// there are more than it can read, it leaves out the oldest. It fails with fault.NotFound
-// for a connection that does not exist. It holds one reading connection, and one entry at
-// a time, until it returns.
-func EachEntry(ctx context.Context, q db.Reader, connectionID string) iter.Seq2[Entry, error] {
+// EachEntry yields the entries of a query in no particular order and without their participants.
+// When there are more than it can read, it leaves out the oldest; it ignores the query's limit. It
+// fails with fault.NotFound for a connection that does not exist. It holds one reading connection,
+// and one entry at a time, until it returns.
+func EachEntry(ctx context.Context, q db.Reader, query Query) iter.Seq2[Entry, error] {
+	query.Limit = maxScanned
 	return func(yield func(Entry, error) bool) {
-		if err := eachEntry(ctx, q, connectionID, yield); err != nil {
+		if err := eachEntry(ctx, q, query, yield); err != nil {
 			yield(Entry{}, err)
 		}
 	}
 }
 
-func eachEntry(ctx context.Context, q db.Reader, connectionID string, yield func(Entry, error) bool) error {
-	if connectionID != "" {
-		if err := people.Live(ctx, q, connectionID); err != nil {
+func eachEntry(ctx context.Context, q db.Reader, query Query, yield func(Entry, error) bool) error {
+	if query.ConnectionID != "" {
+		if err := people.Live(ctx, q, query.ConnectionID); err != nil {
 			return err
 		}
 	}
-	query := Query{ConnectionID: connectionID, Limit: maxScanned}
+	if query.Among != nil && len(query.Among) == 0 {
+		return nil
+	}
 	notes, args := unionPart(q, notePart(), query)
 	met, metArgs := unionPart(q, interactionPart(), query)
 	rows, err := q.QueryContext(ctx, notes+" UNION ALL "+met, append(args, metArgs...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
@@ -32,9 +33,11 @@ func InteractionMessage(i *Interaction) *timelinev1.Interaction {
 // entryText limits the text of one entry on the timeline, in characters.
 const entryText = 2000
 
-// timelines implements TimelineService.
+// RPC implements TimelineService.
 type RPC struct {
 	DB *db.DB
+	// Index returns the search index of the caller's network.
+	Index func(ctx context.Context) (*index.Index, error)
 }
 
 // span returns the moments between which the entries of a list lie.
@@ -168,6 +171,10 @@ func (h *RPC) DeleteTimelineEntry(ctx context.Context, u *db.Tx, req *timelinev1
 	return &timelinev1.DeleteTimelineEntryResponse{Deleted: deleted, ChangeId: call.Optional(changeID)}, nil
 }
 
+// maxMentioned is the largest number of people whose entries are read by themselves. If more people
+// have the words in their notes, reading all notes in one go is as fast.
+const maxMentioned = 500
+
 func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesRequest) (*timelinev1.SearchNotesResponse, error) {
 	if err := call.CheckWords(req.GetQuery(), insteadOfNotes); err != nil {
 		return nil, err
@@ -185,6 +192,13 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 	}
 	size := q.Limit
 	q.Limit++ // one more entry shows whether there is another page
+	if q.ConnectionID == "" {
+		ix, err := h.Index(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q.Among, _ = ix.Mentioned(index.ParseWords(q.Text), maxMentioned)
+	}
 	p := tenant.PrincipalFrom(ctx)
 	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {

@@ -17,6 +17,9 @@ type WordQuery struct {
 	Text string
 	// ConnectionID is empty for the whole network.
 	ConnectionID string
+	// Among are the people whose entries are read, such as those of [index.Index.Mentioned]; nil for
+	// everyone.
+	Among []string
 	// After is the last entry of the page before; nil for the first page.
 	After *SearchCursor
 	// Limit is the largest number of entries to return, at least 1.
@@ -48,7 +51,7 @@ type Found struct {
 func SearchWords(ctx context.Context, r db.Reader, q WordQuery) ([]Found, error) {
 	words := index.ParseWords(q.Text)
 	var best []Found // sorted, q.Limit at most
-	for e, err := range EachEntry(ctx, r, q.ConnectionID) {
+	for e, err := range EachEntry(ctx, r, Query{ConnectionID: q.ConnectionID, Among: q.Among}) {
 		if err != nil {
 			return nil, err
 		}

@@ -63,6 +63,8 @@ type Cursor struct {
 type Query struct {
 	// ConnectionID is empty for the whole network.
 	ConnectionID string
+	// Among are the people one of whom the entries must be about; nil for anyone.
+	Among []string
 	// Kinds is empty for all.
 	Kinds []string
 	// Since (inclusive) and Until (exclusive) are zero for no limit.

@@ -108,6 +108,9 @@ func unionPart(q db.Reader, a part, query Query) (string, []any) {
 		where(" AND EXISTS (SELECT 1 FROM " + a.links + " l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id" +
 			" AND c.archived_at IS NULL WHERE l.tenant_id = t.tenant_id AND l." + a.link + " = t.id)")
 	}
+	if query.Among != nil {
+		where(" AND t.id IN (SELECT l."+a.link+" FROM "+a.links+" l WHERE l.tenant_id = ? AND l.connection_id IN (?))", q.TenantID(), bun.List(query.Among))
+	}
 	if a.table == "interactions" && len(query.Kinds) > 0 {
 		where(" AND t.kind IN (?)", bun.List(query.Kinds))
 	}

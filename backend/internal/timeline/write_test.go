@@ -336,7 +336,7 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 		{name: "one has", cadence: map[string]int{"con_1": 0, "con_2": 7}, want: day(7)},
 		{name: "the shorter one", cadence: map[string]int{"con_1": 30, "con_2": 7, "con_3": 14}, want: day(7)},
 		{name: "counted from the contact", cadence: map[string]int{"con_1": 7}, at: day(-3), want: day(4)},
-		{name: "counted from a later contact on file", cadence: map[string]int{"con_1": 7}, at: day(-30), want: day(6),
+		{name: "counted from a later stored contact", cadence: map[string]int{"con_1": 7}, at: day(-30), want: day(6),
 			last: map[string]time.Time{"con_1": day(-1)}},
 		{name: "a group's where there is no other", cadence: map[string]int{"con_1": 0, "con_2": 20}, groups: map[string]int{"con_1": 9, "con_2": 3}, want: day(9)},
 		{name: "a snooze holds", cadence: map[string]int{"con_1": 7, "con_2": 20}, want: day(20),

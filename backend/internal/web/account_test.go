@@ -242,8 +242,8 @@ func TestExportOfAnEmptyAccount(t *testing.T) {
 	}
 }
 
-// An export that fails is never taken for complete: the response is an error page if
-// nothing was sent yet, otherwise a connection that is closed in the middle.
+// An export that fails never looks complete: the response is an error page if nothing was sent yet,
+// otherwise the connection is closed before the end.
 func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	down := fault.Wrap(errors.New("secret-host refused"), fault.Unavailable, "the store cannot be reached")

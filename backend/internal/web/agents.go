@@ -39,8 +39,8 @@ type agentRow struct {
 	Did   did
 	// Less is the form that takes away a part of the access.
 	Less allowForm
-	// Ask is the form that chooses what the agent has to ask the member about before it does it; nil if
-	// the agent can only read.
+	// Ask is the form that chooses which acts of the agent need the member's approval; nil if the
+	// agent can only read.
 	Ask *askForm
 }
 
@@ -50,8 +50,8 @@ type did struct {
 	Activity string
 }
 
-// didOf counts the changes of an agent's credentials. A list by name is of all credentials
-// with that name.
+// didOf counts the changes of an agent's credentials. If there are several, the link lists the
+// changes of all credentials with the agent's name.
 func didOf(ids []string, name string, changes map[string]int) did {
 	d := did{}
 	for _, id := range ids {
@@ -135,7 +135,7 @@ func (v *request) heldBy(grants []oauth.Grant) (scopes []string, preset oauth.Pr
 	return slices.DeleteFunc(v.Catalog.Scopes(), func(s string) bool { return !slices.Contains(scopes, s) }), preset
 }
 
-// actOnAgent does something with the agent of a form, records it, and leads to its notice.
+// actOnAgent calls act for the agent of a form, records the event, and redirects to the notice.
 func (v *request) actOnAgent(act func(clientID string) error, kind account.EventKind, path, notice string) error {
 	clientID := v.Line("id")
 	if err := act(clientID); err != nil {
@@ -164,7 +164,7 @@ func (v *request) resumeAgent() error {
 	}, account.AgentResumed, page.PathAgents, "agent-resumed")
 }
 
-// narrowAgent takes from an agent what the form does not allow. It never gives it more.
+// narrowAgent limits the access of an agent to what the form allows. It never adds access.
 func (v *request) narrowAgent() error {
 	ticked, preset := v.R.PostForm["scope"], oauth.Preset(v.R.PostForm.Get("preset"))
 	scopes, tools, err := preset.Apply(v.Catalog, ticked)

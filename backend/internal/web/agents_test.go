@@ -72,7 +72,7 @@ func TestNarrowOnThePage(t *testing.T) {
 		wrong := b.Submit(page, "/settings/agents/narrow", url.Values{"scope": nil, "preset": {"read"}})
 		want(t, wrong, http.StatusUnprocessableEntity, "Tick at least one area")
 		if wrong.ByID("agent-0-scope") == nil || wrong.Form("/settings/agents/narrow").Get("preset") != "read" {
-			t.Error("the error leads nowhere, or what was chosen is lost")
+			t.Error("the link of the error has no target, or what was chosen is lost")
 		}
 		want(t, b.Submit(page, "/settings/agents/narrow", webtest.Values("preset", "x")), http.StatusUnprocessableEntity, "Choose what it may do")
 		wantRedirect(t, b.Submit(page, "/settings/agents/narrow", url.Values{"scope": {"connections", "timeline"}, "preset": {"add"}}), "/settings/agents?done=agent-narrowed")

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// allowForm are the inputs of a form that says what an agent may do: a preset, and the areas
-// that it holds for.
+// allowForm has the inputs of a form that says what an agent may do: a preset, and the areas
+// that it applies to.
 type allowForm struct {
 	// Prefix begins the ids of the inputs; empty if the page has one such form.
 	Prefix  string
@@ -49,8 +49,8 @@ func (f *allowForm) refill(ticked []string, preset oauth.Preset, field, mistake 
 	f.Field, f.Error = field, mistake
 }
 
-// allowFormOf returns the choices between the presets in the areas of the scopes; ticked are
-// the areas that are chosen so far.
+// allowFormOf returns a form with the presets and the areas of the scopes; ticked are the areas
+// that are chosen so far.
 func allowFormOf(scopes, ticked []string, presets []oauth.Preset, chosen oauth.Preset) allowForm {
 	form := allowForm{Areas: choicesOf(scopes, func(s string) bool { return slices.Contains(ticked, s) }).Groups}
 	for _, area := range form.Areas {

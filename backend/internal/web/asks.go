@@ -15,16 +15,16 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// askForm says before which acts an agent or a token asks the member first.
+// askForm is the form that chooses which acts of an agent or a token need the member's approval.
 type askForm struct {
 	// Prefix begins the ids of the inputs.
 	Prefix string
 	Acts   []actChoice
-	// Above is how many people a call may change without a question, as it was typed.
+	// Above is how many people a call may change without approval, as it was typed.
 	Above string
-	// Words say before what it asks, in a sentence; empty for nothing.
+	// Words list the acts that need approval, as part of a sentence; empty for none.
 	Words string
-	// Error is about Above.
+	// Error is the error of Above.
 	Error string
 }
 
@@ -65,7 +65,7 @@ func (f *askForm) tick(acts []string) {
 	}
 }
 
-// setAsks saves before which acts an agent or a token asks first.
+// setAsks saves which acts of an agent or a token need the member's approval.
 func (v *request) setAsks() error {
 	whose, asks := v.Line("id"), tenant.Asks{Above: tenant.DefaultAbove}
 	for _, act := range catalog.Acts() {

@@ -24,20 +24,20 @@ func asksOf(t *testing.T, s *webtest.Site, bearer string) string {
 	return p.Credential.Asks.String()
 }
 
-// On the page of agents a member chooses before what an agent asks; a wrong number is kept with
-// its error.
+// On the page of agents, a member chooses which acts of an agent need approval. An invalid number
+// stays in the form, with its error.
 func TestAskMeFirstOnThePage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
 		access := wideAgent(t, s, b, s.Client(t, "Agent Smith", "https://a.example/cb"))
 		if asksOf(t, s, access) != "" {
-			t.Error("it asks by itself")
+			t.Error("acts need approval before the member chose any")
 		}
 		page := b.Get("/settings/agents")
-		want(t, page, http.StatusOK, "Ask me first", "Many are more than")
+		want(t, page, http.StatusOK, "Ask me first", "Many means more than")
 		if strings.Contains(page.Text(), "Asks you before") {
-			t.Error("it asks by itself")
+			t.Error("the page shows acts before the member chose any")
 		}
 		for _, above := range []string{"", "0", "-1", "10001", "ten", "1.5"} {
 			wrong := b.Submit(page, askForm, url.Values{"act": {"bulk", "merge"}, "above": {above}})
@@ -52,7 +52,7 @@ func TestAskMeFirstOnThePage(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		saved := b.Get("/settings/agents?done=agent-asks")
-		want(t, saved, http.StatusOK, "It is saved", "Asks you before deleting and changing more than 25 people.")
+		want(t, saved, http.StatusOK, "Saved.", "Asks you before deleting and changing more than 25 people.")
 		wantRedirect(t, b.Submit(saved, askForm, url.Values{"act": nil, "above": {""}}), "/settings/agents?done=agent-asks")
 		if got := asksOf(t, s, access); got != "" {
 			t.Errorf("got %q", got)
@@ -91,7 +91,8 @@ func TestTokensAskFirst(t *testing.T) {
 	})
 }
 
-// In the consent form it is one tick, off at first, and on when it was on before.
+// The consent form has one checkbox for it. It is off at first, and ticked if the member ticked it
+// before.
 func TestAskMeFirstInTheConsentForm(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -114,7 +115,8 @@ func TestAskMeFirstInTheConsentForm(t *testing.T) {
 	})
 }
 
-// The email about a question goes to a confirmed address, and has the agent, the tool and a link.
+// The email about a call that needs approval goes to a confirmed address. It names the agent and the
+// tool, and has a link.
 func TestMailAboutAQuestion(t *testing.T) {
 	t.Parallel()
 	box, options := withMail(t)

@@ -28,8 +28,8 @@ func (v *request) addressLimit(kind string) account.Limit {
 
 func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.R)) }
 
-// attempt spends an attempt on every limit, or on none if one refuses; then it answers
-// with a page that says when to try again.
+// attempt counts an attempt on every limit. If one of them is exhausted, it counts nothing and
+// returns a page that says when to try again.
 func (v *request) attempt(limits ...account.Limit) error {
 	_, err := v.attemptQuietly(limits...)
 	return err
@@ -82,8 +82,8 @@ func minutes(d time.Duration) string {
 }
 
 // checkPassword reports whether the password is the member's. It takes equally long if there is
-// no such member, or if the member may not sign in. Who knows the password of a suspended member
-// is told of that, and nobody else.
+// no such member, or if the member may not sign in. For a suspended member it returns a page that
+// says so, but only if the password is right.
 func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	hash := v.dummyHash
 	if m != nil && !m.ReadOnly && m.PasswordHash != "" {

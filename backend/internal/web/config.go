@@ -66,8 +66,8 @@ type Config struct {
 	// Secrets encrypts the secrets of members' apps for one-time codes; nil means that nobody
 	// can set one up.
 	Secrets *secretkey.File
-	// RequireSecondFactor reports whether members of a plan must have a second factor: they
-	// are led to set one up before anything else. Nil: none must.
+	// RequireSecondFactor reports whether members of a plan must have a second factor: they have
+	// to set one up before they can do anything else. Nil: no member must.
 	RequireSecondFactor func(plan string) bool
 	// Mailer sends emails. Nil: email addresses are not verified, and operators reset
 	// forgotten passwords.

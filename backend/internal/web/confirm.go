@@ -12,10 +12,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// pathConfirm asks a signed-in member again who they are, and leads back to a page.
+// pathConfirm is the page on which a signed-in member reauthenticates. It redirects back afterwards.
 const pathConfirm = page.PathSignIn + "/confirm"
 
-// The fields of the page that asks again who the member is. Forms that it resumes have none of these
+// The fields of the page for reauthentication. No form that it resumes has a field with one of these
 // names.
 const (
 	confirmPrefix        = "confirm_"
@@ -24,7 +24,7 @@ const (
 	fieldConfirmPasskey  = confirmPrefix + "passkey"
 )
 
-// confirmContent is the content of the page.
+// confirmContent is the content of the page for reauthentication.
 type confirmContent struct {
 	// Action is where the form goes: to the address of the form that it resumes, or to
 	// pathConfirm.
@@ -38,8 +38,9 @@ type confirmContent struct {
 
 type keptValue struct{ Name, Value string }
 
-// again admits signed-in browsers. It doesn't separate the page from the window that opened it,
-// since it may be part of an authorization, and admits members who must set up a second factor.
+// again admits signed-in browsers, also of members who still have to set up a second factor. It
+// doesn't separate the page from the window that opened it: the page may be part of an
+// authorization.
 func again(v *page.Request) (bool, error) {
 	if v.Login == nil {
 		v.Redirect(v.SignIn(page.LocalPath(v.R.FormValue(page.ReturnParameter))))
@@ -49,12 +50,11 @@ func again(v *page.Request) (bool, error) {
 	return true, nil
 }
 
-// confirm handles a request to a route that needs a fresh proof of who the member is, from a session
-// without one. If the form has a proof, the session gets a new secret, so that a copy of its cookie
-// is worth nothing, and the request goes on. Otherwise nothing is done: the answer is a page that
-// asks for the proof and then sends the same form, with all that was typed but passwords. passwordField
-// is the name of the field in which the form itself asks for the member's password; empty if it does
-// not.
+// confirm handles a request of a session that is not fresh to a route that needs a fresh one. If the
+// form has a valid proof, such as the password, the session gets a new secret, so that a copy of its
+// cookie stops working, and the request continues. Otherwise confirm answers with a page that asks
+// for the proof. That page then sends the same form, with everything that was typed except passwords.
+// passwordField is the field in which the form itself asks for the member's password, or empty.
 func (v *request) confirm(passwordField string) (goOn bool, err error) {
 	if v.R.Method != http.MethodPost {
 		back := []keptValue{{page.ReturnParameter, v.placeOf()}}
@@ -67,20 +67,20 @@ func (v *request) confirm(passwordField string) (goOn bool, err error) {
 	return false, v.renderConfirm(http.StatusForbidden, v.R.URL.Path, v.keptValues(), wrong)
 }
 
-// placeOf returns the page that leads to the address of a request.
+// placeOf returns the page with the link to the address of the request.
 func (v *request) placeOf() string {
 	place, ok := page.PlaceOf(v.R.URL.Path)
 	switch {
 	case !ok:
 		return page.PathStart
-	case place.Path == page.PathSettings: // of a file that an agent made
+	case place.Path == page.PathSettings: // the address of a file that an agent exported
 		return page.PathAccount
 	}
 	return place.Path
 }
 
-// proves reports whether the form proves who the member is, and if it does, renews the session. It adds
-// what is wrong with a proof that is none.
+// proves reports whether the form has a valid passkey, code or password of the member. If it does,
+// proves renews the session. Otherwise it adds the errors to wrong.
 func (v *request) proves(passwordField string, wrong *page.Mistakes) (bool, error) {
 	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
@@ -116,7 +116,8 @@ func (v *request) provesByPassword(m *account.Member, field string, wrong *page.
 	return v.PasswordConfirmed, err
 }
 
-// provesByCode checks a code of the member's app. A recovery code is none: it is for signing in.
+// provesByCode checks a code of the member's app. It refuses recovery codes, which are only for
+// signing in.
 func (v *request) provesByCode(m *account.Member, typed string) (bool, error) {
 	code := totp.Clean(typed)
 	if !totp.IsCode(code) {
@@ -136,7 +137,8 @@ func (v *request) provesByCode(m *account.Member, typed string) (bool, error) {
 	return err == nil, err
 }
 
-// keptValues returns the values of the form to resume: all but passwords, and what the page itself has.
+// keptValues returns the values of the form to resume, without passwords and without the fields of
+// the page for reauthentication.
 func (v *request) keptValues() []keptValue {
 	var kept []keptValue
 	for _, name := range slices.Sorted(maps.Keys(v.R.PostForm)) {
@@ -150,7 +152,8 @@ func (v *request) keptValues() []keptValue {
 	return kept
 }
 
-// renderConfirm renders the page that asks for a proof. A code may be entered in place of the password.
+// renderConfirm renders the page for reauthentication. A member can enter a code instead of the
+// password.
 func (v *request) renderConfirm(status int, action string, kept []keptValue, wrong *page.Mistakes) error {
 	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
@@ -174,7 +177,7 @@ func (v *request) renderConfirm(status int, action string, kept []keptValue, wro
 	return nil
 }
 
-// showConfirm asks for a proof and then leads back.
+// showConfirm shows the page for reauthentication, which then redirects back.
 func (v *request) showConfirm() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
 	return v.renderConfirm(http.StatusOK, pathConfirm, []keptValue{{page.ReturnParameter, back}}, &page.Mistakes{})
@@ -205,7 +208,8 @@ func (*Web) Confirm(returnTo string) string {
 // MustEnroll implements oauth.Sessions.
 func (web *Web) MustEnroll(login *account.LoginSession) string { return web.mustEnroll(login) }
 
-// mustEnroll returns the page on which a member has to set up a second factor; empty if they need not.
+// mustEnroll returns the page on which a member has to set up a second factor; empty if they don't
+// have to.
 func (web *Web) mustEnroll(login *account.LoginSession) string {
 	if login.SecondFactor || !web.RequireSecondFactor(login.Plan) {
 		return ""
@@ -213,7 +217,7 @@ func (web *Web) mustEnroll(login *account.LoginSession) string {
 	return pathFactors
 }
 
-// enrolling reports whether a route is for setting up a second factor, or for leaving.
+// enrolling reports whether a route is for setting up a second factor, or for signing out.
 func enrolling(pattern string) bool {
 	_, path, _ := strings.Cut(pattern, " ")
 	return path == pathSignOut || path == pathFactors || strings.HasPrefix(path, pathFactors+"/")

@@ -17,10 +17,10 @@ import (
 
 const confirmPath = "/sign-in/confirm"
 
-// stale lets the proof of every browser become too old.
+// stale advances the clock until no session is fresh any more.
 func stale(s *webtest.Site) { s.Clock.Advance(account.FreshFor + time.Second) }
 
-// wantConfirm fails unless a page asks who the member is.
+// wantConfirm fails unless the page asks the member to reauthenticate.
 func wantConfirm(t *testing.T, what string, p *webtest.Page) {
 	t.Helper()
 	if p.Status != http.StatusForbidden || p.Heading() != "Confirm that it is you" {
@@ -28,7 +28,7 @@ func wantConfirm(t *testing.T, what string, p *webtest.Page) {
 	}
 }
 
-// Everything that is worth most to a thief is on the list, and the list names only what there is.
+// The routes that need a fresh proof are exactly those listed here, and all of them exist.
 func TestFreshRoutesAreComplete(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -48,7 +48,7 @@ func TestFreshRoutesAreComplete(t *testing.T) {
 	}
 }
 
-// kept is what a thief could change, as text.
+// kept returns what an attacker could change, as text.
 func kept(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
 	t.Helper()
 	m, err := account.GetMemberByID(t.Context(), s.Store, b.Owner)
@@ -71,8 +71,8 @@ func kept(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
 	return out.String() + strings.Repeat("t", len(tokens)) + strings.Repeat("c", factors.RecoveryCodes) + strings.Repeat("b", len(webtest.Changes(t, s, b.Owner)))
 }
 
-// A session that is not fresh can do nothing of that, whatever is posted: the page of the form, a direct
-// POST, wrong passwords, or the fields of the page that asks, left empty.
+// A session that is not fresh can change none of that, whatever is posted: the form of the page, a
+// direct POST, wrong passwords, or empty fields for reauthentication.
 func TestStaleSessionDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -120,8 +120,8 @@ func TestStaleSessionDoesNothing(t *testing.T) {
 	}
 }
 
-// The form goes on where it was, with what was typed; the session has another secret, and the copy of a
-// thief is worth nothing.
+// After reauthentication the form is sent with what was typed. The session has a new secret, so that
+// a stolen copy of the cookie does not work.
 func TestConfirmGoesOn(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -139,7 +139,7 @@ func TestConfirmGoesOn(t *testing.T) {
 		wantRedirect(t, sent, "/settings/mcp")
 		want(t, b.Follow(sent), http.StatusOK, `The token “my "script" <b>” is made.`)
 		if isSignedIn(thief) || !isSignedIn(b) {
-			t.Error("a copy of the cookie goes on, or the member is signed out")
+			t.Error("a copy of the cookie works, or the member is signed out")
 		}
 		s.Clock.Advance(account.FreshFor - time.Second)
 		makeToken(t, b, webtest.Values("name", "second"))
@@ -168,7 +168,7 @@ func TestConfirmByCode(t *testing.T) {
 	wantConfirm(t, "a used code", second.Submit(second.Get(factorsPath), factorsPath+"/off", webtest.Values("confirm_code", code)))
 }
 
-// A form with a password of its own is proof enough: nobody types it twice.
+// A form that asks for the password anyway counts as a fresh proof, so the member types it once.
 func TestOwnPasswordConfirms(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -188,7 +188,7 @@ func TestOwnPasswordConfirms(t *testing.T) {
 	want(t, p, http.StatusOK, "Your account is deleted")
 }
 
-// A download leads back to the page that has it.
+// Reauthentication for a download redirects back to the page with the download.
 func TestConfirmBeforeExport(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -212,8 +212,8 @@ func TestConfirmBeforeExport(t *testing.T) {
 	}
 }
 
-// A member who has just signed in is not asked for a proof. Wrong passwords on the page that asks for
-// one are limited as at sign-in.
+// A member who has just signed in is not asked to reauthenticate. Wrong passwords on that page are
+// limited as at sign-in.
 func TestConfirmIsLimited(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 3, Window: time.Minute} }})
@@ -227,8 +227,8 @@ func TestConfirmIsLimited(t *testing.T) {
 	want(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_password", webtest.Password)), http.StatusTooManyRequests)
 }
 
-// Consent needs a fresh proof, at the page and at its answer. A client can ask for a newer one with max_age
-// and prompt.
+// The consent page and its form need a fresh session. A client can ask for reauthentication with
+// max_age and prompt.
 func TestConfirmBeforeConsent(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -272,7 +272,7 @@ func TestConfirmBeforeConsent(t *testing.T) {
 				t.Errorf("max_age %q: %d %s", wrong, p.Status, p.Header.Get("Location"))
 			}
 		}
-		// Who signs in for the request is not asked again.
+		// A member who signs in for the request is not asked again.
 		visitor := s.Browser(t)
 		sent := visitor.Get(path("prompt", "login", "max_age", "0"))
 		back, err := url.Parse(sent.Header.Get("Location"))
@@ -281,7 +281,7 @@ func TestConfirmBeforeConsent(t *testing.T) {
 		}
 		signedIn := signIn(visitor, "maria", webtest.Password, back.Query().Get("return_to"))
 		want(t, visitor.Follow(signedIn), http.StatusOK, "Allow access")
-		// Refusing needs no proof.
+		// Denying access needs no fresh session.
 		page = b.Get(path())
 		s.Clock.Advance(9 * time.Minute)
 		if p := b.Post("/oauth/consent", page.Fill("/oauth/consent", webtest.Values("decision", "deny"))); !strings.Contains(p.Header.Get("Location"), "error=access_denied") {
@@ -290,7 +290,8 @@ func TestConfirmBeforeConsent(t *testing.T) {
 	})
 }
 
-// A member who must have a second factor is led to set one up before anything else; tokens go on working.
+// A member who must have a second factor has to set one up before anything else. Their tokens still
+// work.
 func TestRequiredSecondFactor(t *testing.T) {
 	t.Parallel()
 	required := false

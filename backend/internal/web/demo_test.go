@@ -41,8 +41,8 @@ const (
 	perShape = 3
 )
 
-// crawl returns every page of the demo that links lead to, by its address. It reports links that
-// leave the demo.
+// crawl follows links and returns the pages of the demo by their addresses. It reports links that
+// leave the demo as errors.
 func crawl(t *testing.T, b *webtest.Browser) map[string]*webtest.Page {
 	t.Helper()
 	leaves := []string{"/", "/sign-up", "/sign-in"}
@@ -77,7 +77,7 @@ func crawl(t *testing.T, b *webtest.Browser) map[string]*webtest.Page {
 	return pages
 }
 
-// targets returns where the links and the forms of a page lead on this site.
+// targets returns the addresses of the links and forms of a page, within this site.
 func targets(t *testing.T, p *webtest.Page, at string) []string {
 	t.Helper()
 	base, err := url.Parse(at)
@@ -121,8 +121,8 @@ func shapeOf(t *testing.T, address string) string {
 	return strings.Join(append(parts, slices.Sorted(maps.Keys(u.Query()))...), "/")
 }
 
-// Every page of the demo can be reached without a cookie and leads only to other ones, and every
-// control on it that would write is off and says why.
+// Every page of the demo can be reached without a cookie and links only to pages of the demo. Every
+// control that would write is disabled and says why.
 func TestDemoIsReadOnlyAndStaysTheDemo(t *testing.T) {
 	t.Parallel()
 	s := demoSite(t)
@@ -187,8 +187,7 @@ func checkOff(t *testing.T, at string, form *html.Node) {
 	}
 }
 
-// Who is signed in sees the demo as everybody does, never their own data, and no page of the
-// demo shows anybody else's.
+// A signed-in member sees the same demo as a visitor. No page of the demo shows data of a member.
 func TestDemoOfSignedInMember(t *testing.T) {
 	t.Parallel()
 	s := demoSite(t)
@@ -203,14 +202,14 @@ func TestDemoOfSignedInMember(t *testing.T) {
 	p := b.Get("/demo/people/" + own)
 	want(t, p, http.StatusNotFound, "There is nothing here", "Back to People")
 	if webtest.LinkTo(p, "Back to People") != "/demo/people" {
-		t.Error("the page of an error leads out of the demo")
+		t.Error("the error page links out of the demo")
 	}
 	if at := b.Get("/demo/today"); at.Header.Get("Location") != "/demo" {
 		t.Errorf("/demo/today leads to %q", at.Header.Get("Location"))
 	}
 }
 
-// Without a demo account, or when it could be changed, there are no pages of it.
+// Without a demo account, or if it is not read-only, the demo pages are not found.
 func TestDemoNeedsReadOnlyAccount(t *testing.T) {
 	t.Parallel()
 	want(t, webtest.New(t, webtest.Options{}).Browser(t).Get("/demo/people"), http.StatusNotFound, "There is nothing here")

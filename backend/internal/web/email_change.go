@@ -95,9 +95,9 @@ func (v *request) noEmailChange() error {
 		"A new address is confirmed by a link in an email, so your address stays as it is. Ask the people who run this service to set up mail.")
 }
 
-// memberWithLink admits signed-in browsers. It asks others to sign in and open the link
-// again: if it sent them to sign in and back, the link would be part of further addresses,
-// and of rows that store where a sign-in leads to.
+// memberWithLink admits signed-in browsers. It asks others to sign in and open the link again. It
+// does not redirect them to sign in and back: then other addresses, and the rows of unfinished
+// sign-ins, would contain the link.
 func memberWithLink(v *page.Request) (bool, error) {
 	if v.Login == nil {
 		refused := page.Refuse(http.StatusForbidden, "Sign in first",

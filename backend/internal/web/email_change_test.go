@@ -100,7 +100,7 @@ func TestChangeEmail(t *testing.T) {
 		want(t, b.Follow(answer), http.StatusOK, "Your e-mail address is changed", "new@people.example confirmed",
 			"Changed the e-mail address", "Asked for another e-mail address")
 		if isSignedIn(second) || b.Cookie("kith_session") == old {
-			t.Error("another session goes on, or this one kept its secret")
+			t.Error("another session still works, or this one kept its secret")
 		}
 		if _, err := oauth.Authenticate(t.Context(), s.Store, access); err != nil {
 			t.Errorf("the agent lost its access: %v", err)
@@ -275,6 +275,8 @@ func TestChangeEmailTwiceAtOnce(t *testing.T) {
 			switch to := answer.Header.Get("Location"); {
 			case to == "/settings/security?done=email-changed":
 				changed++
+			case answer.Status == http.StatusForbidden && strings.Contains(answer.Text(), "This form is out of date"):
+				// It was sent with the new cookie of the first one, which renews the session.
 			case answer.Status != http.StatusNotFound && !strings.HasPrefix(to, "/sign-in"): // the session ended by then
 				t.Errorf("%d to %q: %s", answer.Status, to, answer.Text())
 			}

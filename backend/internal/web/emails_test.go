@@ -100,7 +100,7 @@ func TestResetByMail(t *testing.T) {
 		signedIn := s.SignedIn(t, "maria")
 		b := s.Browser(t)
 		want(t, b.Get("/sign-in"), http.StatusOK, "Forgotten your password?")
-		want(t, b.Submit(b.Get("/forgot"), "/forgot", webtest.Values("login", "Maria")), http.StatusOK, "Look into your mail")
+		want(t, b.Submit(b.Get("/forgot"), "/forgot", webtest.Values("login", "Maria")), http.StatusOK, "Check your email")
 		path := p.link(t, s, "maria@people.example", resetSubject)
 		page := b.Get(path)
 		want(t, page, http.StatusOK, "Choose a new password", "maria")
@@ -226,7 +226,7 @@ func TestEmailsAreBounded(t *testing.T) {
 	b := s.Browser(t)
 	page := b.Get("/forgot")
 	for range 8 {
-		want(t, b.Submit(page, "/forgot", webtest.Values("login", "maria")), http.StatusOK, "Look into your mail")
+		want(t, b.Submit(page, "/forgot", webtest.Values("login", "maria")), http.StatusOK, "Check your email")
 	}
 	if n := p.settle(t); n != 5 {
 		t.Errorf("%d emails within an hour", n)
@@ -283,7 +283,7 @@ func TestSignUpByMail(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
 		b := s.Browser(t)
 		page := b.Get("/sign-up?" + webtest.Values("return_to", "/settings/mcp").Encode())
-		want(t, b.Submit(page, "/sign-up", signUpForm("newby")), http.StatusOK, "Look into your mail")
+		want(t, b.Submit(page, "/sign-up", signUpForm("newby")), http.StatusOK, "Check your email")
 		if isSignedIn(b) {
 			t.Error("signed in before the address is verified")
 		}

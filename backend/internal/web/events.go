@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// record records a security event of a member, and tells the member if it is of that kind;
-// object is the credential, client or deletion that it concerns, or empty.
+// record records a security event of a member. The member gets a notice of events of some kinds.
+// object is the credential, client or deletion that the event concerns, or empty.
 func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
 	v.recordEvent(account.SecurityEvent{Kind: kind, TenantID: owner, ObjectID: object})
 }

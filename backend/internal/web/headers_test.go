@@ -41,8 +41,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 
 const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// membersPolicy is that of the pages with navigation, which run our scripts, and from which
-// browsers install the app. scriptPolicy is that of other pages with a script.
+// membersPolicy is the policy of pages with navigation, which run our scripts, and from which
+// browsers install the app. scriptPolicy is the policy of other pages with a script.
 const (
 	membersPolicy = ownPolicy + scripts + "; worker-src 'self'; manifest-src 'self'"
 	scriptPolicy  = ownPolicy + scripts + "; worker-src 'none'"
@@ -73,9 +73,9 @@ func checkHeaders(t *testing.T, name string, p *webtest.Page, policy string) {
 	}
 }
 
-// A web client that opens the consent page in a window of its own waits for the window
-// to come back, also through sign-in and sign-up. The settings are separated from the
-// window that opened them.
+// A web client that opens the consent page in a separate window keeps its reference to that window,
+// also through sign-in and sign-up. The settings pages are separated from the window that opened
+// them.
 func TestWindowsOfClientsComeBack(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

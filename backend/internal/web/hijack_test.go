@@ -23,7 +23,7 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 		}
 		known := webtest.Values("username", "victim", "email", "victim@people.example", "password", webtest.Password,
 			"new_password", webtest.Password, "repeat_password", webtest.Password)
-		want(t, attacker.Submit(page, "/sign-up", known), http.StatusOK, "Look into your mail")
+		want(t, attacker.Submit(page, "/sign-up", known), http.StatusOK, "Check your email")
 		victim := s.Browser(t)
 		finish := victim.Get(p.link(t, s, "victim@people.example", finishSubject))
 		want(t, victim.Submit(finish, "/verify", nil), http.StatusUnprocessableEntity, "Use 10 to 256 characters.")

@@ -34,7 +34,7 @@ func manifestOf(t *testing.T, b *webtest.Browser, p *webtest.Page) map[string]an
 }
 
 // The pages of members have a manifest with icons of the sizes that it names. Other pages have
-// none: nobody installs a sign-in page.
+// none: a sign-in page is not for installing.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	s := demoSite(t)

@@ -45,7 +45,7 @@ type tokenRow struct {
 	Expired                          bool
 	Reads                            review.AgentReads
 	Did                              did
-	// Ask is the form that says before what it asks first; nil if it only reads.
+	// Ask is the form that chooses which acts need the member's approval; nil if it can only read.
 	Ask *askForm
 }
 
@@ -56,7 +56,7 @@ func (v *request) showMCP() error {
 	return v.renderMCP(http.StatusOK, v.newTokenForm(), &page.Mistakes{}, nil)
 }
 
-// renderMCP renders the page; change, unless it is nil, changes its content before.
+// renderMCP renders the page. It first calls change, unless that is nil, to change the content.
 func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change func(*mcpContent) error) error {
 	content, err := v.mcpContent(v.R.Context())
 	if err != nil {
@@ -67,7 +67,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change
 			return err
 		}
 	}
-	content.Form, content.Made = form, v.takeMade(madeCookie) // not before: an outage must not cost the member their token
+	content.Form, content.Made = form, v.takeMade(madeCookie) // last, so that an outage does not lose the member's new token
 	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathAgents, Errors: m.List, Content: content})
 	return nil
 }

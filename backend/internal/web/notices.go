@@ -18,12 +18,13 @@ import (
 func noticePolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
 
 // tell emails a member about an event, in the background. Without mail, the next page of each
-// browser shows it (page.Request.Render). The event has happened: a failure is logged.
+// browser shows it (page.Request.Render). A failure is only logged, because the event has already
+// happened.
 func (web *Web) tell(ctx context.Context, e account.SecurityEvent) {
 	if web.Mailer == nil {
 		return
 	}
-	// The address is read now: it may be another one by the time the email is written.
+	// Read the address now: it may have changed by the time the email is written.
 	m, err := account.GetMemberByID(ctx, web.Store, e.TenantID)
 	if err != nil {
 		web.Logger.WarnContext(ctx, "tell a member of a security event", "event", e.Kind, "error", err)
@@ -130,7 +131,7 @@ func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice
 // notMeContent is the content of the page that the link in a notice opens.
 type notMeContent struct {
 	Link, Username, Email string
-	// Restores is set if the account has another e-mail address by now.
+	// Restores is set if the account's e-mail address has changed since.
 	Restores bool
 }
 

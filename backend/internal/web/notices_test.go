@@ -32,7 +32,8 @@ func storedNotMe(t *testing.T, s *webtest.Site, owner tenant.ID) string {
 	return secret
 }
 
-// A thief with the password: the member is told of each act, and one link ends all of it.
+// If an attacker has the password, the member gets a notice of each act. The link in it ends all
+// access.
 func TestNotMe(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -85,7 +86,7 @@ func TestNotMe(t *testing.T) {
 	})
 }
 
-// Many failed sign-ins are one email, and a flood of events is no flood of emails.
+// Many failed sign-ins cause one email, and many events only a few.
 func TestNoticesAreLimited(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -109,7 +110,7 @@ type fullQueue struct{}
 
 func (fullQueue) Enqueue(mail.Write) bool { return false }
 
-// What a member does is done, also when the email about it cannot be sent.
+// An action succeeds even if the email about it can't be sent.
 func TestFailingMailLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Mailer = fullQueue{} }})
@@ -134,7 +135,7 @@ func TestFailingMailLosesNothing(t *testing.T) {
 	}
 }
 
-// A known browser is not a new device, and a new password makes all others new.
+// A known browser is not a new device. After a change of the password, all other browsers are new.
 func TestNewDevices(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {

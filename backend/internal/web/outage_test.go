@@ -32,13 +32,13 @@ type brittle struct {
 // errDown is the error of a store that cannot be reached.
 var errDown = fault.Wrap(errors.New("dial tcp 10.0.0.7:5432: secret-host refused"), fault.Unavailable, "sql: the store cannot be reached")
 
-// besides reports whether a statement records a security event, or reads which to tell the member
-// of: if it fails, the request still succeeds.
+// besides reports whether a statement records a security event, or reads the events to tell the
+// member of. If such a statement fails, the request still succeeds.
 func besides(statement string) bool {
 	return strings.HasPrefix(statement, `INSERT INTO "security_events"`) || strings.HasPrefix(statement, "UPDATE security_events") || strings.Contains(statement, "session_id <> ")
 }
 
-// failAt makes the n-th call from now on fail, and no other, and none that goes on beside.
+// failAt makes only the n-th call from now on fail. Statements that besides reports do not count.
 func (b *brittle) failAt(n int) {
 	var calls atomic.Int64
 	b.failed.Store(false)
@@ -75,7 +75,7 @@ func wantOutage(t *testing.T, what string, p *webtest.Page) {
 		t.Errorf("%s: it is %s", what, got)
 	}
 	policy := ownPolicy
-	if len(p.All("nav")) > 0 { // of a member whose session could be read
+	if len(p.All("nav")) > 0 { // the page of a member whose session could be read
 		policy = membersPolicy
 	}
 	checkHeaders(t, what, p, policy)
@@ -116,7 +116,7 @@ func TestOutage(t *testing.T) {
 // request prepares a request of a new member.
 type request func(t *testing.T, username string) (*http.Request, *webtest.Browser)
 
-// visits are requests that succeed if the store works.
+// requests returns requests that succeed if the store works.
 func requests(s *webtest.Site) map[string]request {
 	all := map[string]request{}
 	for _, path := range []string{"/settings/profile", "/settings/mcp", "/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {

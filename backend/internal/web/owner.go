@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// What the address of an owner link is made of.
+// The parts of the address of an owner link.
 const (
 	PathOwner  = page.PathOwner
 	PathSignIn = page.PathSignIn

@@ -47,7 +47,7 @@ func TestOwner(t *testing.T) {
 		today := b.Follow(made)
 		want(t, today, http.StatusOK, "Welcome to Kith.")
 		if !strings.Contains(today.Body, "Maria Silva") || !strings.Contains(today.Body, "Europe/Lisbon") {
-			t.Error("the page does not show whose it is")
+			t.Error("the page does not show the member's name or time zone")
 		}
 		want(t, b.Get(link), http.StatusNotFound, "This link does not work any more")
 		m, err := account.FindMember(t.Context(), s.Store, "maria@people.example")
@@ -60,7 +60,7 @@ func TestOwner(t *testing.T) {
 		}
 		wantOverOwnerLink(t, late.Submit(open, "/owner", ownerForm("second")))
 		if _, err := account.CreateOwnerLink(t.Context(), s.Store); !fault.Is(err, fault.Conflict) {
-			t.Errorf("a link beside a member: %v", err)
+			t.Errorf("a link although there is a member: %v", err)
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestOwnerIsLimited(t *testing.T) {
 	want(t, b.Submit(shown, "/owner", ownerForm("maria")), http.StatusTooManyRequests)
 }
 
-// Of several browsers at a time, with one link or with several, one creates the owner.
+// Several browsers use one link, or several links, at the same time: exactly one creates the owner.
 func TestOwnerRace(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

@@ -122,7 +122,7 @@ func TestPagesForEverybody(t *testing.T) {
 	}
 	for _, file := range files {
 		template := strings.TrimSuffix(filepath.Base(file), ".html")
-		if !seen[template] && !strings.HasPrefix(template, "provider-") { // those have their own test
+		if !seen[template] && !strings.HasPrefix(template, "provider-") { // provider pages have their own test
 			t.Errorf("no test loads %s", file)
 		}
 	}
@@ -193,8 +193,8 @@ func checkNames(t *testing.T, p *webtest.Page) {
 	}
 }
 
-// checkReferences fails unless ids are unique and every reference to an id has its
-// element.
+// checkReferences checks that no two elements have the same id, and that each attribute that refers
+// to an id, such as for, refers to an element of the page.
 func checkReferences(t *testing.T, p *webtest.Page) {
 	t.Helper()
 	ids := map[string]int{}

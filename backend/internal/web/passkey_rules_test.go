@@ -69,7 +69,8 @@ func TestNotMeRemovesNewPasskeys(t *testing.T) {
 	})
 }
 
-// Challenges and wrong answers have a bound for each address; right answers have none.
+// Each IP address may request a limited number of challenges and give a limited number of wrong
+// answers. Correct answers do not count.
 func TestPasskeysAreLimited(t *testing.T) {
 	t.Parallel()
 	address := "192.0.2.1"

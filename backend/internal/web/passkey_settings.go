@@ -64,7 +64,7 @@ func (v *request) addPasskey() error {
 	return v.factorAdded(first, codes, row.ID, "passkey-added")
 }
 
-// refuseFactor shows the page again, with what was wrong with a new passkey.
+// refuseFactor shows the page again, with the error of a new passkey.
 func (v *request) refuseFactor(why string) error {
 	wrong := &page.Mistakes{}
 	wrong.Add(fieldName, why)

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// optionsShare is how many times the quota of the login policy a client may ask for a challenge to sign
-// in with: every view of the sign-in page asks.
+// optionsShare multiplies the quota of the login policy to give the quota of challenges to sign in
+// with, because every view of the sign-in page asks for one.
 const optionsShare = 10
 
 // passkeyOptions answers with the options for the sign-in page, which accepts any passkey of this site.
@@ -78,7 +78,8 @@ func (v *request) twoStepOptions() error {
 // confirmOptions answers with the options for confirming a sensitive action with a passkey.
 func (v *request) confirmOptions() error { return v.askPasskey(v.proving(), v.Login.MemberID) }
 
-// provesByPasskey checks the answer of one of the member's passkeys, and uses it up.
+// provesByPasskey reports whether the form has a right answer of one of the member's passkeys. It
+// uses the answer up, or adds the error to wrong.
 func (v *request) provesByPasskey(m *account.Member, wrong *page.Mistakes) (bool, error) {
 	_, proof, why, err := v.checkPasskey(v.proving(), m.ID, v.R.PostForm.Get(fieldConfirmPasskey))
 	if err != nil {

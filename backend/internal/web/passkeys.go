@@ -24,7 +24,8 @@ const (
 // fieldPasskey is the field with an authenticator's answer, which the script fills in.
 const fieldPasskey = "passkey"
 
-// passkeyButton is a button that only a script shows, in the form that takes the answer.
+// passkeyButton is a button in the form that takes the answer. It is hidden until the script shows
+// it.
 type passkeyButton struct {
 	Label, Field string
 	// Options is the path of the options for navigator.credentials.
@@ -48,7 +49,7 @@ func (v *request) proving() ceremony { return ceremony{"confirm", v.Login.ID} }
 
 func (v *request) adding() ceremony { return ceremony{"add", v.Login.ID} }
 
-// hash returns the form in which a challenge of the ceremony is stored.
+// hash returns the hash under which a challenge of the ceremony is stored.
 func (c ceremony) hash(challenge string) string {
 	return account.HashSecret("kith passkey challenge " + c.purpose + " " + account.HashSecret(c.browser) + " " + challenge)
 }
@@ -66,7 +67,7 @@ func (v *request) answerOptions(c ceremony, options any, challenge string, err e
 		return err
 	}
 	v.W.Header().Set("Content-Type", "application/json")
-	_, _ = v.W.Write(document) // the browser may have gone
+	_, _ = v.W.Write(document) // the browser may have disconnected
 	return nil
 }
 
@@ -100,9 +101,10 @@ const (
 	clonedPasskey = "This passkey was refused: there may be a copy of it. Go on another way, and then remove it in the settings."
 )
 
-// checkPasskey checks the answer of a passkey, and returns the passkey and the proof to use up. If it is
-// wrong, it returns a message instead of the proof, and records that. owner is whose passkey it must be;
-// empty if the passkey says so, which then stands for both factors.
+// checkPasskey checks the answer of a passkey, and returns the passkey and the proof to use up. If
+// the answer is wrong, it records that, and returns a message instead of the proof. The passkey
+// must belong to owner. If owner is empty, any member's passkey is accepted, and it stands for both
+// factors.
 func (v *request) checkPasskey(c ceremony, owner tenant.ID, typed string) (key *account.Passkey, proof account.PasskeyProof, wrong string, err error) {
 	if v.passkeys == nil {
 		return nil, proof, "", noPasskeys()
@@ -112,12 +114,14 @@ func (v *request) checkPasskey(c ceremony, owner tenant.ID, typed string) (key *
 		return v.refusePasskey(owner)
 	}
 	hash := c.hash(answer.Challenge())
-	if err := account.FindPasskeyChallenge(v.R.Context(), v.Store, hash); fault.Is(err, fault.NotFound) {
-		return nil, proof, latePasskey, nil
-	} else if err != nil {
-		return nil, proof, "", err
-	}
+	// The passkey is read first: if the same answer is used in between, the challenge is gone, and the counter
+	// does not look like that of a copy.
 	key, err = account.GetPasskey(v.R.Context(), v.Store, answer.CredentialID())
+	if gone := account.FindPasskeyChallenge(v.R.Context(), v.Store, hash); fault.Is(gone, fault.NotFound) {
+		return nil, proof, latePasskey, nil
+	} else if gone != nil {
+		return nil, proof, "", gone
+	}
 	if fault.Is(err, fault.NotFound) || err == nil && owner != "" && key.MemberID != owner {
 		return v.refusePasskey(owner)
 	}

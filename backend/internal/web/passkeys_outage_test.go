@@ -9,8 +9,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// With a store that fails at any call of a sign-in with a passkey, alone or after the password, no session begins without
-// both factors, the answer counts once, and the member gets in when the store is back.
+// The store fails at any call of a sign-in with a passkey, alone or after the password. No session
+// begins without both factors, the answer counts once, and the member can sign in when the store is
+// back.
 func TestPasskeysInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -63,8 +64,8 @@ func TestPasskeysInOutage(t *testing.T) {
 	}
 }
 
-// With a store that fails at any call of adding or removing a passkey, the passkey is there or not, and the member can
-// sign in with the password and the factors that are there.
+// The store fails at any call of adding or removing a passkey. The passkey is either stored or not,
+// and the member can sign in with the password and the factors that are stored.
 func TestChangingPasskeysInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)

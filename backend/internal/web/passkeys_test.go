@@ -16,7 +16,8 @@ const (
 	passkeysPath = "/settings/security/two-step/passkeys"
 )
 
-// optionsFor returns what a browser is told to ask an authenticator for; page has the form's token.
+// optionsFor returns the options that a browser gets for an authenticator; page has the form's
+// token.
 func optionsFor(t *testing.T, b *webtest.Browser, page *webtest.Page, path string) string {
 	t.Helper()
 	p := b.Post(path, webtest.Values("form_token", tokenOf(page)))
@@ -26,7 +27,7 @@ func optionsFor(t *testing.T, b *webtest.Browser, page *webtest.Page, path strin
 	return p.Body
 }
 
-// authenticator returns one without a passkey, in a browser that shows the site.
+// authenticator returns an authenticator without a passkey, in a browser that shows the site.
 func authenticator(t *testing.T, s *webtest.Site) *passkeytest.Authenticator {
 	t.Helper()
 	return passkeytest.New(t, s.URL, "localhost")
@@ -137,7 +138,7 @@ func TestWrongPasskeys(t *testing.T) {
 		if isSignedIn(b) {
 			t.Fatalf("%s signs in", name)
 		}
-		if name == "without the member's name" { // after the password it is known who it is
+		if name == "without the member's name" { // after the password the member is known
 			continue
 		}
 		half, page := passwordOnly(t, s, "maria")
@@ -177,7 +178,8 @@ func forged(t *testing.T, answer string) string {
 	return string(text)
 }
 
-// A challenge is answered once, for what it is for, in the browser that asked for it, for ten minutes.
+// A challenge can be answered once, for its own purpose, in the browser that asked for it, for ten
+// minutes.
 func TestPasskeyChallenges(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -221,7 +223,8 @@ func TestPasskeyChallenges(t *testing.T) {
 	})
 }
 
-// A counter that does not grow tells of a copy: neither the copy nor the original is let in with it.
+// A passkey whose counter does not grow may be a copy: it is refused, and the member sees that. The
+// passkey with the higher counter still signs in, as does one that does not count at all.
 func TestClonedPasskey(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -286,7 +289,7 @@ func TestPasskeyConfirms(t *testing.T) {
 	wantConfirm(t, "export", again)
 	wantConfirm(t, "a replayed answer", owner.Submit(again, confirmPath, webtest.Values("confirm_passkey", answer)))
 
-	// A new passkey that waits for the proof is added after it.
+	// After a fresh proof, the new passkey that waited for it is added.
 	page := owner.Get(factorsPath)
 	fresh := authenticator(t, s)
 	asked = owner.Submit(page, passkeysPath, webtest.Values("name", "new", "passkey", fresh.Create(t, optionsFor(t, owner, page, passkeysPath+"/options"))))
@@ -297,7 +300,7 @@ func TestPasskeyConfirms(t *testing.T) {
 	wantRedirect(t, p, "/")
 }
 
-// What is wrong with a new passkey adds nothing.
+// A wrong new passkey is not added.
 func TestWrongNewPasskeys(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -155,5 +155,5 @@ func splitLines(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 }
 
-// Number is the number of a row of links, as people count: from 1.
+// Number returns the number of a row of links, counted from 1.
 func (linkRows) Number(i int) string { return fmt.Sprint(i + 1) }

@@ -120,7 +120,7 @@ func (v *request) comeFromProvider() error {
 func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
 	email, err := account.CheckEmail(who.Email)
 	if err != nil || !who.EmailVerified {
-		v.renderOver(http.StatusForbidden, v.Provider.Name()+" does not vouch for your e-mail address, which is how an account here would be found. "+
+		v.renderOver(http.StatusForbidden, v.Provider.Name()+" has not confirmed your e-mail address, so Kith cannot find your account by it. "+
 			"Confirm the address there and try again, or sign in with your password.", a.ReturnTo)
 		return nil
 	}

@@ -98,16 +98,16 @@ func (v *request) linkIdentity(m *account.Member, attemptHash, browserHash strin
 	case fault.Is(err, fault.NotFound):
 		return false, v.attemptOver()
 	case fault.Is(err, fault.Conflict):
-		return false, page.Refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
-			", is connected with another already. Sign in with your password and look at your security settings.")
+		return false, page.Refuse(http.StatusConflict, "This cannot be connected", "Your Kith account or your "+v.Provider.Name()+
+			" account is already connected with another one. Sign in with your password and look at your security settings.")
 	case err != nil:
 		return false, err
 	}
 	return true, nil
 }
 
-// toLinked records that an identity was linked, which the member is told of, and leads back to where
-// the sign-in began.
+// toLinked records that an identity was linked, which also tells the member, and leads back to
+// where the sign-in began.
 func (v *request) toLinked(m *account.Member, returnTo string) {
 	v.record(account.IdentityLinked, m.ID, "")
 	if back := page.LocalPath(returnTo); back != "" {

@@ -128,7 +128,7 @@ func TestUnverifiedAddress(t *testing.T) {
 		s.op.Be(p)
 		b := s.Browser(t)
 		got := s.signInThere(t, b, "/settings/mcp")
-		if got.Status != http.StatusForbidden || !strings.Contains(got.Text(), "Example does not vouch for your e-mail address") ||
+		if got.Status != http.StatusForbidden || !strings.Contains(got.Text(), "Example has not confirmed your e-mail address") ||
 			!strings.Contains(got.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Text())
 		}
@@ -242,7 +242,7 @@ func TestUnlink(t *testing.T) {
 		page := b.Get("/settings/security")
 		for _, wrong := range []url.Values{webtest.Values("unlink_password", "wrong"), webtest.Values("unlink_password", "", "password", webtest.Password)} {
 			p := b.Submit(page, "/settings/security/provider/unlink", wrong)
-			want(t, p, http.StatusUnprocessableEntity, "This is not your password.", "Signing in elsewhere")
+			want(t, p, http.StatusUnprocessableEntity, "This is not your password.", "Connected sign-ins")
 			if p.ByID("unlink_password-error") == nil || p.ByID("password-error") != nil {
 				t.Error("the wrong field is marked")
 			}

@@ -133,7 +133,7 @@ func TestSignInElsewhere(t *testing.T) {
 		checkHeaders(t, "wrong sign-in", signIn(b, "x", "y", ""), strings.Replace(scriptPolicy, scripts, " https: "+s.op.URL+scripts, 1))
 		wantRedirect(t, s.signInThere(t, b, "/settings/mcp?x=y"), "/settings/mcp?x=y")
 		wantMember(t, b, "maria")
-		want(t, b.Get("/settings/security"), http.StatusOK, "Signing in elsewhere", "Example", "last used on "+s.Clock.Now().Format("2 January 2006"))
+		want(t, b.Get("/settings/security"), http.StatusOK, "Connected sign-ins", "Example", "last used on "+s.Clock.Now().Format("2 January 2006"))
 		wantRedirect(t, b.Submit(b.Get("/settings/security"), "/sign-out", nil), "/sign-in?done=signed-out")
 		wantRedirect(t, s.signInThere(t, b, "https://evil.example"), "/")
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// TellQuestion sends the member an email that an agent asks them before it uses a tool, if mail is
-// on and their address is confirmed. The email has nothing of what the call is about.
+// TellQuestion tells the member by email that an agent asks them before it uses a tool, if mail is
+// on and their address is confirmed. The email does not say what the call is about.
 func (web *Web) TellQuestion(p *tenant.Principal, tool string) {
 	if web.Mailer == nil {
 		return

@@ -5,8 +5,8 @@ import (
 )
 
 // raiseCost hashes the password of the form again if the cost was raised since the member's hash
-// was made. The member has just given the right password. If that fails, it is logged, and the next
-// sign-in tries again.
+// was made. The member has just given the right password. If hashing fails, it logs the error, and
+// the next sign-in tries again.
 func (v *request) raiseCost(m *account.Member) error {
 	if !v.PasswordCost.Above(m.PasswordHash) {
 		return nil

@@ -97,7 +97,7 @@ func (v *request) changePassword() error {
 	if err := account.SetPassword(v.R.Context(), v.Store, m.ID, hash); err != nil {
 		return err
 	}
-	// All sessions ended; this browser, which knew both passwords, gets a new one.
+	// All sessions have ended. This browser gets a new one: its user knew both passwords.
 	if err := v.Begin(m.ID); err != nil {
 		return err
 	}

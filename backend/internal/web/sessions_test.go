@@ -23,7 +23,7 @@ const (
 	safari  = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1"
 )
 
-// signInWith signs a browser in that calls itself so.
+// signInWith signs in a browser that sends the User-Agent userAgent.
 func signInWith(b *webtest.Browser, login, userAgent string) *webtest.Page {
 	form := b.Get("/sign-in").Fill("/sign-in", webtest.Values("login", login, "password", webtest.Password))
 	r := b.Request(http.MethodPost, "/sign-in", form)
@@ -185,8 +185,8 @@ func TestSecurityEventsHavePages(t *testing.T) {
 	})
 }
 
-// Without mail, each browser is told on its next page of what happened elsewhere, until it
-// dismisses that for itself.
+// Without mail, the next page in each browser shows what happened in another one, until the member
+// dismisses it in that browser.
 func TestNoticesOnPages(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -220,8 +220,8 @@ func TestNoticesOnPages(t *testing.T) {
 	})
 }
 
-// What a copy of the cookie did is not shown as this browser's: it happened in the same session, but with
-// another device.
+// Events caused by a copy of the cookie are not shown as this browser's: they belong to the same
+// session, but to another device.
 func TestCopiedCookieIsTold(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

@@ -9,7 +9,7 @@ import (
 )
 
 // The header of a member's page leads to every area, has the search and the link that adds a
-// person, and says who is signed in. Pages of the way to consent have none of it.
+// person, and says who is signed in. The pages of sign-in and consent have no such header.
 func TestHeaderOfMembersPages(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -48,7 +48,8 @@ func TestHeaderOfMembersPages(t *testing.T) {
 	}
 }
 
-// A notice offers to undo a change only by its well-formed id, and leads back to its page.
+// A notice offers to undo a change only if its id is well-formed, and the undo leads back to the
+// page.
 func TestNoticeUndoes(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

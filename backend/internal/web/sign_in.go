@@ -137,7 +137,7 @@ func (v *request) signInKind(m *account.Member) account.EventKind {
 	return account.SignedIn
 }
 
-// enter signs the browser in, remembers it, and records that as an event of the kind.
+// enter signs the browser in, remembers it, and records an event of the kind.
 func (v *request) enter(m *account.Member, kind account.EventKind) error {
 	if err := v.Begin(m.ID); err != nil {
 		return err
@@ -183,10 +183,10 @@ func (v *request) memberByPassword(login string) (*account.Member, error) {
 	return m, v.raiseCost(m)
 }
 
-// attemptSignIn spends an attempt to sign in as the member of the login, who is nil if
-// there is none. A device that the member signed in on before spends its own budget.
-// Any other device spends those of its address, of the name and of the account, all or
-// none.
+// attemptSignIn spends an attempt to sign in as the member of the login, who is nil if there is
+// none. A device that the member signed in on before spends its own budget. Any other device spends
+// the budgets of its address, of the name and of the account: all of them, or none if one is used
+// up.
 //
 // Attempts with a member's username and with their e-mail address spend the same
 // account budget. When that is spent, closed is true: every password is refused, and

@@ -35,9 +35,9 @@ func TestSignInComesBack(t *testing.T) {
 	wantRedirect(t, signIn(b, "maria", webtest.Password, "/settings/mcp?done=x"), "/settings/mcp?done=x")
 }
 
-// An unknown member, a wrong password, also of a suspended member, a member of the sandbox and
-// one without a password get the same response, and each costs one hash, so that the
-// response time is also the same.
+// These get the same response: an unknown member, a wrong password (also of a suspended member), a
+// member of the sandbox, and a member without a password. Each costs one hash, so that the response
+// time is also the same.
 func TestSignInAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -95,7 +95,7 @@ func TestRefusedAttemptIsNotHashed(t *testing.T) {
 	}
 }
 
-// restrict changes three members so that they may not sign in.
+// restrict changes three members so that they cannot sign in.
 func restrict(t *testing.T, databaseURL string) {
 	t.Helper()
 	statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'suspended'")
@@ -135,7 +135,7 @@ func TestLoginPolicy(t *testing.T) {
 				t.Errorf("%s: %q", name, p.Header.Get(name))
 			}
 		}
-		s.Clock.Advance(298*time.Second + 600*time.Millisecond) // Retry-After is never too early
+		s.Clock.Advance(298*time.Second + 600*time.Millisecond) // Retry-After is rounded up
 		p = signIn(b, "maria", webtest.Password, "")
 		want(t, p, http.StatusTooManyRequests, "one minute")
 		if p.Header.Get("Retry-After") != "2" || p.Header.Get("RateLimit-Reset") != "2" {
@@ -293,8 +293,8 @@ func TestSignOutEverywhere(t *testing.T) {
 	}
 }
 
-// Addresses that browsers treat as another site, and paths that are not allowed as a
-// return path.
+// TestOpenRedirect tries addresses that browsers treat as another site, and paths that are not
+// allowed as a return path.
 func TestOpenRedirect(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -181,7 +181,7 @@ func (v *request) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
 		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
-	v.Render(http.StatusOK, "mail-sent", page.Page{Title: "Look into your mail"})
+	v.Render(http.StatusOK, "mail-sent", page.Page{Title: "Check your email"})
 	return nil
 }
 

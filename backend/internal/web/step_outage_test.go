@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// signsIn fails unless a member with an app gets in with the password and the code.
+// signsIn fails unless a member with an app can sign in with the password and the code.
 func signsIn(t *testing.T, s *webtest.Site, what, username, password, code string) {
 	t.Helper()
 	b := s.Browser(t)
@@ -22,12 +22,12 @@ func signsIn(t *testing.T, s *webtest.Site, what, username, password, code strin
 		t.Fatalf("%s: the password leads to %q", what, sent.Header.Get("Location"))
 	}
 	if sent = b.Submit(b.Follow(sent), twoStepPath, webtest.Values("code", code)); !isSignedIn(b) {
-		t.Errorf("%s: the member is kept out: %d %s", what, sent.Status, sent.Text())
+		t.Errorf("%s: the member cannot sign in: %d %s", what, sent.Status, sent.Text())
 	}
 }
 
-// With a store that fails at any call of a fresh proof, nothing is done without the proof, and the member can
-// give it again, or sign in with a recovery code.
+// The store fails at any call of a fresh proof. Nothing is done without the proof, and the member
+// can give it again, or sign in with a recovery code.
 func TestConfirmInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -56,7 +56,7 @@ func TestConfirmInOutage(t *testing.T) {
 			if len(tokens) > 0 && (failed || strings.Contains(name, "wrong")) {
 				t.Errorf("%s: the token is made", what)
 			}
-			if failed && p.Status != http.StatusForbidden { // of a wrong code, the event was not stored
+			if failed && p.Status != http.StatusForbidden { // only the event of the wrong code was not stored
 				wantOutage(t, what, p)
 			}
 			signsIn(t, s, what, username, webtest.Password, a.codes[0])
@@ -67,8 +67,8 @@ func TestConfirmInOutage(t *testing.T) {
 	}
 }
 
-// With a store that fails at any call of a reset, the old password works or the new one, with the second
-// factor, and the link is used up only by a reset.
+// The database fails once at each statement of a password reset in turn. Afterwards the old or the new
+// password signs in, together with the second factor. The link stays valid until a reset succeeds.
 func TestResetInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -103,7 +103,8 @@ func TestResetInOutage(t *testing.T) {
 	}
 }
 
-// With a store that fails at any call of "this was not me", all access is ended or the link still works.
+// The store fails at any call of "this was not me". Either all access has ended or the link still
+// works.
 func TestNotMeInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -136,8 +137,8 @@ func TestNotMeInOutage(t *testing.T) {
 	}
 }
 
-// The codes of an app are limited on the page that asks for a proof as they are at sign-in, and from the same
-// budget; the code that set the app up is used up.
+// The page that asks for a proof limits the codes of an app as sign-in does, with the same budget.
+// The code that set the app up cannot be used again.
 func TestConfirmCodesAreLimited(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 5, Window: time.Hour} }})
@@ -159,7 +160,7 @@ func TestConfirmCodesAreLimited(t *testing.T) {
 		}
 		wantConfirm(t, "wrong", p)
 	}
-	if refused != 4 { // the one at sign-in counts, too
+	if refused != 4 { // the code at sign-in counts, too
 		t.Errorf("%d of 8 codes were refused", refused)
 	}
 	want(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", a.code(t))), http.StatusTooManyRequests)
@@ -188,7 +189,7 @@ func TestLinksOfEmailsWorkOnce(t *testing.T) {
 			if p := c.who.Post(c.action, form); p.Status != http.StatusSeeOther {
 				t.Fatalf("%s: %d %s", c.action, p.Status, p.Text())
 			}
-			// Again: from the same browser, and from one that has its own form token.
+			// Post it again: from the same browser, and from one that has its own form token.
 			token := tokenOf(c.who.Get("/sign-in"))
 			if c.who == b {
 				token = tokenOf(b.Get("/settings/profile"))

@@ -38,14 +38,14 @@ func shows(words string) func(*heist, *webtest.Page) bool {
 }
 
 func readingThefts() []theft {
-	const stays = "what was read stays read"
+	const stays = "the thief keeps what was read"
 	return []theft{
 		{
 			name: "Read people and notes, page by page", prepare: grace, ends: stays, done: shows("Likes compilers"),
 			try: func(h *heist) *webtest.Page { return h.thief.Get("/people/" + h.kept) },
 		},
 		{
-			name: "Read the security page: sessions, activity, the address", ends: stays, done: shows("Security activity"),
+			name: "Read the security page: sessions, activity, e-mail address", ends: stays, done: shows("Security activity"),
 			try: func(h *heist) *webtest.Page { return h.thief.Get(securityPage) },
 		},
 	}
@@ -61,14 +61,14 @@ func changingThefts() []theft {
 			done: func(h *heist, _ *webtest.Page) bool { return strings.Contains(h.listed(), "Planted Person") },
 		},
 		{
-			name: "Move everybody to the bin", prepare: grace, ends: "Activity → Undo", mend: undo,
+			name: "Move all people to the bin", prepare: grace, ends: "Activity → Undo", mend: undo,
 			try: func(h *heist) *webtest.Page {
 				return h.submit("/people", "/people/act", url.Values{"act": {"delete"}, "id": {h.kept}, "confirmed": {"yes"}})
 			},
 			done: func(h *heist, _ *webtest.Page) bool { return !strings.Contains(h.listed(), "Grace Hopper") },
 		},
 		{
-			name: "Undo what was done before", ends: "Activity → Undo", mend: undo,
+			name: "Undo an earlier change", ends: "Activity → Undo", mend: undo,
 			prepare: func(h *heist) {
 				_, h.kept = webtest.Added(h.t, h.Site, h.owner.Owner, "Grace Hopper")
 			},
@@ -93,8 +93,8 @@ func changingThefts() []theft {
 			},
 		},
 		{
-			name: "Approve what an agent asks", ends: "what the agent then does: Activity → Undo", prepare: question,
-			finds: &finding{"/decide", "the answer, beside the question", "Approved"},
+			name: "Approve an agent's request", ends: "for what the agent then does, Activity → Undo", prepare: question,
+			finds: &finding{"/decide", "the approval, next to the request", "Approved"},
 			try:   func(h *heist) *webtest.Page { return h.submit("/decide", "/decide/approve", nil) },
 			done: func(h *heist, _ *webtest.Page) bool {
 				d, err := decision.Get(h.t.Context(), h.Store.Tenant(h.owner.Owner, true), h.kept)
@@ -118,7 +118,7 @@ func (h *heist) importFile() *webtest.Page {
 	h.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	_ = w.WriteField("form_token", tokenOf(h.thief.Get("/import"))) // into memory
+	_ = w.WriteField("form_token", tokenOf(h.thief.Get("/import"))) // writing to memory cannot fail
 	part, err := w.CreateFormFile("file", "people.csv")
 	if err != nil {
 		h.t.Fatal(err)
@@ -141,7 +141,7 @@ func (h *heist) importFile() *webtest.Page {
 	return h.submit(file+"/preview", file+"/preview", webtest.Values("act", "start"))
 }
 
-// question has an agent ask before it does something.
+// question makes an agent ask before it does something.
 func question(h *heist) {
 	h.t.Helper()
 	d := webtest.By(h.t, h.Site, h.owner.Owner, "archive_connections", func(ctx context.Context, tx *db.Tx) (*decision.Decision, error) {
@@ -156,7 +156,7 @@ func question(h *heist) {
 func settingThefts() []theft {
 	return []theft{
 		{
-			name: "Show the profile to everybody", ends: "Settings → Profile sets it back",
+			name: "Make the profile public", ends: "Settings → Profile to change it back",
 			try: func(h *heist) *webtest.Page {
 				return h.submit("/settings/profile", "/settings/profile", webtest.Values("visibility", "public"))
 			},
@@ -175,7 +175,7 @@ func settingThefts() []theft {
 			mend: func(h *heist) { h.owner.Submit(h.owner.Get("/settings/search"), "/settings/search", nil) },
 		},
 		{
-			name: "Let a paused agent go on", ends: "Settings → Agents → Pause", prepare: func(h *heist) {
+			name: "Resume a paused agent", ends: "Settings → Agents → Pause", prepare: func(h *heist) {
 				h.kept = wideAgent(h.t, h.Site, h.owner, h.Client(h.t, "Agent Smith", "https://a.example/cb"))
 				h.owner.Submit(h.owner.Get("/settings/agents"), "/settings/agents/pause", nil)
 			},
@@ -187,7 +187,7 @@ func settingThefts() []theft {
 			mend: func(h *heist) { h.owner.Submit(h.owner.Get("/settings/agents"), "/settings/agents/pause", nil) },
 		},
 		{
-			name: "Have an agent ask no more", ends: "Settings → Agents → Ask me first", prepare: func(h *heist) {
+			name: "Stop an agent from asking for approval", ends: "Settings → Agents → Ask me first", prepare: func(h *heist) {
 				h.kept = wideAgent(h.t, h.Site, h.owner, h.Client(h.t, "Agent Smith", "https://a.example/cb"))
 				h.owner.Submit(h.owner.Get("/settings/agents"), askForm, webtest.Values("act", "delete"))
 			},
@@ -215,13 +215,13 @@ func settingThefts() []theft {
 	}
 }
 
-// alive reports whether the bearer that an act left works.
+// alive reports whether the bearer token that an act made works.
 func (h *heist) alive() bool {
 	_, err := oauth.Authenticate(h.t.Context(), h.Store, h.kept)
 	return err == nil
 }
 
-// consents has a client of the thief ask for scopes, and allows it.
+// consents returns an act: a client of the thief asks for scopes, and the thief allows it.
 func consents(more ...string) func(h *heist) *webtest.Page {
 	return func(h *heist) *webtest.Page {
 		p := h.thief.Get(authorizePath(h.Client(h.t, "Helpful Agent", "https://a.example/cb").ID, "https://a.example/cb", more...))
@@ -271,7 +271,7 @@ func accessThefts() []theft {
 }
 
 func exportThefts() []theft {
-	const stays = "what was read stays read"
+	const stays = "the thief keeps what was read"
 	return []theft{
 		{
 			name: "Export the account", prepare: grace, ends: stays, done: downloaded,
@@ -284,7 +284,7 @@ func exportThefts() []theft {
 			},
 		},
 		{
-			name: "Fetch a file that an agent exported", ends: stays, done: downloaded,
+			name: "Download a file that an agent exported", ends: stays, done: downloaded,
 			prepare: func(h *heist) {
 				grace(h)
 				h.kept = ended(h.t, h.Site, h.owner.Owner, export.JobKind, job.Succeeded)
@@ -297,7 +297,7 @@ func exportThefts() []theft {
 func factorThefts() []theft {
 	return []theft{
 		{
-			name: "Set up a second factor of their own", ends: byNotMe,
+			name: "Set up their own second factor", ends: byNotMe,
 			try: func(h *heist) *webtest.Page {
 				page := h.thief.Get(factorsPath)
 				known := &app{site: h.Site, secret: webtest.TextOf(page.ByID("setup-key"))}
@@ -355,7 +355,7 @@ func (h *heist) member() *account.Member {
 func endingThefts() []theft {
 	return []theft{
 		{
-			name: "Delete people in the bin for good", ends: "nobody can restore them",
+			name: "Delete people in the bin for good", ends: "the people cannot be restored",
 			prepare: func(h *heist) {
 				grace(h)
 				h.kept = webtest.Deleted(h.t, h.Site, h.owner.Owner, h.kept)

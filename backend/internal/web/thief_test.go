@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/mail/smtptest"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web"
@@ -19,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of what a copied cookie can do")
 
-// The document with the table, and the marks around it.
+// The document with the table, and the marks around the table.
 const (
 	thiefDocument = "../../../deploy/docs/security.md"
 	thiefBegin    = "<!-- thief: begin -->\n"
@@ -42,15 +43,15 @@ type heist struct {
 	name         string
 	// app is the owner's app for one-time codes; nil if there is none.
 	app *app
-	// kept is what an act left for its checks: an id, or a bearer.
+	// kept is what an act stored for its checks: an id, or a bearer token.
 	kept string
-	// before is the id of the last security event before the thief came, changes how many changes
-	// there were.
+	// before is the id of the last security event before the thief came. changes is the number of
+	// changes at that time.
 	before  int64
 	changes int
 }
 
-// What became of an attempt.
+// The outcomes of an attempt.
 const (
 	works         = "works"
 	asksProof     = "refused: it asks for the password or a code"
@@ -58,7 +59,7 @@ const (
 	notThere      = "refused"
 )
 
-// answerOf reads from an answer why an attempt did nothing.
+// answerOf returns the outcome of an attempt that did nothing, by its answer.
 func answerOf(p *webtest.Page) string {
 	switch {
 	case p.Heading() == "Confirm that it is you", strings.HasPrefix(p.Header.Get("Location"), confirmPath+"?"):
@@ -69,8 +70,8 @@ func answerOf(p *webtest.Page) string {
 	return notThere
 }
 
-// submit sends the first form of a page that goes to action, as a person does, and if that asks for a
-// proof, or if the page has no such form, the values alone: a direct POST.
+// submit sends the first form of a page that posts to action, as a person does. If the page has no
+// such form, or if the answer asks for a proof, it posts the values alone.
 func (h *heist) submit(path, action string, change url.Values) *webtest.Page {
 	h.t.Helper()
 	p := h.thief.Get(path)
@@ -132,8 +133,8 @@ func (h *heist) events() []account.SecurityEvent {
 	return events
 }
 
-// seen returns what the owner finds on the pages of what the thief did, and checks that each event
-// names the thief's device and network and is not shown as the owner's own.
+// seen returns what the owner's pages show of the thief's acts. It checks that each event names the
+// thief's device and network and is not shown as the owner's own.
 func (h *heist) seen(a theft) string {
 	h.t.Helper()
 	var found []string
@@ -155,7 +156,7 @@ func (h *heist) seen(a theft) string {
 	return strings.Join(found, ", ")
 }
 
-// ownerIn has the owner signed in, again if the thief ended their session.
+// ownerIn makes sure that the owner is signed in: the thief may have ended their session.
 func (h *heist) ownerIn() {
 	h.t.Helper()
 	if isSignedIn(h.owner) {
@@ -177,19 +178,20 @@ type theft struct {
 	// enrolled is set if the member has a second factor.
 	enrolled bool
 	prepare  func(h *heist)
-	// try tries it, by the pages and then by a direct POST, and returns the last answer.
+	// try makes the attempt, by the pages and then by a direct POST, and returns the last answer.
 	try func(h *heist) *webtest.Page
 	// done reports whether the thief has what they wanted, by the answer or by what is stored.
 	done func(h *heist, p *webtest.Page) bool
-	// ends says what ends it: either byNotMe, or what the owner does after signing out all other
-	// browsers.
+	// ends says what ends the thief's access or undoes the act: byNotMe, or what the owner does
+	// after signing out all other browsers.
 	ends string
-	// mend does that; nil if the thief's session was all, or if nothing brings it back.
+	// mend does what ends says; nil if ending the session is enough, or if the act cannot be
+	// undone.
 	mend func(h *heist)
-	// finds is a page on which the owner finds it, with its name and the words on it; nil for none but
-	// the security page and Activity.
+	// finds is a page on which the owner finds it, with its name and the words on it; nil if only
+	// the security page and Activity show it.
 	finds *finding
-	// guess is set if it needs a password that the thief does not know, so that it never works.
+	// guess is set if it needs a password that the thief does not know, so that it always fails.
 	guess bool
 }
 
@@ -229,7 +231,7 @@ func (h *heist) out(a theft, worked bool, answer *webtest.Page) {
 	}
 }
 
-// undo has the owner undo what was changed.
+// undo lets the owner undo what was changed.
 func undo(h *heist) {
 	h.t.Helper()
 	all := webtest.Changes(h.t, h.Site, h.owner.Owner)
@@ -244,55 +246,64 @@ func undo(h *heist) {
 // row is a row of the table.
 type row struct{ fresh, old, seen string }
 
-// TestCopiedCookie tries every act with a copied cookie, from another device and network, while the
-// member's proof is fresh and later. The answers make the table of security.md. The worst acts need a
-// fresh proof, and the owner can end all of it on one page.
+// TestCopiedCookie tries everything that a thief could do with a copied session cookie, from another
+// device and network: once within ten minutes after the member authenticated, and once later. The
+// outcomes are a table in security.md. Later, acts such as exporting or changing the password are
+// refused. On one page, the owner can end all access that the thief got.
 func TestCopiedCookie(t *testing.T) {
 	t.Parallel()
-	p, options := withMail(t)
-	mailOn := options.Web
-	address := func(r *http.Request) string {
-		if r.UserAgent() == safari {
-			return "198.51.100.7"
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		p, options := withMail(t)
+		mailOn := options.Web
+		address := func(r *http.Request) string {
+			if r.UserAgent() == safari {
+				return "198.51.100.7"
+			}
+			return "203.0.113.77"
 		}
-		return "203.0.113.77"
-	}
-	options.Web = func(c *web.Config) {
-		mailOn(c)
-		c.EmbeddingsHost, c.EmbeddingsModel = "vectors.example", "small-1"
-		c.ClientAddress = address
-	}
-	options.Auth = func(c *oauth.Config) { c.ClientAddress = address }
-	s := webtest.New(t, options)
-	rows := make([]row, len(thefts()))
-	for i, a := range thefts() {
-		for _, old := range []bool{false, true} {
-			h := newHeist(t, s, p, fmt.Sprintf("member%d%t", i, old), a, old)
-			answer := a.try(h)
-			result := works
-			if !a.done(h, answer) {
-				result = answerOf(answer)
-			}
-			if a.worst && old && result == works {
-				t.Errorf("%s: works with an old proof", a.name)
-			}
-			if !a.guess && result != works && (!old || !a.worst) || a.guess && result == works {
-				t.Errorf("%s: %s: %d %s", a.name, result, answer.Status, answer.Text())
-			}
-			if old {
-				rows[i].old = result
-			} else {
-				rows[i].fresh = result
-			}
-			if seen := h.seen(a); !old || result == works && rows[i].fresh != works {
-				rows[i].seen = seen
-			} else if result == rows[i].fresh && seen != rows[i].seen {
-				t.Errorf("%s: the owner sees %s, and with an old proof %s", a.name, rows[i].seen, seen)
-			}
-			h.out(a, result == works, answer)
+		options.Web = func(c *web.Config) {
+			mailOn(c)
+			c.EmbeddingsHost, c.EmbeddingsModel = "vectors.example", "small-1"
+			c.ClientAddress = address
 		}
+		options.Auth = func(c *oauth.Config) { c.ClientAddress = address }
+		s := webtest.Start(t, url, options)
+		rows := make([]row, len(thefts()))
+		for i, a := range thefts() {
+			for _, old := range []bool{false, true} {
+				rows[i].steal(t, s, p, fmt.Sprintf("member%d%t", i, old), a, old)
+			}
+		}
+		checkTable(t, thiefTable(rows, mailsAbout(t, p)))
+	})
+}
+
+// steal tries an act as a new member's thief, and enters in the row what came of it.
+func (r *row) steal(t *testing.T, s *webtest.Site, p post, name string, a theft, old bool) {
+	t.Helper()
+	h := newHeist(t, s, p, name, a, old)
+	answer := a.try(h)
+	result := works
+	if !a.done(h, answer) {
+		result = answerOf(answer)
 	}
-	checkTable(t, thiefTable(rows, mailsAbout(t, p)))
+	if a.worst && old && result == works {
+		t.Errorf("%s: works with an old proof", a.name)
+	}
+	if !a.guess && result != works && (!old || !a.worst) || a.guess && result == works {
+		t.Errorf("%s: %s: %d %s", a.name, result, answer.Status, answer.Text())
+	}
+	if old {
+		r.old = result
+	} else {
+		r.fresh = result
+	}
+	if seen := h.seen(a); !old || result == works && r.fresh != works {
+		r.seen = seen
+	} else if result == r.fresh && seen != r.seen {
+		t.Errorf("%s: the owner sees %s, and with an old proof %s", a.name, r.seen, seen)
+	}
+	h.out(a, result == works, answer)
 }
 
 // mailsAbout returns the subjects of the emails about the thief, by who got them.
@@ -313,7 +324,7 @@ func subjectOf(e smtptest.Email) string { return "“" + e.Header.Get("Subject")
 // thiefTable returns the table.
 func thiefTable(rows []row, mails map[string][]string) string {
 	var out strings.Builder
-	out.WriteString("| What the thief tries | Proof of the last ten minutes | Older proof | What the owner finds | What the owner is mailed | What ends it |\n|---|---|---|---|---|---|\n")
+	out.WriteString("| What the thief tries | With a proof from the last ten minutes | With an older proof | What the owner sees | Email to the owner | What stops it |\n|---|---|---|---|---|---|\n")
 	for i, a := range thefts() {
 		mailed := "nothing"
 		if subjects := mails[fmt.Sprintf("member%d%t@people.example", i, false)]; len(subjects) > 0 {

@@ -13,7 +13,7 @@ import (
 // timeContent is the content of the page of the time zone and the locale.
 type timeContent struct {
 	Timezone, Locale page.Field
-	// Zones are the names to choose from.
+	// Zones are the names of time zones to choose from.
 	Zones []string
 	// Stored is the member's time zone, Now the present time in it.
 	Stored string

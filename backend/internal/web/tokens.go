@@ -27,7 +27,7 @@ type toolChoices struct {
 	Error string
 }
 
-// Chosen reports whether the choices must be visible: one is made, or wrong.
+// Chosen reports whether the choices must be visible: one is checked, or there is an error.
 func (c toolChoices) Chosen() bool {
 	return c.Error != "" || slices.ContainsFunc(c.Tools, func(t toolChoice) bool { return t.Checked })
 }

@@ -17,8 +17,8 @@ const pathFactors = page.PathSecurity + "/two-step"
 // fieldSetup is the field with the encrypted secret that is being set up.
 const fieldSetup = "setup"
 
-// setupPurpose is what a secret is encrypted for while it is being set up. It is stored nowhere: the
-// form brings it back.
+// setupPurpose is the purpose of the encryption of a secret that is being set up. The server does
+// not store that secret: the form sends it back.
 const setupPurpose = "totp setup"
 
 // factorsContent is the content of the page.
@@ -48,10 +48,10 @@ type setup struct {
 	Field  page.Field
 }
 
-// setupOwner is what the encrypted secret of a setup belongs to: the member, in this session.
+// setupOwner binds the encrypted secret of a setup to the member and this session.
 func (v *request) setupOwner() string { return string(v.Login.MemberID) + " " + v.Login.ID }
 
-// appName returns the names under which an app shows the codes.
+// appName returns the issuer and the account name that an app shows with the codes.
 func (v *request) appName() (issuer, name string) {
 	host := v.BaseURL
 	if u, err := url.Parse(v.BaseURL); err == nil {

@@ -21,9 +21,8 @@ const stepCookie = "kith_step"
 const fieldCode = "code"
 
 // askSecondFactor leads to the page that asks for the second factor, if the member has one. The
-// browser is not signed in before: until then it only holds the secret of the step, which is good
-// for nothing else. Every way to sign in that takes a password, or what stands for one, calls this
-// first.
+// browser is not signed in yet: it only has the secret of the step, which gives access to nothing
+// else. Every way to sign in that checks a password, or what replaces one, calls this first.
 func (v *request) askSecondFactor(owner tenant.ID, step account.SignInStep) (asked bool, err error) {
 	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, owner)
 	if err != nil || !factors.On() {
@@ -124,6 +123,9 @@ func (v *request) twoStep() error {
 	case fault.Is(err, fault.NotFound):
 		return stepOver()
 	case proof == nil, fault.Is(err, fault.Unauthenticated):
+		if _, _, err := v.signInStep(); err != nil { // the same form, sent twice, has signed in
+			return err
+		}
 		wrong := &page.Mistakes{}
 		wrong.Add(fieldCode, why)
 		if why == wrongCode { // what is wrong with a passkey is recorded already
@@ -137,8 +139,9 @@ func (v *request) twoStep() error {
 	return v.entered(m, step)
 }
 
-// checkFactor checks the second factor in the form, the answer of a passkey or else a code, and returns
-// the proof to use up: nil if it is wrong. why says what is wrong, also if the proof was used already.
+// checkFactor checks the second factor in the form: the answer of a passkey, or else a code. It
+// returns the proof to use up; nil if it is wrong. why is the message for a wrong factor, and for a
+// proof that was used already.
 func (v *request) checkFactor(step *account.SignInStep, m *account.Member) (proof account.Proof, why string, err error) {
 	answer := v.R.PostForm.Get(fieldPasskey)
 	if answer == "" {
@@ -152,7 +155,7 @@ func (v *request) checkFactor(step *account.SignInStep, m *account.Member) (proo
 	return right, latePasskey, nil
 }
 
-// entered leads a browser that has just signed in with two factors to where it wanted to go.
+// entered redirects a browser that has just signed in with two factors to the page it wanted.
 func (v *request) entered(m *account.Member, step *account.SignInStep) error {
 	v.ClearCookie(v.W, stepCookie)
 	if err := v.signedIn(m, v.signInKind(m)); err != nil {
@@ -172,8 +175,9 @@ func (v *request) entered(m *account.Member, step *account.SignInStep) error {
 // checkCode checks what a member typed, a code of their app or a recovery code, and returns the
 // proof to use up; nil if it is wrong. It spends an attempt.
 //
-// The budgets of the two are separate: who knows a member's password can spend the one of the six
-// digits, but then a recovery code, which nobody can guess, still signs the member in.
+// Codes and recovery codes have separate budgets. An attacker who knows a member's password can
+// spend the budget of the six digits, but the member can still sign in with a recovery code, which
+// is too long to guess.
 func (v *request) checkCode(m *account.Member, typed string) (account.Proof, error) {
 	code := totp.Clean(typed)
 	if totp.IsCode(code) {
@@ -189,13 +193,13 @@ func (v *request) checkCode(m *account.Member, typed string) (account.Proof, err
 	return proof, err
 }
 
-// codesPerDay bounds how many codes may be tried for a member in a day. Three codes of a million are
-// right at any time.
+// codesPerDay limits how many codes may be tried for a member in a day. At any time, three of a
+// million codes are right.
 const codesPerDay = 100
 
-// checkTOTP checks a code of the member's app, and returns the proof to use up; nil if it is wrong
-// or was used. It spends an attempt of the device, if the member signed in on it before, or else of
-// the member.
+// checkTOTP checks a code of the member's app, and returns the proof to use up; nil if the code is
+// wrong or was used. It spends an attempt of the device if the member signed in on it before,
+// otherwise one of the member.
 func (v *request) checkTOTP(m *account.Member, code string) (account.Proof, error) {
 	kind, of := "code member", string(m.ID)
 	if device := v.knownDevice(m); device != "" {
@@ -222,8 +226,8 @@ func (v *request) checkTOTP(m *account.Member, code string) (account.Proof, erro
 	return nil, nil
 }
 
-// noSecretKey answers when a secret can't be read: that is the operator's to mend, and a recovery
-// code works meanwhile.
+// noSecretKey returns the error for a secret that can't be read. The operator has to fix that;
+// until then a recovery code works.
 func (v *request) noSecretKey(err error) error {
 	v.Logger.ErrorContext(v.R.Context(), "read secret of one-time codes", "error", err)
 	return page.Refuse(http.StatusServiceUnavailable, "The code cannot be checked right now",

@@ -140,7 +140,7 @@ func TestRecoveryCodes(t *testing.T) {
 		second, page := passwordOnly(t, s, "maria")
 		want(t, second.Submit(page, twoStepPath, webtest.Values("code", a.codes[3])), http.StatusForbidden, "does not work")
 
-		// Those of another member are worth nothing.
+		// The recovery codes of another member do not work.
 		stranger := enrol(t, s, s.SignedIn(t, "other"))
 		want(t, second.Submit(page, twoStepPath, webtest.Values("code", stranger.codes[0])), http.StatusForbidden)
 
@@ -172,7 +172,8 @@ func TestTurningTwoStepOff(t *testing.T) {
 	})
 }
 
-// The page sets up the secret that it shows, for the member and the session that it was shown to.
+// The secret on the page can be set up only by the member and the session that the page was shown
+// to.
 func TestSetupIsBoundToTheSession(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -198,7 +199,7 @@ func TestSetupIsBoundToTheSession(t *testing.T) {
 	wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/")
 }
 
-// A browser that has entered the password only is signed in nowhere.
+// A browser that has only entered the password is not signed in.
 func TestHalfSignedInGrantsNothing(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -225,7 +226,7 @@ func TestHalfSignedInGrantsNothing(t *testing.T) {
 	}
 }
 
-// What an attacker planted before the second factor is worth nothing after it.
+// Secrets that an attacker planted before the second factor are worthless after it.
 func TestSessionFixationAtSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -251,7 +252,7 @@ func TestSessionFixationAtSecondFactor(t *testing.T) {
 			t.Errorf("with %s the second step goes on", name)
 		}
 	}
-	// A planted step is another member's: the victim's code does not complete it.
+	// The planted step belongs to another member: the victim's code does not complete it.
 	a.next()
 	mallorys, _ := passwordOnly(t, s, "mallory")
 	victim, page = passwordOnly(t, s, "maria")
@@ -262,7 +263,7 @@ func TestSessionFixationAtSecondFactor(t *testing.T) {
 	}
 }
 
-// The second step belongs to one browser, for ten minutes, while the password is the same.
+// The second step works in one browser, for ten minutes, and only until the password changes.
 func TestSecondStepEnds(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -310,7 +311,7 @@ func TestResetKeepsSecondFactor(t *testing.T) {
 	wantRedirect(t, b.Submit(b.Follow(sent), twoStepPath, webtest.Values("code", a.code(t))), "/")
 }
 
-// A provider stands for the password only. An identity is linked after the second factor.
+// A provider replaces the password only. An identity is linked after the second factor.
 func TestProviderWantsSecondFactor(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
@@ -332,16 +333,16 @@ func TestProviderWantsSecondFactor(t *testing.T) {
 		third := s.Browser(t)
 		sent = s.prove(t, third, webtest.Password)
 		wantRedirect(t, sent, twoStepPath)
-		if p := lena.Get("/settings/security"); strings.Contains(p.Text(), "Signing in elsewhere") {
+		if p := lena.Get("/settings/security"); strings.Contains(p.Text(), "Connected sign-ins") {
 			t.Fatal("it is linked after the password alone")
 		}
 		wantRedirect(t, third.Submit(third.Follow(sent), twoStepPath, webtest.Values("code", a.code(t))), "/settings/profile?done=provider-linked")
-		want(t, third.Get("/settings/security"), http.StatusOK, "Signing in elsewhere")
+		want(t, third.Get("/settings/security"), http.StatusOK, "Connected sign-ins")
 	})
 }
 
-// Codes can't be tried without end, from any number of addresses, and who spends the budget locks out
-// neither a recovery code nor a device that signed in before.
+// The attempts at codes are limited, from any number of addresses. Spending that budget does not
+// block a recovery code or a device that signed in before.
 func TestCodesAreLimited(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -369,7 +370,7 @@ func TestCodesAreLimited(t *testing.T) {
 	wantRedirect(t, sent, twoStepPath)
 	wantRedirect(t, known.Submit(known.Follow(sent), twoStepPath, webtest.Values("code", a.code(t))), "/")
 
-	// A day has a bound, too, however slowly the codes are tried.
+	// The attempts in a day are limited, too, however slow they are.
 	refused := 0
 	for range 25 {
 		s.Clock.Advance(5 * time.Minute)
@@ -385,7 +386,8 @@ func TestCodesAreLimited(t *testing.T) {
 	}
 }
 
-// Without the key nobody can set up an app, and who has one signs in with a recovery code.
+// Without the key no member can set up an app, and a member who has one signs in with a recovery
+// code.
 func TestWithoutSecretKey(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kith.db")
@@ -423,8 +425,8 @@ func TestSecondFactorsAreNotReadable(t *testing.T) {
 	}
 }
 
-// With a store that fails at any call of the second step, nobody is signed in without both factors, and a
-// person with a recovery code gets in when the store is back.
+// The store fails at any call of the second step. Nobody is signed in without both factors, and a
+// person with a recovery code can sign in when the store is back.
 func TestSecondStepInOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -454,7 +456,7 @@ func TestSecondStepInOutage(t *testing.T) {
 			p = b.Post(twoStepPath, step)
 			failedAgain := store.failed.Load()
 			store.Set(nil)
-			if failedAgain && p.Status != http.StatusForbidden { // of a wrong code, the event was not stored
+			if failedAgain && p.Status != http.StatusForbidden { // only the event of the wrong code was not stored
 				wantOutage(t, fmt.Sprintf("%s, call %d", name, n), p)
 			}
 			if signedIn := isSignedIn(b); signedIn && (failedAgain || strings.Contains(name, "wrong")) {
@@ -469,7 +471,7 @@ func TestSecondStepInOutage(t *testing.T) {
 	}
 }
 
-// With a store that fails at any call of a change of the factors, the member has either the old ones or the
+// The store fails at any call of a change of the factors. The member has either the old ones or the
 // new ones, and can sign in.
 func TestSettingUpInOutage(t *testing.T) {
 	t.Parallel()

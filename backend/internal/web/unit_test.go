@@ -27,8 +27,8 @@ func TestWaitsAreRoundedUp(t *testing.T) {
 	}
 }
 
-// A password waits for its turn to be hashed, but not for ever, and not after the
-// client has disconnected.
+// A password waits for a free slot to be hashed, but not for ever, and not after the client has
+// disconnected.
 func TestHashingWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestHashingWaitsForItsTurn(t *testing.T) {
 	})
 }
 
-// A browser is a known device also in the request that hashes the password again.
+// A browser stays a known device in the request that hashes the password again.
 func TestDeviceOfTheCheaperHash(t *testing.T) {
 	t.Parallel()
 	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sign-in", nil)

@@ -26,7 +26,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/today"
 )
 
-// The paths of the pages that only this folder leads to.
+// The paths of the pages that only this package links to.
 const (
 	pathProvider         = "/sign-in/provider"
 	pathProviderCallback = "/sign-in/provider/callback"
@@ -42,9 +42,9 @@ type Web struct {
 	Config
 
 	site *page.Site
-	// areas are the routes of the areas of the site that have a folder of their own.
+	// areas are the routes of the areas of the site that have their own package.
 	areas []page.Route
-	// members are routes like these that the demo has not.
+	// members are more such routes, which the demo does not have.
 	members []page.Route
 	review  *review.Pages
 	emails  *emails
@@ -56,7 +56,7 @@ type Web struct {
 	hashing chan struct{}
 	// verifyHash is password.Verify; tests count its calls.
 	verifyHash func(hash, given string) bool
-	// dummyHash is verified when there is no hash, so that it takes equally long.
+	// dummyHash is verified when there is no hash, so that the response takes equally long.
 	dummyHash string
 }
 
@@ -133,7 +133,7 @@ type route struct {
 	pattern string
 	enter   page.Entrance
 	handle  func(*request) error
-	// needsProof is set if the member must have proved in the last account.FreshFor who they are.
+	// needsProof is set if the member must have proved within account.FreshFor who they are.
 	// password is the field of the form that holds their password; empty if it has none.
 	needsProof bool
 	password   string
@@ -143,8 +143,8 @@ func row(pattern string, enter page.Entrance, handle func(*request) error) route
 	return route{pattern: pattern, enter: enter, handle: handle}
 }
 
-// fresh returns the route for members who proved lately who they are. The pages of package review
-// say it themselves.
+// fresh returns the route for members who recently proved who they are. The pages of package review
+// set that in their own routes.
 func (r route) fresh(password string) route {
 	r.needsProof, r.password = true, password
 	return r

@@ -1,6 +1,8 @@
 package backendtest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -19,7 +21,13 @@ func (jsonCodec) Marshal(message any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("marshal: got %T", message)
 	}
-	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer // protojson adds spaces at random, the real codec does not
+	err = json.Compact(&compact, data)
+	return compact.Bytes(), err
 }
 
 // Unmarshal refuses unknown fields.

@@ -32,7 +32,7 @@ const (
 
 // asked is the error of a call that waits for the member's decision.
 func asked() error {
-	err := connect.NewError(connect.CodeFailedPrecondition, errors.New("approval_needed: the member is asked first"))
+	err := connect.NewError(connect.CodeFailedPrecondition, errors.New("approval_needed: this needs the approval of the member"))
 	if detail, detailErr := connect.NewErrorDetail(&accessv1.Approval{TaskId: 12, WaitSeconds: 20}); detailErr == nil {
 		err.AddDetail(detail)
 	}
@@ -112,7 +112,7 @@ func (d directory) BatchGetProfiles(
 	return response, nil
 }
 
-// ListMembers lists them all. Only the cursor "next" is valid, and empty.
+// ListMembers lists all public profiles. Only the cursor "next" is valid; its page is empty.
 func (d directory) ListMembers(
 	_ context.Context, r *directoryv1.ListMembersRequest,
 ) (*directoryv1.ListMembersResponse, error) {

@@ -41,8 +41,8 @@ func TestReadBearer(t *testing.T) {
 	}
 }
 
-// The challenge says where to get a token and which scopes to ask for: all that the resource
-// has, or those that the call needs.
+// The challenge says where to get a token and which scopes to request: all scopes of the
+// resource, or those that the call needs.
 func TestChallenge(t *testing.T) {
 	t.Parallel()
 	c := NewChallenge("https://kith.example/x", []string{"timeline", "write"})

@@ -164,7 +164,7 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// trusted is whether a proxy of the tests has the address.
+// trusted reports whether the address is one of the trusted proxies of the tests.
 func trusted(addr netip.Addr) bool {
 	for _, s := range append(proxies(), "172.16.0.0/12", "192.0.2.7/32") {
 		if prefix, err := netip.ParsePrefix(s); err == nil && prefix.Contains(addr) {

@@ -23,7 +23,7 @@ import (
 	"github.com/kith-crm/kith/edge/server"
 )
 
-// update says to rewrite the golden files: go test ./internal/discovery -update.
+// With the flag -update, the tests rewrite the golden files: go test ./internal/discovery -update.
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 const base = "https://kith.example"

@@ -144,7 +144,8 @@ func checkNames(t *testing.T, all []*element) {
 	}
 }
 
-// checkReferences fails unless ids are unique and every reference to an id has a target.
+// checkReferences checks that no two elements have the same id, and that each attribute that refers
+// to an id, such as for, refers to an element of the page.
 func checkReferences(t *testing.T, all []*element) {
 	t.Helper()
 	ids := map[string]int{}

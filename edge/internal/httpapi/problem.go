@@ -80,7 +80,8 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, code Code, deta
 	}
 }
 
-// belowAPI reports whether a path is one of the API or could be, also in the sandbox.
+// belowAPI reports whether a path is /api or below it, or is the copy of such a path under
+// /sandbox.
 func belowAPI(path string) bool {
 	path = strings.TrimPrefix(path, "/sandbox")
 	return path == "/api" || strings.HasPrefix(path, "/api/")

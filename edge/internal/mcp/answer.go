@@ -24,7 +24,7 @@ func appendToolResult(b []byte, answer upstream.Answer, others othersText) ([]by
 	b, ok := appendQuotedJSON(b, members)
 	b = append(b, `"}],"structuredContent":{`...)
 	b = append(b, mark...)
-	b = appendCompactJSON(b, members)
+	b = append(b, members...)
 	b = append(b, `,"isError":false`...)
 	b = appendCredits(b, answer.Receipt)
 	return append(b, '}'), ok
@@ -79,26 +79,6 @@ func appendCredits(b []byte, receipt upstream.Receipt) []byte {
 func appendString(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // the error only reports replaced bytes
 	return b
-}
-
-// appendCompactJSON and appendQuotedJSON take valid JSON that may have white space between
-// tokens: protobuf's encoder adds some at random, so that nobody relies on its exact bytes.
-
-// appendCompactJSON appends src without white space between its tokens.
-func appendCompactJSON(b, src []byte) []byte {
-	start, inString := 0, false
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case c == '"':
-			inString = !inString
-		case c == '\\':
-			i++ // the escaped character, which cannot end the string
-		case c <= ' ' && !inString:
-			b = append(b, src[start:i]...)
-			start = i + 1
-		}
-	}
-	return append(b, src[start:]...)
 }
 
 // appendQuotedJSON appends src without white space between its tokens, escaped as the content

@@ -152,10 +152,10 @@ func TestErrorTable(t *testing.T) {
 		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryBroke), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, "reset at 2026-12-01")
 	})
-	t.Run("the member is asked first", func(t *testing.T) {
+	t.Run("the member must approve", func(t *testing.T) {
 		t.Parallel()
 		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryAsked), bearerOf(backendtest.TokenAll)...)
-		a.wantToolError(t, "approval_needed: the member is asked first")
+		a.wantToolError(t, "approval_needed: this needs the approval of the member")
 		const meta = `"_meta":{"code":"approval_needed","task_id":12,"next":[{"tool":"get_job","arguments":{"task_id":12,"wait_seconds":20}}]}`
 		if !strings.Contains(a.body, meta) {
 			t.Errorf("got %s", a.body)

@@ -8,18 +8,15 @@ import (
 
 func TestQuoteJSON(t *testing.T) {
 	t.Parallel()
-	for src, want := range map[string]string{
-		`{}`:                           `{}`,
-		`{"a": 1, "b" :[ 1 , 2 ] }`:    `{"a":1,"b":[1,2]}`,
-		`{"a b":"c  d"}`:               `{"a b":"c  d"}`,
-		`{"a":"\"x\" \\ \n \u0022"}`:   `{"a":"\"x\" \\ \n \u0022"}`,
-		`{"a":"\\"  ,"b":"\\\""}`:      `{"a":"\\","b":"\\\""}`,
-		"{\n\t\"a\":\r\"\u2028é😀\"\n}": "{\"a\":\"\u2028é😀\"}",
+	for _, src := range []string{
+		`{}`,
+		`{"a": 1, "b" :[ 1 , 2 ] }`,
+		`{"a b":"c  d"}`,
+		`{"a":"\"x\" \\ \n \u0022"}`,
+		`{"a":"\\"  ,"b":"\\\""}`,
+		"{\n\t\"a\":\r\"\u2028é😀\"\n}",
 	} {
 		checkQuoting(t, []byte(src))
-		if got := appendCompactJSON(nil, []byte(src)); string(got) != want {
-			t.Errorf("compact %s = %s, want %s", src, got, want)
-		}
 	}
 }
 
@@ -32,15 +29,12 @@ func TestQuoteReportsBrokenStrings(t *testing.T) {
 	}
 }
 
-// checkQuoting compares both functions with encoding/json's.
+// checkQuoting compares the quoted text with encoding/json's compact one.
 func checkQuoting(t *testing.T, src []byte) {
 	t.Helper()
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, src); err != nil {
 		return
-	}
-	if got := appendCompactJSON(nil, src); !bytes.Equal(got, compact.Bytes()) {
-		t.Errorf("compact %q = %q, want %q", src, got, compact.Bytes())
 	}
 	quoted, ok := appendQuotedJSON([]byte{'"'}, src)
 	if !ok {

@@ -13,7 +13,8 @@ import (
 
 // How the bound is adjusted.
 const (
-	// target is the longest that 95 of 100 goroutines should wait for a processor.
+	// target is the highest acceptable 95th percentile of the time that goroutines wait for a
+	// processor.
 	target = 4 * time.Millisecond
 	// every is how often the bound is adjusted.
 	every = 20 * time.Millisecond

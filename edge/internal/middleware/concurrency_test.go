@@ -316,10 +316,10 @@ func TestNextBound(t *testing.T) {
 	}{
 		"short waits":             {50, 50, target, 55},
 		"short waits, few":        {4, 1, 0, 5},
-		"short waits, at the top": {100, 100, 0, 100},
+		"short waits, at maximum": {100, 100, 0, 100},
 		"long waits":              {60, 60, target + 1, 40},
-		"long waits of few":       {100, 30, time.Second, 20},
-		"long waits of none":      {100, 0, time.Second, 4},
+		"long waits, few taken":   {100, 30, time.Second, 20},
+		"long waits, none taken":  {100, 0, time.Second, 4},
 	} {
 		if got := nextBound(test.bound, test.places, test.wait, 4, 100); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)

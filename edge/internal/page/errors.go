@@ -15,12 +15,12 @@ type problemContent struct {
 	Title, Text, RequestID string
 	// Search is the path to which the search form is sent; empty for no form.
 	Search string
-	// Settings is set if the person goes on to the settings, and not to the start page.
+	// Settings is set if the page links to the settings, and not to the start page.
 	Settings bool
 }
 
 // WriteError implements httpapi.ErrorWriter: it answers with a page that says what is wrong and
-// links to another page. Of the request it shows only the id.
+// links to another page. It shows the request's id, and nothing else of the request.
 func (p *Pages) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error) {
 	h := w.Header()
 	if e.Code == httpapi.Unavailable && h.Get("Retry-After") == "" {
@@ -56,7 +56,7 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, body [
 	delete(h, "Access-Control-Expose-Headers")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the browser may have gone
+		_, _ = w.Write(body) // the browser may have disconnected
 	}
 }
 

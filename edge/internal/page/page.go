@@ -65,7 +65,7 @@ type Page struct {
 	Alternates []Alternate
 	// Data is the structured data of the page (schema.org), marshalled as JSON; it may be nil.
 	Data any
-	// Section is the path of the entry of the navigation that the page belongs to.
+	// Section is the path of the page's entry in the navigation.
 	Section string
 	// SignedIn is set if the browser has the cookie of a session. It stays unset on pages that
 	// caches may store, because those must be the same for everybody.

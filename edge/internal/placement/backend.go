@@ -61,14 +61,14 @@ func (b *backend) aim(r *http.Request, again bool) (*http.Request, error) {
 	return out, nil
 }
 
-// leaveOut takes the backend's members from it, until it is healthy.
+// leaveOut marks the backend as down: other backends serve its members until it is healthy.
 func (b *backend) leaveOut(logger *slog.Logger, cause error) {
 	if !b.down.Swap(true) {
 		logger.Warn("backend left out", "backend", b.host, "error", cause)
 	}
 }
 
-// takeBack lets the backend's members return.
+// takeBack marks the backend as up: its members return to it over returnOver.
 func (b *backend) takeBack(logger *slog.Logger, now time.Time) {
 	if b.down.Load() {
 		b.since.Store(&now)

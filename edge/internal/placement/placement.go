@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,7 @@ type Options struct {
 	URLs []string
 	// TLS is for https addresses; nil is Go's default.
 	TLS *tls.Config
-	// NewTransport returns what carries calls to one of the URLs.
+	// NewTransport returns the transport to one of the URLs.
 	NewTransport func(*tls.Config) *http.Transport
 	// SessionCookie is the name of the cookie with a member's login session.
 	SessionCookie string
@@ -53,7 +54,7 @@ type Placement struct {
 	options  Options
 	sites    []site
 	backends atomic.Pointer[[]*backend]            // at least one
-	members  *lru.Cache[[sha256.Size]byte, string] // what the backends said, by the hashes of credentials
+	members  *lru.Cache[[sha256.Size]byte, string] // values of headerPlacement, by credential hash
 	next     atomic.Uint64                         // round robin of calls without a member
 	stop     context.CancelFunc                    // nil before Start
 	stopped  chan struct{}
@@ -87,8 +88,8 @@ func New(o Options) (*Placement, error) {
 	return p, nil
 }
 
-// Knows reports whether the calls of a bearer already go to the backend of its member. Otherwise
-// any call of the bearer teaches it.
+// Knows reports whether the calls of a bearer already go to the backend of its member. If not, the
+// answer to the bearer's next call identifies the member.
 func (p *Placement) Knows(bearer string) bool {
 	return len(*p.backends.Load()) < 2 || p.members.Contains(sha256.Sum256([]byte("Bearer "+bearer)))
 }
@@ -114,12 +115,14 @@ func (p *Placement) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		last = err
 		if r.Context().Err() != nil {
-			break // the caller gave up, or the time was over
+			break // cancelled, or past the deadline
 		}
-		unsent := neverSent(err)
-		if unsent {
+		refused := failedIn(err, "dial")
+		if refused {
 			b.leaveOut(p.options.Logger, err)
 		}
+		// A backend does nothing before it has read the whole request.
+		unsent := refused || failedIn(err, "write", "readfrom")
 		if !replayable(r) || !unsent && (repeated || !p.repeatable(r)) {
 			break
 		}
@@ -128,8 +131,8 @@ func (p *Placement) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, last
 }
 
-// caller returns the hash of the request's credential, nil if there is none, and the key of its
-// place: what the backends said of the credential, or else its hash.
+// caller returns the hash of the request's credential, nil if there is none, and the key for
+// rendezvous hashing: the member's, if a backend has sent it, or else the hash.
 func (p *Placement) caller(r *http.Request) (credential *[sha256.Size]byte, key string) {
 	if r.Header.Get(headerVisitor) != "" {
 		return nil, "" // all visitors of the sandbox share one small account
@@ -149,7 +152,7 @@ func (p *Placement) caller(r *http.Request) (credential *[sha256.Size]byte, key 
 	return &sum, string(sum[:])
 }
 
-// learn remembers whose the credential of an answered request is, and a session that the answer
+// learn remembers the member of an answered request's credential, and of a session that the answer
 // begins.
 func (p *Placement) learn(credential *[sha256.Size]byte, response *http.Response) {
 	member := response.Header.Get(headerPlacement)
@@ -177,10 +180,10 @@ func replayable(r *http.Request) bool {
 	return r.Body == nil || r.Body == http.NoBody || r.GetBody != nil
 }
 
-// neverSent reports whether a request failed before a byte of it was sent: no connection was made.
-func neverSent(err error) bool {
-	operation, ok := errors.AsType[*net.OpError](err)
-	return ok && operation.Op == "dial"
+// failedIn reports whether one of the operations of [net.OpError] failed.
+func failedIn(err error, operations ...string) bool {
+	failed, ok := errors.AsType[*net.OpError](err)
+	return ok && slices.Contains(operations, failed.Op)
 }
 
 // States returns the state of each backend, for metrics.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ type fakeBackend struct {
 	name   string
 	served atomic.Int64
 	sick   atomic.Bool
-	breaks atomic.Bool // ends the connection in place of an answer
+	breaks atomic.Bool // closes the connection instead of answering
 }
 
 func newFakeBackend(t *testing.T, name string) *fakeBackend {
@@ -100,7 +101,8 @@ func mustSend(t *testing.T, p *Placement, method, path, credential, body string)
 	return answer
 }
 
-// All credentials of a member, once known, are sent to one backend; members to both.
+// The calls of a member go to one backend, with any of the member's known credentials. Both
+// backends get members.
 func TestAMemberStaysAtABackend(t *testing.T) {
 	t.Parallel()
 	_, _, p := two(t)
@@ -146,7 +148,8 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// A credential that no backend vouches for is not remembered, nor a visitor of the sandbox.
+// Neither a credential without a Kith-Placement in the answer nor a visitor of the sandbox is
+// remembered.
 func TestOnlyVouchedCredentialsAreRemembered(t *testing.T) {
 	t.Parallel()
 	_, _, p := two(t)
@@ -200,7 +203,7 @@ func TestRefusedConnections(t *testing.T) {
 	_ = b
 }
 
-// A backend whose database is away is left out, and taken back when it is there.
+// A backend is left out while its database is unavailable.
 func TestHealthChecks(t *testing.T) {
 	t.Parallel()
 	a, _, p := two(t)
@@ -214,7 +217,7 @@ func TestHealthChecks(t *testing.T) {
 }
 
 // A call whose connection breaks may have been served. It is repeated once, by another backend, if
-// nothing is lost by that.
+// that is safe.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -249,6 +252,50 @@ func TestBrokenConnections(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// brokenPipe is a connection that breaks after the first write.
+type brokenPipe struct {
+	net.Conn
+
+	written atomic.Bool
+}
+
+func (c *brokenPipe) Write(p []byte) (int, error) {
+	if c.written.Swap(true) {
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	return c.Conn.Write(p)
+}
+
+// A write that was not sent completely is tried at the next backend, with its whole body. The backend
+// is not left out: the connection may be an old one of a process that has been restarted.
+func TestRequestsSentInPart(t *testing.T) {
+	t.Parallel()
+	a, b := newFakeBackend(t, "a"), newFakeBackend(t, "b")
+	p := newPlacement(t, func(o *Options) {
+		o.NewTransport = func(c *tls.Config) *http.Transport {
+			transport := upstream.NewTransport(c)
+			dial := transport.DialContext
+			transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				if address == a.Listener.Addr().String() && err == nil {
+					conn = &brokenPipe{Conn: conn}
+				}
+				return conn, err
+			}
+			return transport
+		}
+	}, a.URL, b.URL)
+	body := strings.Repeat("long ", 10_000)
+	for m := range 10 {
+		if answer := mustSend(t, p, http.MethodPost, "/write", fmt.Sprintf("m%d-t", m), body); answer != "b "+body {
+			t.Fatalf("%.40q", answer)
+		}
+	}
+	if s := p.States(); s[0].Calls == 0 || !s[0].Up {
+		t.Errorf("states %+v", s)
 	}
 }
 

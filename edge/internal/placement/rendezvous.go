@@ -15,10 +15,10 @@ const returnOver = 10 * time.Second
 // order is the order in which backends are tried for a call.
 type order struct {
 	tried []*backend
-	first *backend // the one that the call belongs to; nil if it belongs to none
+	first *backend // the best for the call's key; nil without a key or with one backend
 }
 
-// served counts which backend answered.
+// served counts a fallback if another backend than the first answered.
 func (o order) served(by *backend) {
 	if o.first != nil && by != o.first {
 		o.first.fallbacks.Add(1)

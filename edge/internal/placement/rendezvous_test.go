@@ -36,7 +36,7 @@ func members(n int) []string {
 	return keys
 }
 
-// homes returns the backend that each member's calls are tried at first.
+// homes returns the backend that is tried first for each member.
 func homes(p *Placement, keys []string) map[string]string {
 	at := map[string]string{}
 	for _, key := range keys {
@@ -66,8 +66,8 @@ func TestMembersAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// When a backend goes, only its members move, to all of the others; when it is back, all is as
-// before. The order of the addresses does not matter.
+// When a backend is lost, only its members move, to all of the others; when it is back, they return
+// to it. The order of the addresses does not matter.
 func TestOnlyTheMembersOfALostBackendMove(t *testing.T) {
 	t.Parallel()
 	keys := members(500)

@@ -19,10 +19,10 @@ const (
 	watchEvery = 2 * time.Second
 	// lookupTimeout bounds the lookup of one host name.
 	lookupTimeout = 2 * time.Second
-	// checkTimeout bounds one health check. A process that is busy must not be taken for a dead one.
+	// checkTimeout bounds one health check. It is long enough for a process that is busy.
 	checkTimeout = 3 * time.Second
 	// healthPath is a check of the gRPC health protocol, as a Connect GET request: whether the backend
-	// and its database are there.
+	// and its database are available.
 	healthPath = "/grpc.health.v1.Health/Check?connect=v1&encoding=json&message=%7B%7D"
 	serving    = `"SERVING"`
 	maxHealth  = 4 << 10 // bytes of an answer
@@ -56,8 +56,8 @@ func (p *Placement) Stop() {
 	}
 }
 
-// lookUp takes the present addresses of the backends. Those of a host name that cannot be looked
-// up stay.
+// lookUp updates the backends to the current addresses of their host names. If the lookup of a host
+// name fails, its backends stay.
 func (p *Placement) lookUp(ctx context.Context) {
 	before := map[string]*backend{}
 	for _, b := range *p.backends.Load() {
@@ -92,8 +92,8 @@ func (p *Placement) lookUp(ctx context.Context) {
 	p.backends.Store(&now)
 }
 
-// hosts returns the backends of a configured address, host:port: one for each IP address, or the
-// configured one itself if there are not several.
+// hosts returns the backends of a configured address, as host:port: one for each IP address, or the
+// configured address itself if it has only one.
 func (p *Placement) hosts(ctx context.Context, s site) ([]string, error) {
 	name := s.base.Hostname()
 	if _, err := netip.ParseAddr(name); err == nil {

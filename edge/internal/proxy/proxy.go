@@ -56,7 +56,7 @@ type Options struct {
 	Logger       *slog.Logger
 	// Inject adds the trace context of a request to the forwarded headers; nil adds none.
 	Inject func(ctx context.Context, h http.Header)
-	// ClientAddress returns the key of a request in limits by address.
+	// ClientAddress returns the key under which limits by address count a request.
 	ClientAddress func(r *http.Request) string
 }
 
@@ -131,7 +131,7 @@ func joinLimits(own, answer http.Header) {
 		}
 	}
 	for _, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-		delete(own, name) // spelt so by package ratelimit
+		delete(own, name) // Del would not find this spelling
 	}
 }
 
@@ -161,7 +161,7 @@ func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request, _ string) {
 	p.serveBody(w, r, route.Page, maxPage, nil)
 }
 
-// serveUpload forwards a file while it arrives.
+// serveUpload streams a file to the backend.
 func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 	requestlog.FromContext(r.Context()).Proxied = true
 	if r.Method == http.MethodPost {

@@ -6,7 +6,7 @@
 // caches rendered profiles for about a second, so a popular profile costs the backend one call a
 // second.
 //
-// It does not decide what is public: the backend leaves out what the member did
+// The package does not decide what is public: the backend leaves out what the member did
 // not publish, and members without a public profile altogether. Here an unknown,
 // a private and a suspended member are the same 404.
 //

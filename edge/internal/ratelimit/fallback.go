@@ -95,7 +95,8 @@ func (f *Fallback) State() State {
 	return StateShared
 }
 
-// Take implements Store. It ignores the end of ctx: a request counts even if its caller hangs up.
+// Take implements Store. It ignores the end of ctx: a request counts even if its caller
+// disconnects.
 func (f *Fallback) Take(ctx context.Context, p Policy, key string, n int) (Taken, error) {
 	if err := checkTake(p, n); err != nil {
 		return Taken{}, err
@@ -163,7 +164,8 @@ func (f *Fallback) probe() {
 	}
 }
 
-// answers counts a hit of a test key, because a Redis that answers PING may still fail to count.
+// answers reports whether the shared store can count a hit of a test key. A Redis that answers PING
+// may still fail to count.
 func (f *Fallback) answers() bool {
 	ctx, cancel := context.WithTimeout(f.done, f.config.Budget)
 	defer cancel()

@@ -268,9 +268,9 @@ func WriteHeaders(h http.Header, decisions ...Decision) {
 	}
 }
 
-// summarise returns the decision with the least left, of equal ones the one that
-// lasts longest, and whether any refuses. A refusing one has nothing left, so
-// that its wait is at most the tightest one's.
+// summarise returns the tightest decision, which has the least remaining and, of equal ones, the
+// longest reset. It also reports whether any decision refuses. A decision that refuses has none
+// remaining, so its reset is at most that of the tightest.
 func summarise(decisions []Decision) (tightest Decision, refused bool) {
 	for i := range decisions {
 		d := &decisions[i]

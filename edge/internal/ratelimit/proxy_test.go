@@ -18,7 +18,7 @@ type proxy struct {
 	listener net.Listener
 	conns    map[net.Conn]struct{}
 	delay    time.Duration
-	flowing  chan struct{} // closed while bytes pass
+	flowing  chan struct{} // closed, except during a hang
 }
 
 // newProxy returns a proxy and the address of the Redis behind it.
@@ -39,7 +39,7 @@ func newProxy(t *testing.T, address string) (*proxy, string) {
 	return p, u.String()
 }
 
-// accept accepts connections, again after refuse.
+// accept accepts connections. Call it again after refuse.
 func (p *proxy) accept(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("tcp", p.address)
@@ -74,7 +74,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.copy(client, server)
 }
 
-// copy passes bytes on, late or when they flow again.
+// copy forwards bytes, after the delay of slow and not during a hang.
 func (p *proxy) copy(to io.WriteCloser, from io.ReadCloser) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buf := make([]byte, 32<<10)
@@ -101,7 +101,7 @@ func (p *proxy) slow(delay time.Duration) {
 	p.delay = delay
 }
 
-// hang keeps connections open and passes nothing on.
+// hang keeps connections open and forwards nothing.
 func (p *proxy) hang() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

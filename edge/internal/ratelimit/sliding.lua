@@ -18,7 +18,7 @@ local admitted = math.max(0, math.min(hits, quota - used))
 for _ = 1, admitted do
   redis.call('RPUSH', KEYS[1], string.format('%.0f', now))
 end
-if admitted > 0 then -- a second late: expiry goes by a coarser clock, and the times decide
+if admitted > 0 then -- a second more than the window: the clock of expiry is coarser
   redis.call('PEXPIRE', KEYS[1], math.ceil(window / 1000) + 1000)
 end
 return {admitted, used + admitted, (first or now) + window - now}

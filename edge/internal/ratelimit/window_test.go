@@ -98,7 +98,7 @@ func checkWindow(t *rapid.T, sliding bool, open func() (ratelimit.Store, *clock,
 		Window: time.Duration(rapid.IntRange(1, 3).Draw(t, "window")) * time.Second,
 	}
 	m := &model{policy: p}
-	// Steps of quarters hit the windows' ends exactly, microseconds miss them.
+	// Quarters of a second hit the windows' ends exactly, microseconds miss them.
 	step := rapid.OneOf(
 		rapid.Map(rapid.IntRange(0, 8), func(n int) time.Duration { return time.Duration(n) * 250 * time.Millisecond }),
 		rapid.Map(rapid.IntRange(0, 1_500_000), func(n int) time.Duration { return time.Duration(n) * time.Microsecond }),
@@ -116,6 +116,6 @@ func checkWindow(t *rapid.T, sliding bool, open func() (ratelimit.Store, *clock,
 		limit = 2*p.Quota - 1 // the end of one window and the start of the next
 	}
 	if most := m.most(p.Window); most > limit {
-		t.Fatalf("a stretch of %s holds %d hits of %d", p.Window, most, p.Quota)
+		t.Fatalf("a period of %s has %d hits, the quota is %d", p.Window, most, p.Quota)
 	}
 }

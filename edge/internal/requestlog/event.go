@@ -66,8 +66,8 @@ func (e *Event) Suspend() (resume func()) {
 	if e.limiter == nil {
 		return func() {}
 	}
-	// net/http watches for the end of the connection under the deadline of the
-	// request's body, which was read long ago. Not every writer has one.
+	// net/http reads from the connection to notice that the caller disconnects. The read
+	// deadline, which is for the body, would end that early. Not every writer has one.
 	_ = http.NewResponseController(e.writer).SetReadDeadline(time.Time{})
 	e.limiter.Suspend()
 	return e.limiter.Resume

@@ -32,7 +32,7 @@ func TestJudgePath(t *testing.T) {
 		"/@@bob":                            unknown,
 		"/@bob@b":                           unknown,
 		"/@bob/":                            unknown,
-		"/@.bob":                            plain, // and no username
+		"/@.bob":                            plain, // but not a valid username
 		"/%40bob":                           unknown,
 		"":                                  malformed,
 		"mcp":                               malformed,

@@ -36,12 +36,12 @@ func TestCheckLifecycle(t *testing.T) {
 		row  Route
 		want string // part of the error; "" for none
 	}{
-		"no sunset":               {deprecated(""), ""},
-		"a sunset":                {deprecated("2026-06-30"), ""},
-		"sunset of a current":     {sunset, "nor a sunset"},
-		"successor of a current":  {current, "neither a successor"},
-		"deprecated into nothing": {alone, "needs a successor"},
-		"no state":                {stateless, "must be"},
+		"no sunset":                {deprecated(""), ""},
+		"a sunset":                 {deprecated("2026-06-30"), ""},
+		"current with a sunset":    {sunset, "nor a sunset"},
+		"current with successor":   {current, "neither a successor"},
+		"deprecated, no successor": {alone, "needs a successor"},
+		"no state":                 {stateless, "must be"},
 	} {
 		err := checkLifecycle(test.row)
 		if test.want == "" && err != nil {

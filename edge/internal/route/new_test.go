@@ -18,15 +18,15 @@ func TestNewRefusesRoutes(t *testing.T) {
 		rows []Route
 		want string
 	}{
-		"nothing wrong":       {[]Route{good}, ""},
-		"same name":           {[]Route{good, change(func(r *Route) { r.Pattern = "/b" })}, "is defined twice"},
-		"same path":           {[]Route{good, change(func(r *Route) { r.Name = "b" })}, "is defined twice"},
-		"no summary":          {[]Route{change(func(r *Route) { r.Summary = "" })}, "a name and a summary"},
-		"no method":           {[]Route{change(func(r *Route) { r.Methods = nil })}, "needs a method"},
-		"a method of its own": {[]Route{change(func(r *Route) { r.Methods = []string{"HEAD"} })}, "added automatically"},
-		"no error writer":     {[]Route{change(func(r *Route) { r.Protocol = "gopher" })}, "no error writer"},
-		"no handler":          {[]Route{change(func(r *Route) { r.Handle = nil })}, `route "a": has no handler`},
-		"no policy":           {[]Route{change(func(r *Route) { r.RatePolicy = "b" })}, "no such policy"},
+		"nothing wrong":    {[]Route{good}, ""},
+		"same name":        {[]Route{good, change(func(r *Route) { r.Pattern = "/b" })}, "is defined twice"},
+		"same path":        {[]Route{good, change(func(r *Route) { r.Name = "b" })}, "is defined twice"},
+		"no summary":       {[]Route{change(func(r *Route) { r.Summary = "" })}, "a name and a summary"},
+		"no method":        {[]Route{change(func(r *Route) { r.Methods = nil })}, "needs a method"},
+		"automatic method": {[]Route{change(func(r *Route) { r.Methods = []string{"HEAD"} })}, "added automatically"},
+		"no error writer":  {[]Route{change(func(r *Route) { r.Protocol = "gopher" })}, "no error writer"},
+		"no handler":       {[]Route{change(func(r *Route) { r.Handle = nil })}, `route "a": has no handler`},
+		"no policy":        {[]Route{change(func(r *Route) { r.RatePolicy = "b" })}, "no such policy"},
 	} {
 		_, err := New(test.rows, Options{
 			BaseURL: "https://kith.example", Host: "kith.example", ErrorWriters: map[Protocol]httpapi.ErrorWriter{HTTP: httpapi.NewProblems("https://kith.example")},

@@ -49,9 +49,9 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// Timeout of one call; DefaultTimeout if zero.
 	Timeout time.Duration
-	// Known reports whether the transport knows which of several backends the calls of a bearer
-	// belong to. A tool call of one that it does not know comes after a GetPrincipal, whose answer
-	// says it. Nil if there is one backend.
+	// Known reports whether the transport knows which of several backends serves the calls of a
+	// bearer. If not, CallTool calls GetPrincipal first, whose answer identifies the backend. Nil
+	// if there is one backend.
 	Known func(bearer string) bool
 }
 

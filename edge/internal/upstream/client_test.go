@@ -41,7 +41,7 @@ type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answers always answers the same.
+// answers returns a transport that always gives the same answer.
 func answers(status int, contentType, body string) transportFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// The first tool call of a bearer whose backend is not known comes after a call that teaches it. A
-// dead bearer costs one call, as ever, and a visitor of the sandbox too.
+// If the backend of a bearer is not known, GetPrincipal is called before the tool, to find it. A
+// dead bearer and a visitor of the sandbox cost one call each.
 func TestUnknownBearersAreLookedUpFirst(t *testing.T) {
 	t.Parallel()
 	const principal = accessv1connect.AccessServiceGetPrincipalProcedure

@@ -19,7 +19,7 @@ func edge() Dashboard {
 					Link: runbook("KithSlow"), Queries: one("kith_edge:slow:ratio_rate5m", "slow")},
 			}},
 			{"Load and limits", []Panel{
-				{Title: "Requests in flight", Description: "Requests in flight and their limit, which falls while processors are short.", Unit: "short",
+				{Title: "Requests in flight", Description: "Requests in flight and their limit, which falls while requests wait for a processor.", Unit: "short",
 					Link: runbook("KithOverloaded"), Queries: []Query{
 						{`kith_http_in_flight_requests{instance=~"$instance"}`, "{{instance}}"},
 						{`kith_http_in_flight_limit{instance=~"$instance"} > 0`, "{{instance}} limit"},

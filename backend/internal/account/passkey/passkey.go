@@ -26,16 +26,16 @@ type Party struct{ web *webauthn.WebAuthn }
 // timeout is how long browsers wait for the person.
 const timeout = 5 * time.Minute
 
-// New returns the relying party of the site at an address such as https://kith.example: passkeys belong
-// to its host, and answers count from its origin only. It returns nil if the host is an IP address, for
-// which browsers make no passkeys.
+// New returns the relying party of the site at an address such as https://kith.example: passkeys
+// belong to its host, and only answers from its origin are accepted. It returns nil if the host is
+// an IP address, for which browsers make no passkeys.
 func New(baseURL string) (*Party, error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
 		return nil, fmt.Errorf("parse base URL: %w", err)
 	}
 	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // a site without passkeys
 	}
 	web, err := webauthn.New(&webauthn.Config{
 		RPID: base.Hostname(), RPDisplayName: "Kith", RPOrigins: []string{base.Scheme + "://" + base.Host},
@@ -137,9 +137,9 @@ func (a *Answer) Challenge() string { return a.parsed.Response.CollectedClientDa
 func (a *Answer) CredentialID() string { return base64.RawURLEncoding.EncodeToString(a.parsed.RawID) }
 
 // Check checks the answer of a passkey to the challenge: origin, host, signature, presence and
-// verification of the person. alone is set if the answer has to name the member, too. It returns the
-// authenticator's counter, and fails with fault.Unauthenticated if the answer is not right, or with
-// fault.Conflict if it is but the counter did not grow: a copy of the passkey may exist.
+// verification of the person. alone is set if the answer has to name the member, too. It returns
+// the authenticator's counter. It fails with fault.Unauthenticated if the answer is wrong, and with
+// fault.Conflict if only the counter did not grow: a copy of the passkey may exist.
 func (p *Party) Check(a *Answer, challenge string, of *account.Passkey, alone bool) (signCount uint32, err error) {
 	owner := &Owner{ID: of.MemberID, Passkeys: []account.Passkey{*of}}
 	session := webauthn.SessionData{Challenge: challenge, UserVerification: protocol.VerificationRequired}

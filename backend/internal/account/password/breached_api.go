@@ -15,15 +15,15 @@ import (
 
 const (
 	// rangeDigits is how much of a hash is sent, in hexadecimal digits: hundreds of passwords share
-	// it.
+	// these digits.
 	rangeDigits = 5
 	// rangeTimeout is how long a person waits for the answer, and maxRange limits it, in bytes.
 	rangeTimeout = 2 * time.Second
 	maxRange     = 1 << 20
 )
 
-// breachedAPI asks a server for the hashes that begin as one does, so that the server learns
-// neither the password nor its hash (k-anonymity).
+// breachedAPI asks a server for all hashes with the prefix of the password's hash, so that the
+// server learns neither the password nor its hash (k-anonymity).
 type breachedAPI struct {
 	base   string
 	client *http.Client
@@ -47,14 +47,14 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// has implements breached. Its errors do not tell the hash, not even its beginning.
+// has implements breached. Its errors contain neither the hash nor its prefix.
 func (a *breachedAPI) has(ctx context.Context, hash string) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/"+hash[:rangeDigits], nil)
 	if err != nil {
 		return false, errors.New("make the request")
 	}
 	req.Header.Set("User-Agent", "kith")
-	req.Header.Set("Add-Padding", "true") // so that the length of the answer does not tell the range
+	req.Header.Set("Add-Padding", "true") // so that the length of the answer does not reveal the range
 	res, err := a.client.Do(req)
 	if err != nil {
 		return false, withoutAddress(err)

@@ -12,11 +12,11 @@ import (
 const (
 	// hashDigits is the length of a SHA-1 hash in hexadecimal digits.
 	hashDigits = 40
-	// maxHashLine limits a line of the file, with its count and its end, in bytes.
+	// maxHashLine limits a line of the file, including its count and line ending, in bytes.
 	maxHashLine = 80
 )
 
-// breachedFile is a sorted file of hashes. It is searched where it is: it may be larger than
+// breachedFile is a sorted file of hashes. It is searched on disk, because it may be larger than
 // memory.
 type breachedFile struct {
 	file io.ReaderAt
@@ -78,8 +78,8 @@ func (f *breachedFile) has(_ context.Context, hash string) (bool, error) {
 	return false, nil
 }
 
-// lineAt returns the hash of the line that a position is in, and where the line starts and ends. The
-// end of the line belongs to it.
+// lineAt returns the hash of the line that a position is in, and where the line starts and ends. A
+// line includes its line ending.
 func (f *breachedFile) lineAt(position int64) (start int64, hash string, end int64, err error) {
 	from := max(0, position-maxHashLine)
 	around := make([]byte, min(f.size, position+maxHashLine)-from)
@@ -96,7 +96,7 @@ func (f *breachedFile) lineAt(position int64) (start int64, hash string, end int
 		if from+int64(len(around)) < f.size {
 			return 0, "", 0, errNoHashes
 		}
-		length = len(after) // the last line may have no end
+		length = len(after) // the last line may have no line ending
 	}
 	line := around[begins : len(before)+length]
 	hash, err = hashOf(line)

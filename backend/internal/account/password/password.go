@@ -21,10 +21,9 @@ const (
 	MaxLength = 256
 )
 
-// Cost is the memory and time of one hash. The zero value is used for members'
-// passwords, OWASP's choice of RFC 9106's parameters: 19 MiB and two passes in one
-// lane. Tests set a small one. Verify takes the cost from the hash, so that hashes of
-// different costs can exist together.
+// Cost is the memory and time of one hash. The zero value is used for members' passwords. It has
+// the parameters that OWASP recommends: 19 MiB and two passes in one lane. Tests set a small one.
+// Verify takes the cost from the hash, so that hashes of different costs can exist together.
 type Cost struct {
 	// MemoryKiB is the memory of one hash, in KiB; 0 means 19 MiB.
 	MemoryKiB uint32

@@ -22,8 +22,8 @@ type PolicyConfig struct {
 	Logger *slog.Logger
 }
 
-// Policy says which passwords may be chosen. A nil policy is that of Check. It is safe for
-// concurrent use.
+// Policy says which passwords may be chosen. A nil policy only applies the function Check. It is
+// safe for concurrent use.
 type Policy struct {
 	lists  []breached
 	logger *slog.Logger

@@ -70,7 +70,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Each hash of a file is found and no other, however long its lines are and whatever ends them.
+// All hashes of a file and no others are found, for every line length and line ending.
 func TestBreachedFileFindsEach(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -132,7 +132,7 @@ func TestBreachedFileIsChecked(t *testing.T) {
 }
 
 // The API learns five digits of the hash. It is asked once for each password that is otherwise
-// good; an entry of padding is none.
+// good; a padding entry is not a match.
 func TestBreachedAPI(t *testing.T) {
 	t.Parallel()
 	const stolen, padded = "violet kettle drum", "harbour lantern oak"

@@ -1,5 +1,5 @@
 // Package totp makes and checks the codes of an authenticator app: RFC 6238 with SHA-1, six digits
-// and steps of 30 seconds, which is what every app has.
+// and steps of 30 seconds, which every app supports.
 package totp
 
 import (
@@ -92,7 +92,7 @@ type Picture struct {
 	Path string
 }
 
-// margin is the light border that readers need, in units.
+// margin is the light border that QR readers need, in units.
 const margin = 4
 
 // QR returns the QR code of a text.

@@ -24,7 +24,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// A code works one step early and one late, and not after it or a later one was used.
+// A code works one step early and one step late, but not after it or a later code was used.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	key, err := totp.NewKey("Kith", "maria")

@@ -29,8 +29,8 @@ import (
 // PostgresURL names the environment variable with a superuser's address.
 const PostgresURL = "KITH_TEST_POSTGRES_URL"
 
-// PoolerURL names the environment variable with the address of a PgBouncer before that server, which
-// gives each transaction any connection of the server.
+// PoolerURL names the environment variable with the address of a PgBouncer in front of that server,
+// in transaction mode.
 const PoolerURL = "KITH_TEST_PGBOUNCER_URL"
 
 // ThroughPooler names the environment variable that makes every test of PostgreSQL use the pooler,

@@ -41,7 +41,7 @@ type Field struct {
 	meaning meaning
 }
 
-// The fields that are none of a person's.
+// The fields that set nothing of a person.
 const (
 	// FieldNote keeps the values of a column in a note of the person.
 	FieldNote = "note"
@@ -151,8 +151,8 @@ func (f *File) Columns() []Column {
 	return out
 }
 
-// example adds a value to the examples of a column. In an unrecognised column, what Outlook
-// writes into empty columns counts as nothing.
+// example adds a value to the examples of a column. In an unrecognised column, it ignores the
+// placeholders that Outlook writes into empty columns.
 func (c column) example(examples []string, value string) []string {
 	value = shown(value)
 	if value == "" || c.field == fieldUnknown && isDefault(value) || slices.Contains(examples, value) {

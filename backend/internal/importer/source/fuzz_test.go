@@ -67,7 +67,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// checker holds what is read to the contract (proto/kith/connections).
+// checker checks that what is read meets the contract (proto/kith/connections).
 type checker struct{ shapes map[string]*regexp.Regexp }
 
 func newChecker() checker {

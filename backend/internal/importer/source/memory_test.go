@@ -72,14 +72,14 @@ func largeFiles() map[string]func() []byte {
 func encoded(e *encoding.Encoder, text []byte) []byte {
 	out, err := encoding.ReplaceUnsupported(e).Bytes(text)
 	if err != nil {
-		return nil // which no file is, and fails the test
+		return nil // an empty file fails the test
 	}
 	return out
 }
 
 // Reading a file takes no more than eight times its size, the file itself counted.
 //
-//nolint:paralleltest // the heap is everybody's
+//nolint:paralleltest // all tests share the heap
 func TestMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for name, file := range largeFiles() {
@@ -157,7 +157,7 @@ func TestWorkIsLinear(t *testing.T) {
 			data := []byte(unit.head + strings.Repeat(unit.unit, (size-len(unit.head)-len(unit.tail))/len(unit.unit)) + unit.tail)
 			f, err := source.Open(data, source.Options{})
 			if err != nil {
-				return // it was read through to find that out
+				return // finding the error took a full read
 			}
 			for r := range f.Records() {
 				_ = r

@@ -63,8 +63,8 @@ type firstLine struct {
 // by themselves, up to at.
 type judge struct{ at, lines, rows int }
 
-// What a cell may hold before it is looked at with suspicion: this many line ends;
-// and, once the scanner has read much in vain, this many bytes.
+// The size above which the scanner checks whether a cell is unclosed: in line ends and, once it has
+// read much in vain, in bytes.
 const (
 	manyLines = 50
 	manyBytes = 64 << 10
@@ -241,8 +241,8 @@ const (
 )
 
 // swallowed returns the share of lines before to that are rows by themselves, of
-// those that the row at start goes on for: of the lines of a note hardly any are,
-// of rows that a cell has swallowed nearly all.
+// those that the row at start goes on for: in a note hardly any lines are rows; in rows that a cell
+// has swallowed, nearly all are.
 func (s *scanner) swallowed(start, lines, to int) int {
 	if s.width == 0 || s.impatient() && lines > manyLines {
 		return 100
@@ -320,8 +320,8 @@ func (s *scanner) count(from, to int) int {
 }
 
 // cellEnd returns where the cell at from ends, within a line that ends at to and
-// whose last closing quotation mark is at closer; -1 when it does not. A search in
-// vain is the line's last one: closer is none then.
+// whose last closing quotation mark is at closer; -1 when it does not. If no quotation mark closes
+// the cell, closer becomes -1, so that the line is not searched again.
 func (s *scanner) cellEnd(from, to int, closer *int) int {
 	plain := bytes.IndexByte(s.text[from:to], s.comma)
 	if plain < 0 {

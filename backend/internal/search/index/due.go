@@ -136,8 +136,8 @@ func sortDates(dates []dated) {
 	slices.SortFunc(dates, func(a, b dated) int { return cmp.Compare(a.on, b.on) })
 }
 
-// Recurring counts the dates of people from one day of the year to another, both month * 100 + day,
-// that are of the years from since to year; a date without a year is of the year 0.
+// Recurring counts the dates of people with a day of the year from first to last, both month * 100 +
+// day, and a year from since to year; a date without a year has the year 0.
 func (s *Summary) Recurring(since, year, first, last int) int {
 	n := 0
 	for _, p := range s.parts {

@@ -59,7 +59,8 @@ func newFilter(q *Query) filter {
 	return f
 }
 
-// require adds a condition on a presence if asked for: that it is as wanted when the answer is yes.
+// require adds a condition on a presence, unless asked is nil: if asked is equal to wanted, it must
+// be there, otherwise it must be missing.
 func (f *filter) require(asked *bool, p presence, wanted bool) {
 	switch {
 	case asked == nil:

@@ -2,7 +2,6 @@ package index
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -53,11 +52,7 @@ func (m *matcher) fill() {
 
 // begins enters the terms that are equal to the token or start with it.
 func (m *matcher) begins() {
-	for i := m.words.from(m.token.folded); i < len(m.words.terms); i++ {
-		t := &m.words.terms[i]
-		if !strings.HasPrefix(t.folded, m.token.folded) {
-			return
-		}
+	for t := range m.words.beginning(m.token.folded) {
 		m.enter(t, m.token.closenessTo(t))
 	}
 }

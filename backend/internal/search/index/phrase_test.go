@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +33,34 @@ func TestWordsHits(t *testing.T) {
 	}
 }
 
+// Mentioned finds people by their notes and interactions only.
+func TestMentioned(t *testing.T) {
+	t.Parallel()
+	ix := index.New()
+	ix.Put(
+		index.Document{ID: "a", Name: "Tea", Notes: []string{"likes Milk", "likes teapots"}},
+		index.Document{ID: "b", Name: "Milk Tea", Bio: "tea milk"},
+		index.Document{ID: "c", Interactions: []string{"tea with café au lait"}},
+		index.Document{ID: "archived", Notes: []string{"tea milk"}, Archived: true},
+		index.Document{ID: "deleted", Notes: []string{"tea milk"}},
+	)
+	ix.Put(index.Document{ID: "d", Notes: []string{"tea 去北京大学"}})
+	ix.Delete("deleted")
+	for query, want := range map[string]string{
+		"tea": "[a c d] true", "milk tea": "[a] true", "te": "[] true", "cafe": "[c] true", "大学": "[d] true",
+		"dragons": "[] true", "tea dragons": "[] true", "": "[] true", "li": "[] true", "lik": "[a] true",
+	} {
+		ids, all := ix.Mentioned(index.ParseWords(query), 3)
+		slices.Sort(ids)
+		if got := fmt.Sprint(ids, all); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+	if ids, all := ix.Mentioned(index.ParseWords("tea"), 2); ids != nil || all {
+		t.Errorf("more than the limit: %v, %v", ids, all)
+	}
+}
+
 func FuzzWordsHits(f *testing.F) {
 	f.Add("tea", "a cup of tea")
 	f.Add("o'b 北", "O'Brien 北京")
@@ -43,6 +73,11 @@ func FuzzWordsHits(f *testing.F) {
 		// result.
 		if n, same := w.Hits(text), w.Hits(text+" ☃"); n != same {
 			t.Errorf("%q in %q: %d, read word by word %d", query, text, n, same)
+		}
+		ix := index.New()
+		ix.Put(index.Document{ID: "with", Notes: []string{text}}, index.Document{ID: "in parts", Interactions: []string{"nothing", text}})
+		if ids, all := ix.Mentioned(w, 2); w.Hits(text) > 0 && (len(ids) != 2 || !all) {
+			t.Errorf("%q is in %q, but the index finds it for %q", query, text, ids)
 		}
 	})
 }

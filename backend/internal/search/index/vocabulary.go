@@ -39,6 +39,17 @@ func (v *vocabulary) from(word string) int {
 	return sort.Search(len(v.terms), func(i int) bool { return v.terms[i].folded >= word })
 }
 
+// beginning iterates over the terms whose folded form begins with word.
+func (v *vocabulary) beginning(word string) iter.Seq[*term] {
+	return func(yield func(*term) bool) {
+		for i := v.from(word); i < len(v.terms) && strings.HasPrefix(v.terms[i].folded, word); i++ {
+			if !yield(&v.terms[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Estimates of the memory, in bytes, of a document number, a list of them, a term
 // without its text, and a string without its text.
 const (

@@ -54,8 +54,8 @@ const (
 	groupWeight = 0.35
 )
 
-// hashed sums the words and letter groups of a text. Sums of floats depend on the order,
-// so it is that of the text. A part counts by the square root of how often it occurs,
+// hashed sums the words and letter groups of a text. It adds them in the order of the text, because
+// a sum of floats depends on the order. A part counts by the square root of how often it occurs,
 // so that a word of every note does not outweigh the name.
 func hashed(t string) Vector {
 	parts := counter{at: map[uint64]int{}}

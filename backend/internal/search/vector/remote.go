@@ -27,8 +27,8 @@ type RemoteConfig struct {
 	Key string
 	// Model is the name of the model at the server.
 	Model string
-	// Dimensions is asked of the server, for models that let one choose. 0 asks for
-	// none: whatever the first answer has is what every later one must have.
+	// Dimensions is the number of dimensions to request, for models with a choice. 0 requests
+	// none; then all answers must have as many as the first one.
 	Dimensions int
 	// PerMinute bounds the requests of this process; 0 means 300.
 	PerMinute int

@@ -18,8 +18,8 @@ import (
 
 const secretKey = "sk-very-secret"
 
-// server is a fake embeddings API. Without do it answers rightly: the vector of a
-// text is its length and 1, so that order can be told.
+// server is a fake embeddings API. If do is nil, its answers are right: the vector of a text is
+// its length and 1, so that tests can check the order.
 type server struct {
 	*httptest.Server
 

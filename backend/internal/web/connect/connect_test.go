@@ -51,8 +51,8 @@ func token(t *testing.T, s *webtest.Site, owner tenant.ID, name string) string {
 	return row.ID
 }
 
-// Each tab shows how its client is connected to this server, and to the sandbox. A tab that does
-// not exist is the first one.
+// Each tab shows how to connect its client to this server, and to the sandbox. An unknown tab shows
+// the first one.
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, withSandbox())
@@ -89,8 +89,8 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// The page shows the member's agents and tokens, and whether they made a call. The script asks for
-// that part alone.
+// The page shows the member's agents and tokens, and whether they made a call. The script requests
+// only that part of the page.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -116,7 +116,7 @@ func TestConnected(t *testing.T) {
 	})
 }
 
-// The questions are about the member's own people, and sensible without any.
+// The questions are about the member's own people. A member without people gets general ones.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

@@ -17,16 +17,16 @@ import (
 
 // content is the content of the page.
 type content struct {
-	// Address is that of the MCP server.
+	// Address is the address of the MCP server.
 	Address string
 	Tabs    []tab
 	// Chosen is the client of the current tab; nil for the command line.
 	Chosen *client
 	// Looking is the same client at the sandbox; nil without a sandbox, and in the demo.
 	Looking *client
-	// LookingAddress is the sandbox's address; empty if Looking is nil for want of a sandbox.
+	// LookingAddress is the sandbox's address; empty if there is no sandbox, and in the demo.
 	LookingAddress string
-	// Agents are the member's; nil in the demo.
+	// Agents are the member's agents; nil in the demo.
 	Agents  *agents
 	Prompts []string
 	// Tokens is the address of the page that makes personal tokens; empty in the demo.
@@ -55,7 +55,7 @@ type span struct {
 	Link       string
 }
 
-// agents is which agents are connected.
+// agents says which agents are connected.
 type agents struct {
 	// Rows are the newest agents and tokens.
 	Rows []agentRow
@@ -71,7 +71,7 @@ type agentRow struct {
 }
 
 const (
-	// commandLine is the tab that is no client.
+	// commandLine is the tab for the command line, which has no client.
 	commandLine = "command-line"
 	// shownAgents is how many agents are shown.
 	shownAgents = 5
@@ -125,8 +125,8 @@ func (v *request) address(client string) string {
 	return v.To(page.PathConnect) + "?" + url.Values{"client": {client}}.Encode()
 }
 
-// clientOf returns what the page shows of a client. The link opens a program with an address of
-// ours: its scheme is none that templates know, and no one else's text is in it.
+// clientOf returns what the page shows of a client. Templates would refuse the scheme of the link
+// that opens a program. The link is safe: it contains only our own text.
 func clientOf(c catalog.Client) *client {
 	return &client{Client: c, Text: spans(c.Steps), Open: template.URL(c.Install)} //nolint:gosec // see above
 }

@@ -24,8 +24,8 @@ const (
 	addedParameter = "added"
 )
 
-// choiceName is the input that says what to do if the person may exist already: addAnyway, or the id of the
-// person to add to.
+// choiceName is the input that says what to do if the person may exist already. Its value is
+// addAnyway, or the id of the person to add to.
 const (
 	choiceName = "choice"
 	addAnyway  = "new"
@@ -40,8 +40,8 @@ type captureContent struct {
 	// LineWrong is the error of the line, or of a file that was shared in its place.
 	LineWrong string
 	Form      Form
-	// Found are the people who it may be, Chosen the one to add to or addAnyway, and Wrong
-	// the error of the choice.
+	// Found are the people whom the form may mean. Chosen is the one to add to, or addAnyway; Wrong
+	// is the error of the choice.
 	Found         []foundPerson
 	Chosen, Wrong string
 	// Added is the person who was added just now.
@@ -86,8 +86,8 @@ func (v *request) showCapture() error {
 	return v.renderCapture(http.StatusOK, content, nil)
 }
 
-// filledIn returns the form with what the line says, and the people who it may be. Fields that are
-// given come before the line.
+// filledIn returns the form with what the line says, and the people whom it may mean. Fields that
+// are given take precedence over the line.
 func (v *request) filledIn(line string, given url.Values) (content captureContent, err error) {
 	line = text.Truncate(line, maxLine)
 	content = captureContent{Line: text.Line(line), Form: Form{Fields: captureFields()}}
@@ -222,8 +222,8 @@ func (v *request) captureWrong(content captureContent, wrong []page.FieldError) 
 	return v.renderCapture(http.StatusBadRequest, content, content.Form.Errors)
 }
 
-// addTo adds what is new in the form to a person. A text that the person already has
-// otherwise stays, and what was typed goes to the end of their About.
+// addTo adds what is new in the form to a person. If the person has another text in a field, that
+// text stays, and the typed text is appended to their About.
 func (v *request) addTo(content captureContent) error {
 	if !id.Valid(id.Connection, content.Chosen) {
 		return noSuchThing()

@@ -16,7 +16,7 @@ const stoneLine = "Ada Stone, CTO at Helios, met at Tideline Days, ada@helios.ex
 
 func lineAddress(line string) string { return newPath + "?" + url.Values{"line": {line}}.Encode() }
 
-// formOf returns the form that saves, and wants some values in it.
+// formOf returns the form that saves, and fails unless it contains the values.
 func formOf(t *testing.T, p *webtest.Page, want url.Values) url.Values {
 	t.Helper()
 	var form url.Values
@@ -94,8 +94,8 @@ func TestCaptureWrong(t *testing.T) {
 	without(t, b.Get("/people"), "Ada")
 }
 
-// Somebody who may be known already is not added without a choice: add them anyway, or add
-// what is new to the one who is known.
+// A person who may exist already is added only after a choice: add them anyway, or add what is new
+// to the person who exists.
 func TestCaptureDuplicates(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -127,8 +127,8 @@ func TestCaptureDuplicates(t *testing.T) {
 	})
 }
 
-// Nobody can be added to a person of another member, or without the token of the form, and
-// what others wrote is shown as text.
+// Nothing can be added to a person of another member, or without the token of the form, and what
+// others wrote is escaped.
 func TestCaptureAttacks(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

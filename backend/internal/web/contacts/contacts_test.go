@@ -155,7 +155,7 @@ func TestPerson(t *testing.T) {
 	})
 }
 
-// Text of others is shown as text, wherever it is.
+// Text of others is escaped everywhere.
 func TestPagesShowTextAsText(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

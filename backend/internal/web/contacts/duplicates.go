@@ -24,7 +24,7 @@ const pairsOnPage = 10
 // maxPairPage limits the number of the page.
 const maxPairPage = 50
 
-// actDistinct is the act that keeps that a pair is not the same person.
+// actDistinct is the act that records that a pair is not the same person.
 const actDistinct = "distinct"
 
 // duplicatesContent is the content of the page that lists pairs who may be one person.
@@ -39,7 +39,7 @@ type duplicatesContent struct {
 type pairRow struct {
 	First, Second pairSide
 	Reasons       string
-	// Parts are what is known about either.
+	// Parts are what is known about the two people.
 	Parts []pairFact
 }
 
@@ -81,8 +81,8 @@ func (v *request) showDuplicates() error {
 	return nil
 }
 
-// pairRows returns the pairs with what is known about their people. A pair of whom one was
-// deleted meanwhile is left out.
+// pairRows returns the pairs with what is known about their people. It leaves out a pair if one of
+// the two was deleted meanwhile.
 func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
 	var ids []string
 	for _, pair := range pairs {
@@ -135,7 +135,7 @@ func pairTexts() []choice {
 	}
 }
 
-// partsOf returns what is known about either of two people.
+// partsOf returns what is known about the two people.
 func partsOf(first, second *connectionsv1.Connection) []pairFact {
 	var facts []pairFact
 	one := first.ProtoReflect()
@@ -159,8 +159,8 @@ func partsOf(first, second *connectionsv1.Connection) []pairFact {
 	return slices.DeleteFunc(facts, func(f pairFact) bool { return f.First == "" && f.Second == "" })
 }
 
-// actOnPair merges the two people of a pair or, with the act distinct, keeps that they are not the
-// same.
+// actOnPair merges the two people of a pair. With the act distinct, it records that they are not
+// the same.
 func (v *request) actOnPair() error {
 	first, second := v.R.PostForm.Get("first"), v.R.PostForm.Get("second")
 	if !id.Valid(id.Connection, first) || !id.Valid(id.Connection, second) || first == second {
@@ -195,8 +195,8 @@ func (v *request) distinguishPair(first, second string) (changeID string, err er
 	return changeID, err
 }
 
-// mergePair merges the second person of a pair into the first one. The form says of which
-// fields the second one's value stays.
+// mergePair merges the second person of a pair into the first one. The form names the fields in
+// which the second one's value stays.
 func (v *request) mergePair(into, from string) (changeID string, err error) {
 	var taken []string
 	for _, t := range pairTexts() {

@@ -110,7 +110,7 @@ func TestDuplicatePages(t *testing.T) {
 	}
 }
 
-// Nobody merges people of another member, or without the token of the form.
+// People of another member cannot be merged, and no people without the token of the form.
 func TestDuplicatesAttacks(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -25,8 +25,8 @@ type listContent struct {
 	Next, First string
 	// Plain is the address of the list without any filter, Back its parameters.
 	Plain, Back string
-	// Acts are what can be done with the people who are chosen. Selection stands for everyone
-	// who matches; empty if that are too many.
+	// Acts are what can be done with the people who are chosen. Selection stands for everyone who
+	// matches; empty if too many people match.
 	Acts      []act
 	Selection string
 	// Views are the saved views, and MayView is set if the filters may become one.

@@ -38,7 +38,7 @@ type act struct {
 	// Archived says whether it is offered for archived people only, for others only, or for
 	// both.
 	Archived offered
-	// leaves is set if people may not match the list's filters any more.
+	// leaves is set if people may no longer match the list's filters after the act.
 	leaves bool
 	// done is the name of the notice.
 	done string
@@ -188,7 +188,7 @@ func (v *request) actOnPeople() error {
 		v.backToList("people-unchanged", "")
 	default:
 		if a.leaves && who.Selection != nil {
-			v.R.PostForm.Del("back") // nobody may match any more: go to the whole list
+			v.R.PostForm.Del("back") // perhaps nobody matches any more: go to the whole list
 		}
 		v.backToList(a.done, done.ChangeID)
 	}

@@ -117,8 +117,8 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// What is already so is not written, a missing value is explained at its input, and nobody
-// chosen is said on the list.
+// An act that changes nothing is not written. The input explains a missing value, and the list says
+// if nobody is chosen.
 func TestActsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -250,8 +250,7 @@ func selectionOf(t *testing.T, p *webtest.Page) string {
 	return ""
 }
 
-// People of another member are not found, whatever is to be done with them, and a form of
-// another browser does nothing.
+// No act finds people of another member, and a form of another browser changes nothing.
 func TestActsOnOthers(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})

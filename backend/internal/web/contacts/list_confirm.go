@@ -31,8 +31,8 @@ type confirmContent struct {
 	// Known are values to choose from, Formats those of an export.
 	Known   []string
 	Formats []option
-	// Stays are the people of whom one stays in a merge, Dropped the values of the others
-	// that do not.
+	// Stays are the people to choose from in a merge: one of them stays. Dropped are the values of
+	// the others that are lost.
 	Stays   []stayRow
 	Dropped []*connectionsv1.MergeConflict
 }
@@ -115,7 +115,7 @@ func (v *request) writer(f export.File) func(io.Writer) error {
 	}
 }
 
-// maxMerged is the most people of whom one page makes one.
+// maxMerged is the maximum number of people in one merge.
 const maxMerged = 20
 
 // mergePeople merges the people who are chosen into the one who stays. It first shows a page on

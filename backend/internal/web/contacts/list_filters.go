@@ -122,7 +122,7 @@ func birthdayFilter() filter {
 	}
 }
 
-// longDay returns a day as a sentence has it, or the value if it is none.
+// longDay returns a day in words, or the value itself if it is not a day.
 func longDay(from string, to func(time.Time) string, value string) string {
 	t, err := time.Parse(from, value)
 	if err != nil {
@@ -203,9 +203,8 @@ func fieldOf(name string) string {
 	return field
 }
 
-// searchIn returns the parameters of an address that say who is found, and in which order.
-// It leaves out empty ones, the page of the list, and those that search_connections does
-// not know.
+// searchIn returns the parameters of an address that select and order people. It leaves out empty
+// ones, the page of the list, and those that search_connections does not know.
 func searchIn(address url.Values) url.Values {
 	fields := (&connectionsv1.SearchConnectionsRequest{}).ProtoReflect().Descriptor().Fields()
 	search := url.Values{}

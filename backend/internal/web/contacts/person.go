@@ -171,7 +171,7 @@ func shownTimeline(address url.Values) url.Values {
 	return kept
 }
 
-// showForm shows the page of a person with a form open; the zero form is none.
+// showForm shows the page of a person with a form open. With the zero form, no form is open.
 func (v *request) showForm(status int, p *person, form Form) error {
 	entries, due, err := v.entriesOf(p.GetConnection())
 	if err != nil {

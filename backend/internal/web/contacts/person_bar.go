@@ -15,7 +15,7 @@ import (
 	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )
 
-// The forms of the bar, by which a person writes something down.
+// The forms of the bar, with which a member adds entries and reminders.
 const (
 	barNote   = "note"
 	barLog    = "log"
@@ -144,8 +144,8 @@ func distinct(ids []string) []string {
 // idPattern finds the id of a person, also in the address of their page.
 var idPattern = regexp.MustCompile(`\bcon_[0-9A-HJKMNP-TV-Z]{26}\b`)
 
-// resolve returns the ids of the people that a text names, by names, e-mail addresses or ids,
-// or a sentence about the first that is not one person.
+// resolve returns the ids of the people that a text names, by names, e-mail addresses or ids. If a
+// name does not mean exactly one person, it returns a message about the first such name.
 func (v *request) resolve(typed string) (ids []string, problem string, err error) {
 	var entries []string
 	for _, entry := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {

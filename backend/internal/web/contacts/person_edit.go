@@ -63,7 +63,7 @@ func (s section) finish(f *Form, stored []FormField) {
 	}
 }
 
-// rowsDigest stands for the rows that are not empty.
+// rowsDigest returns a digest of the rows that are not empty.
 func rowsDigest(fields []FormField) string {
 	var values []string
 	for _, f := range fields {
@@ -147,8 +147,8 @@ func (v *request) editSection() error {
 	}
 }
 
-// merge compares what was typed with what is stored and with what the form was shown with.
-// It returns the names of the fields to write; for rows, any name.
+// merge compares three states: what was typed, what is stored, and what the form was shown with. It
+// returns the names of the fields to write. For rows, it returns the name of the section.
 func (f *Form) merge(s section, stored []FormField, posted url.Values) map[string]bool {
 	changed := map[string]bool{}
 	if s.row != nil {

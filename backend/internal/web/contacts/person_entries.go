@@ -71,8 +71,8 @@ func seen(f Form) Form {
 // errShow ends a transaction in which nothing was written, because a form is shown again.
 var errShow = errors.New("show the form again")
 
-// mergeForm returns a form with what was typed, merged with what is stored, and the names of
-// the fields to write. It fails with errShow if the two exclude each other.
+// mergeForm returns a form with what was typed, merged with what is stored, and the names of the
+// fields to write. It fails with errShow if the two conflict.
 func (v *request) mergeForm(stored Form) (Form, map[string]bool, error) {
 	form := v.typedForm(stored.Name, append([]FormField(nil), stored.Fields...))
 	changed := form.merge(section{}, stored.Fields, v.R.PostForm)
@@ -237,7 +237,7 @@ func (v *request) actOnEntry() error {
 	return v.acted(wrong, notice, changeID, err)
 }
 
-// noSuchThing is the answer to what no form of the page sends.
+// noSuchThing is the error for a request that no form of the page sends.
 func noSuchThing() error { return fault.New(fault.NotFound, "there is no such thing") }
 
 // acted ends the handling of a button: it has no input that could be wrong.

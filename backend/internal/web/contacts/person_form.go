@@ -22,7 +22,7 @@ type Form struct {
 	// Seen are hidden inputs with digests of the values that were stored when the form was
 	// shown.
 	Seen []hiddenValue
-	// Conflict is set if what was typed and what is stored now exclude each other.
+	// Conflict is set if what was typed and what is stored now conflict.
 	Conflict bool
 	// Errors are the errors of fields.
 	Errors []page.FieldError
@@ -38,7 +38,7 @@ type FormField struct {
 	Check bool
 	// Lines makes it a list with one entry a line.
 	Lines bool
-	// Stored is what is stored now, Differs that it conflicts with Value.
+	// Stored is the value that is stored now. Differs is set if it conflicts with Value.
 	Stored  string
 	Differs bool
 }
@@ -88,7 +88,7 @@ func (f FormField) with(value string) FormField {
 // typed returns the field with the value of a posted form.
 func (f FormField) typed(posted url.Values) FormField { return f.with(posted.Get(f.Name)) }
 
-// clean returns a value in the form in which it is compared.
+// clean normalises a value for comparison.
 func (f FormField) clean(value string) string {
 	switch {
 	case f.Lines:
@@ -110,7 +110,7 @@ func lines(value string) []string {
 	return out
 }
 
-// digest stands for values that a form was shown with.
+// digest returns a digest of the values that a form was shown with.
 func digest(values ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(values, "\x00")))
 	return hex.EncodeToString(sum[:12])

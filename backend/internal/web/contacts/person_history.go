@@ -141,7 +141,7 @@ func (r reader) value(e history.Effect, recorded json.RawMessage, field string) 
 	return r.words(field, state[field])
 }
 
-// words returns a value in words. A value of another shape than the field's has none.
+// words returns a value in words; empty if the value does not have the field's type.
 func (r reader) words(field string, value json.RawMessage) string {
 	switch field {
 	case "Handles":

@@ -88,7 +88,7 @@ func (v *request) uploadedPhoto() ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-// removePhoto leaves the person without a photo.
+// removePhoto removes the photo of the person.
 func (v *request) removePhoto() error {
 	connectionID, err := v.connectionID()
 	if err != nil {

@@ -299,13 +299,13 @@ func saveGroups(v *request, p *person, f *Form, changed map[string]bool) ([]page
 		}
 	}
 	if len(req.GetAddGroups())+len(req.GetRemoveGroups())+len(req.GetAddTags())+len(req.GetRemoveTags()) == 0 {
-		return nil, "", nil // only the order or the capitals of tags differ
+		return nil, "", nil // only the order or the case of tags differs
 	}
 	res, wrong, err := page.Write(v.Member, pageName, req, v.Groups.UpdateMembership)
 	return wrong, res.GetChangeId(), err
 }
 
-// missing returns what a list has and others do not, whatever the capitals.
+// missing returns what a list has and others do not, ignoring case.
 func missing(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(tag string) bool {
 		return slices.ContainsFunc(others, func(other string) bool { return text.Fold(other) == text.Fold(tag) })

@@ -333,7 +333,7 @@ func TestActsOnAPerson(t *testing.T) {
 	})
 }
 
-// Nobody reaches the people, entries and reminders of another member, and no form works
+// A member cannot reach the people, entries and reminders of another member, and no form works
 // without its token.
 func TestFormsOfOthers(t *testing.T) {
 	t.Parallel()
@@ -370,7 +370,7 @@ func TestFormsOfOthers(t *testing.T) {
 	wantPage(t, b.Get(path), http.StatusOK, "Ada Stone", "A secret", "Call Ada")
 }
 
-// Stored text is text in every form and in the history.
+// Stored text is escaped in every form and in the history.
 func TestFormsShowTextAsText(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

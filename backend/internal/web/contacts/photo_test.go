@@ -104,7 +104,7 @@ func TestPhotoRefused(t *testing.T) {
 			"html.jpg": "<!DOCTYPE html><script>alert(1)</script>", "a.svg": `<svg xmlns="http://www.w3.org/2000/svg"/>`, "empty.png": "", "cut.jpg": string(good[:900]),
 		} {
 			p := upload(t, b, tokenOf, path+"/photo-upload", name, []byte(file))
-			wantPage(t, p, http.StatusBadRequest, "Something has to be mended")
+			wantPage(t, p, http.StatusBadRequest, "Please fix the following")
 			if !strings.Contains(p.Body, `id="photo-error"`) {
 				t.Errorf("%s: no error at the field", name)
 			}

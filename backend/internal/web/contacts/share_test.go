@@ -121,8 +121,8 @@ func TestShareWrong(t *testing.T) {
 	without(t, b.Get("/people"), "Ada")
 }
 
-// Who is not signed in signs in first, and is told to share again: nothing is kept for them. What
-// others wrote is shown as text.
+// A visitor who is not signed in signs in first, and is told to share again: nothing is stored for
+// them. What others wrote is escaped.
 func TestShareAttacks(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -85,8 +85,8 @@ func holds(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
 	return strings.Join(slices.Sorted(slices.Values(append(slices.Clone(c.Groups), c.Tags...))), ", ")
 }
 
-// Groups are listed with their people, made, changed, merged and deleted; each of it is one
-// change that its notice undoes.
+// Groups are listed with their people, made, changed, merged and deleted. Each of these is one
+// change, which the notice can undo.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -278,7 +278,7 @@ func TestAnotherMembersGroups(t *testing.T) {
 	})
 }
 
-// Text of members is shown as text.
+// Text of members is escaped.
 func TestPagesShowTextAsText(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

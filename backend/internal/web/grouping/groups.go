@@ -49,8 +49,8 @@ type groupContent struct {
 	groupRow
 
 	Form groupForm
-	// Stored is set if somebody changed the group after the form was shown: it is what they
-	// saved.
+	// Stored is set if the group was changed after the form was shown: the page then shows the
+	// saved values, too.
 	Stored bool
 	// Into is the input with the group to merge this one into, Others the names to choose
 	// from.

@@ -234,7 +234,7 @@ func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes
 	clashes := source.Clashes(columns)
 	for _, c := range columns {
 		if first, clash := clashes[c.At]; clash {
-			m.Add(columnName(c.At), fmt.Sprintf("%s has this already, and a person has one of it. Choose something else for one of the two.", headerAt(columns, first)))
+			m.Add(columnName(c.At), fmt.Sprintf("%s has this meaning already, and a person can have only one such value. Choose another meaning for one of the two columns.", headerAt(columns, first)))
 		}
 	}
 	o.Columns = choicesOf(columns)

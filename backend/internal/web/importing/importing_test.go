@@ -198,7 +198,7 @@ func TestChoicesAreKept(t *testing.T) {
 		}
 
 		wrong := b.Submit(columns, path, webtest.Values("column-3", "name", "column-4", "no such field", "tags", strings.Repeat("x", 61), "default_region", "XX"))
-		want(t, wrong, http.StatusUnprocessableEntity, "Name has this already", "Choose what the column means.", "at most 20 tags", "is no country")
+		want(t, wrong, http.StatusUnprocessableEntity, "Name has this meaning already", "Choose what the column means.", "at most 20 tags", "is no country")
 		if f := wrong.Form(path); f.Get("column-3") != "name" || f.Get("tags") != strings.Repeat("x", 61) || f.Get("default_region") != "XX" {
 			t.Errorf("lost: %v", f)
 		}
@@ -339,7 +339,7 @@ func TestOtherFormat(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	path, _ := previewed(t, b, "people.csv", custom)
 	again := b.Follow(b.Submit(b.Get(path), path, webtest.Values("format", "outlook_csv", "act", "next")))
-	want(t, again, http.StatusOK, "The file is read anew.", "Contacts from Outlook, 2 rows.")
+	want(t, again, http.StatusOK, "The file was read again.", "Contacts from Outlook, 2 rows.")
 }
 
 // The preview shows 50 rows a page, and the rows of one kind.

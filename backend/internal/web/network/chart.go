@@ -50,7 +50,7 @@ func barsOf(rows []bar) bars {
 	return bars{Height: len(rows) * barHeight, Rows: rows}
 }
 
-// column is a bar that stands in a chart of columns.
+// column is a column of a chart.
 type column struct {
 	// Label is the month in short, Name the month and the year.
 	Label, Year, Name, Path string

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every mark is inside its chart, larger figures have larger marks, and all that is above 0 can be
-// seen.
+// Every mark is inside its chart, larger figures have larger marks, and every mark above 0 is
+// visible.
 func TestChartsFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -129,7 +129,7 @@ func TestChartsLeadToTheirPeople(t *testing.T) {
 	})
 }
 
-// A way to an organisation leads by those who know somebody there.
+// A path to an organisation leads through people who know somebody there.
 func TestWayIntoOrganisation(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -153,7 +153,7 @@ func TestWayIntoOrganisation(t *testing.T) {
 	})
 }
 
-// What is wrong with an organisation is said at its field, and what was typed is kept.
+// An error in the organisation is shown at its field, and what was typed is kept.
 func TestWrongOrganisation(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -176,7 +176,7 @@ func TestWrongOrganisation(t *testing.T) {
 	}
 }
 
-// The page leads on where there is nothing to show.
+// Where there is nothing to show, the page links to what the member can do next.
 func TestEmptyNetwork(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -191,7 +191,7 @@ func TestEmptyNetwork(t *testing.T) {
 }
 
 // Another member's people are in no chart and on no path, a visitor signs in first, and text of
-// others is shown as text.
+// others is escaped.
 func TestOnlyTheMembersOwn(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

@@ -69,7 +69,7 @@ const (
 	// back the lines of ties go.
 	months       = 12
 	courseMonths = 24
-	// recentDays is for how many days a contact is recent.
+	// recentDays is the number of days for which a contact counts as recent.
 	recentDays = 30
 	// suggested is how many introductions are suggested.
 	suggested = 5

@@ -14,7 +14,7 @@ type ties struct {
 	ID, Title, Lead string
 	Height          int
 	Rows            []tieRow
-	// None is what to show without rows.
+	// None is the text to show without rows.
 	None string
 }
 
@@ -70,7 +70,7 @@ func (v *request) tieRows(people []*insightsv1.Person, courses map[string][]int)
 		if course == nil {
 			course = make([]int, courseMonths+1)
 		}
-		course[courseMonths] = int(strength.GetScore()) // contacts ahead count as of now
+		course[courseMonths] = int(strength.GetScore()) // future contacts count as of now
 		rows[i] = tieRow{person: v.person(p), Score: strength.GetScore(), Course: course, Line: curve(course), Top: i * tieHeight}
 		if last := strength.GetLastInteractionAt(); last != nil {
 			rows[i].LastContact = civil.Of(last.AsTime(), v.Zone)

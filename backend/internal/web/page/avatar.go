@@ -49,8 +49,8 @@ func initial(word string) string {
 // At returns the address of the photo in a size of package photos.
 func (a Avatar) At(size int) string { return a.Photo + "&size=" + strconv.Itoa(size) }
 
-// element returns the HTML element of an avatar in a list. Lists are long, and a template would
-// take several times as long.
+// element returns the HTML element of an avatar in a list. Lists are long, and a template would be
+// several times slower.
 func (a Avatar) element() template.HTML {
 	if a.Photo != "" {
 		return template.HTML(`<img class="avatar" src="` + html.EscapeString(a.At(48)) + `" srcset="` + html.EscapeString(a.At(144)) + ` 2x" width="44" height="44" alt="" loading="lazy">`) //nolint:gosec // it is escaped

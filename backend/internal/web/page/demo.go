@@ -9,13 +9,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// PathDemo comes before the paths of the demo: the areas of the site, with the data of a
-// member whom nobody can change.
+// PathDemo is the prefix of the demo's paths: the areas of the site, with the data of a member that
+// is read-only.
 const PathDemo = "/demo"
 
-// DemoRoutes returns those of the routes that show a member's data, a second time below
-// PathDemo and open to everybody. They show the data of owner, which fails with
-// fault.NotFound if there is no demo. Whoever is signed in sees the demo as all others do.
+// DemoRoutes copies the routes that only read a member's data to paths below PathDemo, open to
+// everybody. They show the data of owner, which fails with fault.NotFound if there is no demo. A
+// signed-in visitor sees the demo as everybody else does.
 func DemoRoutes(owner func(ctx context.Context) (tenant.ID, error), routes ...Route) []Route {
 	enter := func(v *Request) (bool, error) {
 		SetAlone(v.W.Header())
@@ -40,15 +40,15 @@ func DemoRoutes(owner func(ctx context.Context) (tenant.ID, error), routes ...Ro
 // inDemo reports whether the page is one of the demo.
 func (v *Request) inDemo() bool { return v.Base == PathDemo }
 
-// The forms of our templates that write, and the controls in them. The templates escape what
-// members wrote, so it cannot match.
+// The forms of our templates that write, and the controls in them. Text of members never matches,
+// because the templates escape it.
 var (
 	writingForm = regexp.MustCompile(`(?s)<form\b[^>]*\bmethod="post"[^>]*>.*?</form>`)
 	formAction  = regexp.MustCompile(` action="[^"]*"`)
 	control     = regexp.MustCompile(`<(?:input|select|textarea)\b`)
 )
 
-// turnOff disables every control that writes, and has each button say why.
+// turnOff disables every control that writes, and adds the reason to each button.
 func turnOff(document []byte) []byte {
 	return writingForm.ReplaceAllFunc(document, func(form []byte) []byte {
 		form = formAction.ReplaceAllLiteral(form, nil)

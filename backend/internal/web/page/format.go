@@ -102,9 +102,9 @@ const (
 		"NI NP PA PE PH PK PR PT PY SA SG SV TH TT TW UM US VE VI WS YE ZA ZW"
 )
 
-// weekStartOf returns the first day of the week where a locale is used. A locale without a
-// region counts as the region where most people write its language, but en alone as
-// international English, as its days do.
+// weekStartOf returns the first day of the week where a locale is used. A locale without a region
+// counts as the region where most people write its language. But en alone counts as international
+// English, as in the format of days.
 func weekStartOf(locale string) time.Weekday {
 	if locale == "" || locale == "en" {
 		return time.Monday

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Weeks end on the day before that on which they begin: by the region, or by the region where
-// most people write the language. Each week is asked for all of its days.
+// A week ends on the day before its first weekday, which depends on the region, or on the region
+// where most people write the language. The test asks for the week of each of its days.
 func TestWeekEnd(t *testing.T) {
 	t.Parallel()
 	monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)

@@ -116,7 +116,7 @@ type release struct {
 	Files   []string `json:"files"`
 }
 
-// releaseMark is the place of the release in the service worker.
+// releaseMark is the text in the service worker that is replaced by the release.
 const releaseMark = "const release = {};"
 
 func (s *assets) addWorker() error {

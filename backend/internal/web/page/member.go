@@ -31,7 +31,7 @@ type Member struct {
 	At   time.Time
 }
 
-// ForMember returns a handler that reads who the member is.
+// ForMember returns a handler that reads the member and passes it to handle.
 func ForMember(handle func(m *Member) error) Handler {
 	return func(v *Request) error {
 		principal, err := oauth.Member(v.R.Context(), v.Store, v.Owner)
@@ -46,7 +46,7 @@ func ForMember(handle func(m *Member) error) Handler {
 	}
 }
 
-// Today returns the member's day.
+// Today returns the current day in the member's time zone.
 func (m *Member) Today() time.Time { return civil.Of(m.At, m.Zone) }
 
 // Data returns the member's data.

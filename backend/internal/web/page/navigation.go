@@ -63,7 +63,7 @@ func areaOf(path string) string {
 	return ""
 }
 
-// below reports whether a path is another one, or is below it. Only the start page is below
+// below reports whether a path equals another one, or is below it. Only the start page is below
 // PathStart.
 func below(path, of string) bool {
 	return path == of || of != PathStart && strings.HasPrefix(path, of+"/")

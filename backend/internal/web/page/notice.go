@@ -86,7 +86,7 @@ func accountNotices() map[string]string {
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
 		"email-asked":           "We have sent a link to the new address. It works once, for 30 minutes. Until you open it, your address stays as it is.",
 		"email-changed":         "Your e-mail address is changed, and every other browser is signed out.",
-		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
+		"provider-linked":       "Your accounts are connected: from now on you can sign in without your password.",
 		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
 		"password-changed":      "Your password is changed, and every other browser is signed out.",
 	}
@@ -95,8 +95,8 @@ func accountNotices() map[string]string {
 // decisionNotices are the notices about what agents ask first.
 func decisionNotices() map[string]string {
 	return map[string]string{
-		"agent-asks":    "It is saved, and holds for its very next call.",
-		"approved":      "Approved. It is done now, if nothing stands in its way: you see it below.",
+		"agent-asks":    "Saved. It applies from the next call on.",
+		"approved":      "Approved. Kith does it now, if nothing prevents it. See the result below.",
 		"refused":       "Refused. Nothing is done, and the agent is told.",
 		"decide-late":   "Nothing was changed: it was decided already, or has expired.",
 		"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
@@ -108,7 +108,7 @@ func notices() map[string]string {
 	return map[string]string{
 		"share-again":        "Sign in first, then share it once more. What you shared was not kept.",
 		"steps-hidden":       "The first steps are hidden.",
-		"import-reread":      "The file is read anew. Check what it says now.",
+		"import-reread":      "The file was read again. Check the result.",
 		"import-cancelled":   "The import stops. What it did so far stays until you undo it.",
 		"import-undone":      "The import is being undone.",
 		"saved":              "Your profile is saved.",
@@ -123,7 +123,7 @@ func notices() map[string]string {
 		"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",
 		"sending-stopped":    "Nothing is sent any more.",
 		"agent-revoked":      "The agent is disconnected. Its access ended at once.",
-		"agent-narrowed":     "The agent may do less now. That holds for its very next call.",
+		"agent-narrowed":     "The agent may do less now. That applies from its next call on.",
 		"agent-paused":       "The agent is paused: its calls are refused until you resume it.",
 		"agent-resumed":      "The agent may work again, as before.",
 		"undone":             "The change is undone. If you did not mean it, you can undo that too.",

@@ -18,8 +18,8 @@ type problemContent struct {
 	Next Link
 }
 
-// RenderProblem writes a page with one message. The zero Link leads to where the path
-// belongs.
+// RenderProblem writes a page with one message. With the zero Link, the page links to the area of
+// the site that its path is in.
 func (v *Request) RenderProblem(status int, title, text string, next Link) {
 	if next == (Link{}) {
 		next = v.next()
@@ -31,8 +31,8 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 	v.Render(status, "problem", p)
 }
 
-// next returns where visitors can continue after an error: the place of the site that they
-// were in, the sign-in page, or the start page.
+// next returns where visitors can continue after an error: the area of the site that they were in,
+// the sign-in page, or the start page.
 func (v *Request) next() Link {
 	path := v.pathInArea()
 	place, ok := PlaceOf(path)

@@ -46,7 +46,7 @@ type frame struct {
 
 	// Demo is set on the pages of the demo.
 	Demo bool
-	// Base comes before the paths of the areas of the site; Home is the address of the first.
+	// Base is the prefix of the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
 	// Manifest is the address of the manifest on pages from which browsers install the app;
@@ -131,7 +131,7 @@ func element(t time.Time, text string) template.HTML {
 // pageSets are the templates of the pages, in each format that was used. It is safe for
 // concurrent use.
 type pageSets struct {
-	// parsed are never executed: only then can they be copied.
+	// parsed are never executed, because an executed template cannot be copied.
 	parsed map[string]*template.Template
 	mu     sync.Mutex
 	ready  map[pageKey]*template.Template
@@ -208,7 +208,7 @@ func (v *Request) Render(status int, name string, p Page) {
 		document = turnOff(document)
 	}
 	v.W.WriteHeader(status)
-	_, _ = v.W.Write(document) // the browser may have gone
+	_, _ = v.W.Write(document) // the browser may have disconnected
 }
 
 // FormToken returns the token of the page's forms; empty if it has none.
@@ -230,10 +230,10 @@ func (v *Request) RenderPart(name, part string, content any) {
 		v.Broken(err)
 		return
 	}
-	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
+	_, _ = v.W.Write(buf.Bytes()) // the browser may have disconnected
 }
 
-// Part returns a part of a page that stands on it many times, so that it is executed once.
+// Part executes a part of a page once and returns it, for a page that repeats it many times.
 func (v *Request) Part(name, part string, content any) (template.HTML, error) {
 	set, err := v.pages.get(name, v.Format())
 	if err != nil {
@@ -246,8 +246,8 @@ func (v *Request) Part(name, part string, content any) (template.HTML, error) {
 	return template.HTML(buf.String()), nil //nolint:gosec // html/template has escaped it
 }
 
-// FixedPart is Part for what is the same for every request in one format: content must always be
-// equal.
+// FixedPart is Part for a part that is the same for every request in one format, so content must
+// always be equal.
 func (v *Request) FixedPart(name, part string, content any) (template.HTML, error) {
 	key := fixedKey{pageKey{name, v.Format()}, part}
 	v.pages.mu.Lock()

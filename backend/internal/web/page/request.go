@@ -25,16 +25,16 @@ type Request struct {
 	R *http.Request
 	// Login is the browser's session; nil if not signed in.
 	Login *account.LoginSession
-	// Owner is whose data the page shows; empty if it shows no member's.
+	// Owner is the member whose data the page shows; empty if it shows none.
 	Owner tenant.ID
-	// Base comes before the paths of the areas of the site; empty for a signed-in member.
+	// Base is the prefix of the paths of the areas of the site; empty for a signed-in member.
 	Base string
 	// locale is the member's.
 	locale string
 	// Secret is the secret, from a cookie, that this page's form tokens are derived
 	// from.
 	Secret string
-	// Agent is set if a bearer token stands for the member, in place of a browser's session.
+	// Agent is set if a bearer token authenticates the member instead of a browser's session.
 	Agent bool
 	// PasswordConfirmed is set if this request proved that the member knows the password.
 	PasswordConfirmed bool
@@ -61,13 +61,13 @@ type Route struct {
 	// Tokenless is set for a POST that writes nothing, such as one that a system's share sheet
 	// sends: it has no form token.
 	Tokenless bool
-	// Fresh is set if the member must have proved in the last account.FreshFor who they are.
-	// Otherwise the request does nothing, and its answer is a page that asks for it.
+	// Fresh is set if the member must have proved within account.FreshFor who they are. Otherwise
+	// the request does nothing, and its answer is a page that asks for a proof.
 	Fresh bool
 	// Password is the field with the member's password in the form of a Fresh route, which
 	// counts as such a proof; empty if it has none.
 	Password string
-	// Enrolling is set if members may use the route who must set up a second factor first.
+	// Enrolling is set on the routes that a member may use before setting up a required second factor.
 	Enrolling bool
 }
 
@@ -120,9 +120,9 @@ func (v *Request) admit(route Route) (bool, error) {
 	return v.Proven(route.Password)
 }
 
-// Proven reports whether the member proved in the last account.FreshFor who they are, or does so with
-// this form. Otherwise it answers with a page that asks for it, and nothing may be done. password is
-// the field of the form with the member's password; empty if it has none.
+// Proven reports whether the member proved within account.FreshFor who they are, or does so with
+// this form. Otherwise it answers with a page that asks for a proof, and the caller must do
+// nothing. password is the field of the form with the member's password; empty if it has none.
 func (v *Request) Proven(password string) (bool, error) {
 	if v.Agent || v.Login != nil && v.Login.Fresh(v.Now()) {
 		return true, nil

@@ -32,7 +32,7 @@ func (s *Site) Current(r *http.Request) (*account.LoginSession, error) {
 	return login, nil
 }
 
-// IdleSince returns the time since which a session must have been used.
+// IdleSince returns the earliest time of last use of a session that has not ended.
 func (s *Site) IdleSince() time.Time { return s.Now().UTC().Add(-s.SessionIdle) }
 
 // markUsed records the use of a session, unless one was recorded a short time ago.

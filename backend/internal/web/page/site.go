@@ -1,5 +1,5 @@
-// Package page is what all pages for people share: the frame around them, sessions and
-// cookies, forms and their tokens, headers, and errors.
+// Package page has what all pages for people share: the layout, sessions and cookies, forms and
+// their tokens, headers, and errors.
 //
 // A browser request goes through these steps; the first that rejects it answers with
 // a page:

@@ -171,7 +171,7 @@ func filterOf(address url.Values) url.Values {
 	return set
 }
 
-// storable returns a text without what no database stores.
+// storable removes the characters that no database stores from a text.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
 }

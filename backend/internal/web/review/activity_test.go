@@ -228,7 +228,7 @@ func TestUndoTellsWhatToUndoFirst(t *testing.T) {
 		for _, step := range []struct{ first, words, change string }{
 			{two, "Person Grace Hopper: changed again since (bio).", "Changed Grace Hopper By Claude"},
 			{one, "Person Grace Hopper: changed again since (bio).", "Changed Grace Hopper By Claude"},
-			{note, "Person Grace Hopper: something came to hang on it: a note about them.", "Added a note By Claude"},
+			{note, "Person Grace Hopper: other data refers to it now: a note about them.", "Added a note By Claude"},
 		} {
 			blocked := b.Get(webtest.UndoPath(addition))
 			want(t, blocked, http.StatusOK, "This cannot be undone yet", step.words, "What you can do Undo this first.", step.change)
@@ -255,7 +255,7 @@ func TestUndoWithoutAWay(t *testing.T) {
 			return people.DeleteConnections(ctx, u, kinds.All(), grace) // without a record, as the purge does
 		})
 		p := b.Get(webtest.UndoPath(bio))
-		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it is not on file any more.", "None of the later changes can be undone for it.")
+		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it no longer exists.", "None of the later changes can be undone to allow this.")
 		if len(undoable(p)) > 0 {
 			t.Error("it still offers a change to undo")
 		}

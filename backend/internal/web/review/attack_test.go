@@ -99,8 +99,8 @@ func TestUndoOfAFinalChange(t *testing.T) {
 	})
 }
 
-// Of ten clicks at once one undoes the change, and the others are told that it is
-// already undone.
+// Ten clicks at once: exactly one undoes the change, and the others are told that it is already
+// undone.
 func TestTenUndosAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

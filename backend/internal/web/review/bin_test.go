@@ -213,7 +213,7 @@ func TestBinNeedsItsForms(t *testing.T) {
 	wantRedirect(t, b.Submit(b.Get("/people/bin"), binRestore, nil), "/people/bin?done=restored")
 }
 
-// Of ten clicks at once, half to restore and half to delete permanently, one wins.
+// Ten clicks at once, half to restore and half to delete permanently: exactly one takes effect.
 func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 		if d, j := stateOf(t, s, b.Owner, first.ID); d.State != decision.Approved || j.RunAt.After(s.Clock.Now()) || j.State != job.Queued {
 			t.Errorf("%+v, %+v", d, j)
 		}
-		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. It is done now", "Nothing waits for you", "Archive people", "Approved, and not done yet · Claude")
+		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. Kith does it now", "Nothing waits for you", "Archive people", "Approved, and not done yet · Claude")
 		for _, form := range []string{approveForm, refuseForm} {
 			wantRedirect(t, b.Submit(page, form, nil), "/decide?done=decide-late")
 		}
@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 	})
 }
 
-// Of many clicks at once one decides.
+// Many clicks at once: exactly one decides.
 func TestDecideOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -135,7 +135,8 @@ func TestDecideOnce(t *testing.T) {
 	})
 }
 
-// Another member's question cannot be seen or decided, nor one without the form of the page.
+// Another member's question cannot be seen or decided, and no question without the form of the
+// page.
 func TestDecideNeedsTheFormOfThePage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

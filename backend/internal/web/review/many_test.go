@@ -124,7 +124,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// Several changes are shown first, then undone at once, the latest first; what is in the way
+// Several changes are shown first, then undone at once, the latest first. A change with a conflict
 // stays, with the reason.
 func TestUndoOfSeveral(t *testing.T) {
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestUndoOfSeveral(t *testing.T) {
 		wantRedirect(t, b.Post(webtest.UndoForm, form), "/activity?done=undone-already")
 		want(t, b.Get(several(addition, bio)), http.StatusOK, "There is nothing to undo", "2 changes stay as they are", "Undone on")
 
-		// What came in the way after the page was shown stays.
+		// A change that got a conflict after the page was shown stays.
 		hedy, first := webtest.Added(t, s, b.Owner, "Hedy Lamarr")
 		_, second := webtest.Added(t, s, b.Owner, "Mary Somerville")
 		form = b.Get(several(first, second)).Form(webtest.UndoForm)

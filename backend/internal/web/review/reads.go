@@ -53,7 +53,7 @@ func (a *AgentReads) AddAll(other AgentReads) {
 // readsContent is the content of the page of what agents read.
 type readsContent struct {
 	Days []readDay
-	// KeptDays is for how many days reads are kept.
+	// KeptDays is the number of days for which reads are kept.
 	KeptDays int
 	Back     string
 }

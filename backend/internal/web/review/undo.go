@@ -148,7 +148,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	return nil
 }
 
-// effectRows returns the objects of the undo of a change, and those in its way.
+// effectRows returns the objects of the undo of a change, and those that prevent it.
 func (v *request) effectRows(c *history.Change, restored []history.Object, conflicts []history.Conflict) (effects, inTheWay []effectRow, err error) {
 	shown := map[string]bool{}
 	for _, o := range restored {

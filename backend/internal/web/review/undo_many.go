@@ -33,8 +33,8 @@ type manyContent struct {
 type manyRow struct {
 	Row
 
-	// Effects are the first objects that the undo restores, or that are in its way, and
-	// MoreEffects is how many more there are.
+	// Effects are the first objects that the undo restores, or that prevent it, and MoreEffects is
+	// how many more there are.
 	Effects     []effectRow
 	MoreEffects int
 	// Already is set if the change is undone already.
@@ -122,9 +122,9 @@ func parseSince(given string, zone *time.Location) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, given)
 }
 
-// inForce returns what an agent changed since a time and can be undone, the latest first, at
-// most one more than is undone at once. It leaves out undos of the agent's own changes since
-// then: those changes are out of force already, or are in the list.
+// inForce returns the changes of an agent since a time that can be undone, the latest first: at
+// most one more than is undone at once. It leaves out the agent's undos of its own changes since
+// then: those changes have no effect any more, or are in the list.
 func (v *request) inForce(agent string, since time.Time) ([]history.Change, error) {
 	changes, err := history.ListChanges(v.Ctx, v.Data(), history.Query{
 		Agent: agent, ByMember: v.isMember(agent), Since: since.UTC(), InForce: true, Limit: history.MaxUndo + 1,

@@ -61,7 +61,7 @@ func (v *request) about(names *objectNames, r recorded) string {
 	return strings.Join(out, ", ")
 }
 
-// hiddenField reports whether a field says nothing to people.
+// hiddenField reports whether a field is hidden, because its value means nothing to people.
 func hiddenField(name string) bool {
 	switch name {
 	case "external_key", "normal_name", "source_keys", "member_id":
@@ -90,7 +90,7 @@ func (v *request) words(names *objectNames, field string, value any) string {
 	switch x := value.(type) {
 	case string:
 		if field == "photo" && x != "" {
-			return "a photo" // its id says nothing to people
+			return "a photo" // its id means nothing to people
 		}
 		return v.stringWords(names, x)
 	case bool:
@@ -126,12 +126,12 @@ func (v *request) stringWords(names *objectNames, s string) string {
 		if name := names.people[s]; name != "" {
 			return name
 		}
-		return "somebody who is gone"
+		return "a deleted person"
 	case id.Valid(id.Group, s):
 		if name := names.groups[s]; name != "" {
 			return name
 		}
-		return "a group that is gone"
+		return "a deleted group"
 	}
 	if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return v.Format().Clock(at.In(v.Zone))

@@ -143,7 +143,7 @@ func conflictText(c history.Conflict) string {
 	return idPattern.ReplaceAllStringFunc(reason, func(objectID string) string {
 		prefix, _, _ := strings.Cut(objectID, "_")
 		return map[string]string{
-			id.Connection: "somebody", id.Note: "a note", id.Interaction: "an interaction", id.Group: "a group",
+			id.Connection: "a person", id.Note: "a note", id.Interaction: "an interaction", id.Group: "a group",
 			id.Reminder: "a reminder", id.Relationship: "a relation", id.DistinctPair: "a pair of people",
 		}[prefix]
 	})

@@ -30,19 +30,19 @@ func TestConflictsInPlainWords(t *testing.T) {
 	t.Parallel()
 	const rest = "01J00000000000000000000000"
 	for reason, words := range map[string]string{
-		"it is on file again": "it is on file again",
-		"con_" + rest + ", whom it is about, is not on file any more":                "somebody, whom it is about, is not on file any more",
-		"something came to hang on it: not_" + rest + " is a note about them":        "something came to hang on it: a note about them",
-		"something came to hang on it: rem_" + rest + " is a reminder about them":    "something came to hang on it: a reminder about them",
-		"something came to hang on it: int_" + rest + " is an interaction with them": "something came to hang on it: an interaction with them",
-		"something came to hang on it: grp_" + rest + " has them in it":              "something came to hang on it: a group has them in it",
-		"rel_" + rest + " says the same now, and so does xrel_" + rest + "x":         "a relation says the same now, and so does xrel_" + rest + "x",
+		"it exists again": "it exists again",
+		"con_" + rest + ", whom it is about, no longer exists":                      "a person, whom it is about, no longer exists",
+		"other data refers to it now: not_" + rest + " is a note about them":        "other data refers to it now: a note about them",
+		"other data refers to it now: rem_" + rest + " is a reminder about them":    "other data refers to it now: a reminder about them",
+		"other data refers to it now: int_" + rest + " is an interaction with them": "other data refers to it now: an interaction with them",
+		"other data refers to it now: grp_" + rest + " has them in it":              "other data refers to it now: a group has them in it",
+		"rel_" + rest + " says the same now, and so does xrel_" + rest + "x":        "a relation says the same now, and so does xrel_" + rest + "x",
 	} {
 		got := conflictText(history.Conflict{Kind: "connection", ID: "con_" + rest, Reason: reason})
 		if got != words {
 			t.Errorf("%q became %q", reason, got)
 		}
-		if ids := objectIDs(reason); len(ids) > 0 == strings.HasPrefix(reason, "it is") {
+		if ids := objectIDs(reason); len(ids) > 0 == strings.HasPrefix(reason, "it exists") {
 			t.Errorf("%q names %v", reason, ids)
 		}
 	}

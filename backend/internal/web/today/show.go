@@ -39,7 +39,7 @@ type content struct {
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
-	// BeginDone begins the form of each entry.
+	// BeginDone is the HTML at the start of the form of each entry.
 	BeginDone template.HTML
 	// Paths of the forms and of other pages.
 	Snooze, LogPath, People, Add, Imports, Agents, Activity, Decide string
@@ -76,7 +76,7 @@ type quick struct {
 	Begin, Kinds template.HTML
 }
 
-// fadingRow is a person with whom the member was often in touch, and no more.
+// fadingRow is a person with whom the member was often in touch, but no longer is.
 type fadingRow struct {
 	page.Avatar
 	Log quick

@@ -161,7 +161,7 @@ func TestToday(t *testing.T) {
 	})
 }
 
-// Without people, the page leads to where they come from.
+// Without people, the page links to the ways to add them.
 func TestEmptyNetwork(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -242,7 +242,7 @@ func TestLog(t *testing.T) {
 	want(t, b.Get("/"), http.StatusOK, "Every day, no recorded contact")
 }
 
-// What belongs to another member does not exist, and nothing of it changes.
+// Objects of another member are not found, and do not change.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -319,7 +319,7 @@ func TestStaleSession(t *testing.T) {
 	}
 }
 
-// Text of others is shown as text, wherever it is.
+// Text of others is escaped everywhere.
 func TestTextAsText(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

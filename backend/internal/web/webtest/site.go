@@ -166,7 +166,7 @@ func handlersOf(store *db.DB, now func() time.Time) *handlers.Handlers {
 	return handlers.New(handlers.Config{Store: store, Kinds: kinds.All(), Indexes: find, Search: searcher, Jobs: &waker{}, Now: now})
 }
 
-// waker stands for workers; webtest has none.
+// waker replaces the workers, which webtest does not have.
 type waker struct{ job.Hub }
 
 func (*waker) Wake() {}

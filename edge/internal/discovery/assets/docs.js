@@ -30,7 +30,7 @@ const show = async () => {
     main.replaceChildren(...found.childNodes);
     status.textContent = main.querySelector("p")?.textContent ?? "";
   } catch {
-    if (query === shown) shown = null; // the next letter tries again
+    if (query === shown) shown = null; // so that the next keystroke tries again
   }
 };
 

@@ -192,8 +192,8 @@ func TestSunset(t *testing.T) {
 	}
 }
 
-// TestProblems: every code is documented, and an example stands where its status
-// does.
+// TestProblems: every code is documented, and the example of a problem is listed under the
+// status of its code.
 func TestProblems(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
 		enum := document.Components.Schemas["ProblemCode"].Value.Enum

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// allows says whether a decoded JSON value is valid under the schema.
+// allows reports whether a decoded JSON value is valid under the schema.
 func (n *node) allows(value any) bool {
 	if len(n.Enum) > 0 && !n.enumerates(value) {
 		return false

@@ -25,12 +25,12 @@ const (
 
 // Authenticator holds one passkey.
 type Authenticator struct {
-	// Origin is the site that the browser shows, Host what the passkey belongs to.
+	// Origin is that of the site in the browser, Host the host that the passkey belongs to.
 	Origin, Host string
 	// Count is the counter of the next answer. It grows by one with each, unless Still is set.
 	Count uint32
 	Still bool
-	// Flags are Present and Verified, unless a test takes one away.
+	// Flags are Present and Verified, unless a test removes one.
 	Flags byte
 
 	key    *ecdsa.PrivateKey
@@ -50,14 +50,14 @@ func New(t testing.TB, origin, host string) *Authenticator {
 	return &Authenticator{Origin: origin, Host: host, Count: 1, Flags: Present | Verified, key: key, id: id}
 }
 
-// Clone returns a copy, which counts for itself.
+// Clone returns a copy with its own counter.
 func (a *Authenticator) Clone() *Authenticator {
 	c := *a
 	return &c
 }
 
-// Forget makes the authenticator answer without the member's name, as one does that does not find passkeys
-// by itself.
+// Forget makes the authenticator answer without the user handle, as one without discoverable
+// credentials may do.
 func (a *Authenticator) Forget() { a.handle = nil }
 
 // options are those of both ceremonies, as far as the authenticator reads them.
@@ -138,7 +138,7 @@ func (a *Authenticator) Sign(t testing.TB, challenge string) string {
 	return a.answer(t, response)
 }
 
-// data returns authenticator data, and counts.
+// data returns authenticator data, and increases the counter.
 func (a *Authenticator) data(more byte) []byte {
 	host := sha256.Sum256([]byte(a.Host))
 	data := binary.BigEndian.AppendUint32(append(host[:], a.Flags|more), a.Count)

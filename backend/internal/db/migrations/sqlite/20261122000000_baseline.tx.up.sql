@@ -41,7 +41,7 @@ CREATE TABLE members (
 CREATE TABLE tenant_states (
     tenant_id        TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
     data_version     BIGINT NOT NULL DEFAULT 0,      -- grows by one with each write transaction
-    removed_version  BIGINT NOT NULL DEFAULT 0,      -- search indexes of an older data_version must be made anew
+    removed_version  BIGINT NOT NULL DEFAULT 0,      -- search indexes of an older data_version must be rebuilt
     embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
@@ -74,7 +74,7 @@ CREATE TABLE profiles (
     sort_name        TEXT NOT NULL DEFAULT '',         -- folded name that orders the directory
     updated_at       TIMESTAMP NOT NULL
 );
--- The public directory, by name. The conditions are those of PostgreSQL.
+-- The public directory, by name. The conditions are the same as in PostgreSQL.
 CREATE INDEX profiles_directory ON profiles (sort_name, username) WHERE coalesce(listed AND visibility = 'public', FALSE);
 -- The directory that members see, by name.
 CREATE INDEX profiles_listed ON profiles (sort_name, username) WHERE coalesce(listed AND visibility IN ('public', 'members'), FALSE);
@@ -116,7 +116,7 @@ CREATE INDEX personal_tokens_member ON personal_tokens (member_id);
 -- A browser in which a member is signed in.
 CREATE TABLE login_sessions (
     hash             TEXT PRIMARY KEY,           -- of the cookie; another when the secret is rotated
-    id               TEXT NOT NULL UNIQUE,       -- what the pages name it by
+    id               TEXT NOT NULL UNIQUE,       -- its name on pages
     member_id        TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     device           TEXT NOT NULL,              -- browser and system in words, such as Firefox on Linux
     address          TEXT NOT NULL,              -- where it began: the /24 of an IPv4 address, the /48 of an IPv6 one; empty if unknown
@@ -195,7 +195,7 @@ CREATE TABLE passkeys (
     member_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     credential_id   TEXT NOT NULL UNIQUE,  -- base64url; the authenticator's name for it
     public_key      BLOB NOT NULL,         -- COSE
-    transports      TEXT NOT NULL,         -- how browsers reach the authenticator, with commas; empty if unknown
+    transports      TEXT NOT NULL,         -- how browsers reach the authenticator, separated by commas; empty if unknown
     backup_eligible BOOLEAN NOT NULL,      -- whether it may be copied to other devices of the member
     sign_count      BIGINT NOT NULL,       -- of the last use; 0 if the authenticator does not count
     name            TEXT NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE security_events (
 );
 -- The last events of a member.
 CREATE INDEX security_events_tenant ON security_events (tenant_id, id);
--- Counts a failure on the row of the ones before.
+-- Finds the row that counts earlier failures of the same kind.
 CREATE INDEX security_events_subject ON security_events (subject, at);
 -- Deletes old events.
 CREATE INDEX security_events_at ON security_events (at);
@@ -438,8 +438,8 @@ CREATE INDEX connections_archived_of ON connections (tenant_id, id) WHERE archiv
 -- Who was merged into a person, before that person is deleted.
 CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
 
--- People who were deleted of late, so that a search index drops them without reading everybody
--- anew. tenant_states.removed_version tells how far back this goes.
+-- People who were deleted recently, so that a search index drops them without a rebuild.
+-- tenant_states.removed_version tells how far back this goes.
 CREATE TABLE removed_connections (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     data_version  BIGINT NOT NULL,  -- tenant_states.data_version of the deletion
@@ -456,11 +456,11 @@ CREATE TABLE photos (
     id            TEXT NOT NULL,  -- a hash of the largest size
     size          INTEGER NOT NULL,  -- the length of a side, in pixels
     media         TEXT NOT NULL,     -- image/jpeg or image/png
-    unused_at     TIMESTAMP,         -- when a sweep found that nobody uses it; NULL if it is in use
+    unused_at     TIMESTAMP,         -- when a sweep found it unused; NULL if it is in use
     data          BLOB NOT NULL,
     PRIMARY KEY (tenant_id, connection_id, id, size)
 );
--- Deletes photos that nobody uses.
+-- Deletes unused photos.
 CREATE INDEX photos_unused ON photos (unused_at) WHERE unused_at IS NOT NULL;
 
 -- The addresses of a person: e-mail, phone, web pages, social networks. Several
@@ -478,11 +478,11 @@ CREATE TABLE handles (
     UNIQUE (tenant_id, connection_id, kind, normal_value),
     FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
 );
--- Who has an address. With connection_id in it, the index alone answers.
+-- Who has an address: a covering index, because it includes connection_id.
 CREATE INDEX handles_value ON handles (tenant_id, kind, normal_value, connection_id);
 
--- What duplicates of a person would have, too: addresses, and the name with a current
--- organisation, as hashes. find_duplicates compares people who share one.
+-- The match keys of a person: hashes of the addresses, and of the name with a current
+-- organisation. find_duplicates compares people who share one.
 CREATE TABLE duplicate_keys (
     tenant_id     TEXT NOT NULL,
     connection_id TEXT NOT NULL,
@@ -708,7 +708,7 @@ CREATE INDEX interaction_connections_interaction ON interaction_connections (ten
 
 -- Reminders ---------------------------------------------------------------------------
 
--- Something that the member wants to be reminded of, about a person or nobody.
+-- Something that the member wants to be reminded of, with or without a person.
 CREATE TABLE reminders (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id            TEXT NOT NULL,
@@ -790,11 +790,11 @@ CREATE TABLE files (
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id)
 );
--- Deletes files that nobody imported.
+-- Deletes files that were not imported.
 CREATE INDEX files_created ON files (created_at);
 
--- The keys by which files know a person, so that a second import of a file finds the
--- people of the first.
+-- The keys that identify a person in imported files, so that a second import of a file
+-- finds the people of the first.
 CREATE TABLE source_keys (
     tenant_id     TEXT NOT NULL,
     key           TEXT NOT NULL,  -- a hash
@@ -837,8 +837,8 @@ CREATE TABLE jobs (
 );
 -- A member's job by its number.
 CREATE UNIQUE INDEX jobs_number ON jobs (tenant_id, number) WHERE tenant_id IS NOT NULL;
--- At most one live job of a kind for each member, and one for the system. Of decisions, several
--- can wait.
+-- At most one live job of a kind for each member, and one for the system. Several
+-- decisions can wait.
 CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running') AND kind <> 'decision';
 -- Jobs to claim.
 CREATE INDEX jobs_due ON jobs (run_at) WHERE state = 'queued';
@@ -847,8 +847,8 @@ CREATE INDEX jobs_leased ON jobs (lease_until) WHERE state = 'running';
 -- Deletes old jobs.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
 
--- A call of an agent that the member is asked about first. Deleted 90 days after it could be
--- approved.
+-- A call of an agent that needs the member's approval. Deleted 90 days after its approval
+-- has expired.
 CREATE TABLE decisions (
     tenant_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id              TEXT NOT NULL,
@@ -870,7 +870,7 @@ CREATE TABLE decisions (
 );
 -- The decision of a job.
 CREATE INDEX decisions_job ON decisions (tenant_id, job_id);
--- What waits, to list it, and to find a call that was made before.
+-- The waiting calls, to list them, and to find a repeated one.
 CREATE INDEX decisions_waiting ON decisions (tenant_id, id) WHERE state = 'waiting';
 -- What is cancelled when an agent loses its access.
 CREATE INDEX decisions_credential ON decisions (credential_id) WHERE state IN ('waiting', 'approved');
@@ -978,8 +978,8 @@ END;
 
 -- Access that ends ------------------------------------------------------------------
 
--- When an agent loses its access, what it asked about is cancelled: in the same transaction,
--- whichever statement ends the access. The job of the decision tells it.
+-- When an agent loses its access, its waiting calls are cancelled in the same transaction,
+-- whichever statement ends the access. The job of the decision tells the agent.
 CREATE TRIGGER grants_revoked AFTER UPDATE OF revoked_at ON grants WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
     UPDATE decisions SET state = 'cancelled', decided_at = NEW.revoked_at, arguments = '', preview = '{}'
         WHERE credential_id = NEW.id AND state IN ('waiting', 'approved');

@@ -25,7 +25,7 @@ async function look() {
       const fresh = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#agents [role=status]");
       if (fresh && fresh.innerHTML !== shown.innerHTML) shown.replaceChildren(...fresh.childNodes);
     } catch {
-      // The next look may find the server again.
+      // The next request may reach the server again.
     }
   }
   setTimeout(look, every);

@@ -1,5 +1,5 @@
-// Shows how far an import is without loading the page again: as long as one is
-// live, the list of imports is asked for anew and put in place of the old one.
+// Shows how far an import is without loading the page again: while one is running, the script
+// requests the list of imports again and replaces the old one.
 "use strict";
 (function () {
   const listID = "imports";
@@ -24,7 +24,7 @@
       const answer = await fetch(location.pathname, { credentials: "same-origin", redirect: "error" });
       if (answer.ok) replace(await answer.text());
     } catch {
-      // The next look may find the server again.
+      // The next request may reach the server again.
     }
     if (live()) setTimeout(look, every);
   }

@@ -1,5 +1,5 @@
-// The command palette and the shortcuts of every page of a member. What they do, the links and
-// forms of the page do as well.
+// The command palette and the shortcuts of every page of a member. The links and forms of the page
+// do the same.
 const find = document.querySelector(".find");
 const search = find.elements.q;
 const keysKey = "kith-keys";
@@ -167,7 +167,7 @@ function start(target) {
   else target.click();
 }
 
-/** Does what a key stands for here, and reports false if that is nothing. */
+/** Runs the action of a key on this page, and returns false if it has none. */
 function press(key) {
   switch (key) {
     case "j": return move(1);
