@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench.sh measures Kith beside its peers, every tool on SQLite and PostgreSQL, and single
-# features beside the same request without them. It prints the ratios, and writes them with
+# bench.sh compares Kith with its peers, measures every tool on SQLite and PostgreSQL, and
+# compares requests with and without single features. It prints the ratios, and writes them with
 # their aims, tables and charts into deploy/docs/performance.md and the folder beside it.
 #
 #   KITH_BENCH_ROUNDS   number of rounds; default 9
@@ -8,11 +8,11 @@
 #   KITH_BENCH_ONLY     regular expression of sections: peers, typos, tools, tails, directory, placement, start, ratio-…,
 #                       each followed by -sqlite or -postgres; default all
 #   KITH_BENCH_ROW      regular expression of the rows of the section of tools; default all
-#   KITH_BENCH_SIZES    sizes of the network in the section of tools; default 1000,10000,100000
+#   KITH_BENCH_SIZES    sizes of the network in the section of tools; default 100,1000,10000,100000
 #   KITH_BENCH_PROFILES a folder for processor profiles; default none
-#   KITH_BENCH_SOAK     how long to keep one service busy and watch what it holds; default not at all
-#   KITH_BENCH_MEMBERS  the members of the section many, which takes long, or how many call over two edges and two backends in the
-#                       section placement; default none
+#   KITH_BENCH_SOAK     how long to keep one service busy and measure its memory and files; default not at all
+#   KITH_BENCH_MEMBERS  number of members in the section many, which takes long, and in the section placement, with two edges and
+#                       two backends; default none
 #   KITH_BENCH_PAGE     the page to write; empty for none
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,7 +26,7 @@ make -C "$root" --no-print-directory build OUT="$work/kith-unobserved" TAGS=unob
 (cd "$root/deploy" && go build -o "$work/bench" ./load/bench)
 mkdir "$work/peers"
 cd "$here/peers"
-for peer in */main.go; do # one that cannot be built is a row that says so
+for peer in */main.go; do # a peer that cannot be built is reported as missing
   GOWORK=off go build -o "$work/peers/" "./${peer%/main.go}" || echo "cannot build ${peer%/main.go}" >&2
 done
 npm ci --prefix oidcprovider --no-audit --no-fund --ignore-scripts >&2 || echo "cannot install oidc-provider" >&2
@@ -37,5 +37,5 @@ export KITH_TEST_CHROMIUM=${KITH_TEST_CHROMIUM:-none}
 "$root/deploy/e2e/with-services.sh" bash -c 'exec "$0" -postgres "$KITH_TEST_POSTGRES_URL" "$@"' "$work/bench" \
   -kith "$work/kith" -unobserved "$work/kith-unobserved" -root "$root" -peers "$work/peers" -work "$work" \
   -rounds "${KITH_BENCH_ROUNDS:-9}" -for "${KITH_BENCH_FOR:-1s}" -only "${KITH_BENCH_ONLY:-.}" -row "${KITH_BENCH_ROW:-.}" \
-  -sizes "${KITH_BENCH_SIZES:-1000,10000,100000}" -profiles "${KITH_BENCH_PROFILES:-}" -soak "${KITH_BENCH_SOAK:-0}" -members "${KITH_BENCH_MEMBERS:-0}" \
+  -sizes "${KITH_BENCH_SIZES:-100,1000,10000,100000}" -profiles "${KITH_BENCH_PROFILES:-}" -soak "${KITH_BENCH_SOAK:-0}" -members "${KITH_BENCH_MEMBERS:-0}" \
   -page "${KITH_BENCH_PAGE-$root/deploy/docs/performance.md}"

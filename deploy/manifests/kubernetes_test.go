@@ -134,7 +134,7 @@ func build(t *testing.T, overlay string) []map[string]any {
 			t.Fatal(err)
 		}
 		if data, ok := object["data"].(map[string]any); ok && object["kind"] == "Secret" {
-			for key, value := range data { // wrapped lines of base64, which Kubernetes takes and the schema's pattern does not
+			for key, value := range data { // wrapped lines of base64, which Kubernetes accepts and the schema's pattern does not
 				data[key] = strings.ReplaceAll(fmt.Sprint(value), "\n", "")
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHealth: the exit code says whether the process on this machine is ready.
+// TestHealth checks that the exit code says whether the process on this machine is ready.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK

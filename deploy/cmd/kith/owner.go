@@ -23,7 +23,7 @@ func (ownerLinkCommand) Run(p *program) error {
 }
 
 // announceOwnerLink prints how to create the first member, if there is none. If the database fails,
-// the service runs without: kith owner-link prints another link.
+// the service starts without the link: kith owner-link prints another one.
 func (r *process) announceOwnerLink(core *backend.Server) error {
 	link, err := core.OwnerLink(context.WithoutCancel(r.ctx))
 	if err != nil {

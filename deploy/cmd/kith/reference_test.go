@@ -19,8 +19,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 const referenceHead = `# Configuration
 
 Every setting is an environment variable and, unless it is a secret, also a flag of ` + "`kith`" + ` (` + "`kith serve --help`" + `). Other users of a machine
-can read command lines, so a secret has a second variable instead, with ` + "`_FILE`" + ` after its name, which names a file with the secret. ` + "`kith config`" + ` prints the
-current settings with secrets masked. OpenTelemetry's own variables configure traces ([operations](operations.md#traces)). This page is generated from the code that reads the settings: ` + "`make update`" + `.
+can read command lines, so a secret has no flag. Instead, it can be in a file that a second variable names, with ` + "`_FILE`" + ` after the first one's name.
+` + "`kith config`" + ` prints the current settings with secrets masked. OpenTelemetry's own variables configure traces
+([operations](operations.md#traces)). ` + "`make update`" + ` generates this page from the code that reads the settings.
 
 | Setting | Default | Meaning |
 |---|---|---|
@@ -29,7 +30,7 @@ current settings with secrets masked. OpenTelemetry's own variables configure tr
 const ratesHead = `
 ## Rate policies
 
-` + "`KITH_RATE_<POLICY>`" + ` is quota/window in seconds, or ` + "`off`" + `.
+` + "`KITH_RATE_<POLICY>`" + ` is a number of requests and a window in seconds, such as ` + "`30/60`" + `, or ` + "`off`" + `.
 
 | Setting | Default |
 |---|---|
@@ -38,8 +39,8 @@ const ratesHead = `
 const sunsetsHead = `
 ## Removal of deprecated paths
 
-` + "`KITH_SUNSET_<ROUTE>`" + ` is a date, ` + "`YYYY-MM-DD`" + `. When it begins in UTC, the deprecated path answers 410. Without it the path stays. The edge announces
-the date when it starts, and does not start with a date less than 180 days after the first announcement, or earlier than the
+` + "`KITH_SUNSET_<ROUTE>`" + ` is a date, ` + "`YYYY-MM-DD`" + `. From the beginning of that day in UTC, the deprecated path answers 410. Without a date the path stays. The
+edge announces the date when it starts, and does not start if the date is less than 180 days after the first announcement, or earlier than the
 date announced before ([operations](operations.md#removing-a-deprecated-path)).
 
 | Setting | Path |

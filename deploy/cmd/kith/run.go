@@ -76,6 +76,7 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if err := start(r); err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // with gcPercent, the garbage of the start would stay until the heap has grown several times
 	<-p.ctx.Done()
 	logger.Info("stopping")
 	return nil

@@ -75,7 +75,7 @@ func reported(t *testing.T) values {
 	return labelValues(gathered)
 }
 
-// ping is a call that has a method only.
+// ping is a call that has only a method.
 type ping struct{ connect.StreamingHandlerConn }
 
 func (ping) Spec() connect.Spec { return connect.Spec{Procedure: "/kith.test.v1.PingService/Ping"} }

@@ -20,23 +20,23 @@ import (
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
 	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
-	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens then travel in the clear: use it only in networks safe from eavesdroppers."`
-	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address, with pool_mode=transaction if it leads to a pooler that shares connections."`
+	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens are then sent unencrypted: use it only in a network that you trust."`
+	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address, with pool_mode=transaction if a pooler at that address shares connections."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
-	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this version; they then migrate nothing."`
+	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend use a database that the next version has migrated, so that you can go back to this version. They then migrate nothing."`
 	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, no listener for kith serve."`
-	BackendURLs []string `name:"backend-url" env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backends: one address or several, with commas between. A host name with several IP addresses is several backends. The calls of a member go to the same backend while it is up."`
-	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential of the edge and internal callers at the backend, at least 16 characters."`
-	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off to serve none."`
-	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names besides localhost that clients of KITH_ADMIN_ADDR use, such as those that Prometheus scrapes; its IP address always works."`
+	BackendURLs []string `name:"backend-url" env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backends: one address, or several separated by commas. A host name with several IP addresses counts as several backends. The calls of a member go to the same backend while it is up."`
+	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential with which the edge and internal callers authenticate to the backend, at least 16 characters."`
+	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off for none."`
+	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names, in addition to localhost, by which clients such as Prometheus reach KITH_ADMIN_ADDR. Its IP address always works."`
 	AdminPprof  bool     `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
 	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
 	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
-	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes; all backends of one database need the same file. Default: secret.key beside the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members cannot set up one-time codes."`
-	RequireFactor   string        `name:"require-second-factor" env:"KITH_REQUIRE_SECOND_FACTOR" default:"off" placeholder:"WHO" help:"Members who must have a second factor to use the pages: off, on for all, or the name of a plan. Their tokens and agents go on working without."`
+	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes; all backends of one database need the same file. Default: secret.key next to the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members cannot set up one-time codes."`
+	RequireFactor   string        `name:"require-second-factor" env:"KITH_REQUIRE_SECOND_FACTOR" default:"off" placeholder:"WHO" help:"Members who need a second factor to use the pages: off for none, on for all, or the name of a plan. Their tokens and agents keep working without one."`
 	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people create their own accounts."`
 	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; without it no mail is sent."`
 	AccessLifetime  time.Duration `env:"KITH_ACCESS_LIFETIME" default:"1h" help:"How long an access token is valid."`
@@ -44,27 +44,27 @@ type settings struct {
 	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in at most."`
 	SessionIdle     time.Duration `env:"KITH_SESSION_IDLE" default:"336h" help:"How long a browser stays signed in without being used, at least 10m."`
 	PrivateSchemes  bool          `name:"allow-private-use-schemes" env:"KITH_OAUTH_ALLOW_PRIVATE_USE_SCHEMES" default:"false" negatable:"" help:"Let clients register redirect addresses such as cursor://callback."`
-	ClientDocuments bool          `name:"client-documents" env:"KITH_OAUTH_CLIENT_DOCUMENTS" default:"true" negatable:"" help:"Look up agents that name themselves by the https address of their metadata document, at public addresses only; without it they register."`
+	ClientDocuments bool          `name:"client-documents" env:"KITH_OAUTH_CLIENT_DOCUMENTS" default:"true" negatable:"" help:"Accept clients whose id is the https address of their metadata document, and fetch it, from public addresses only. Otherwise such clients have to register."`
 
-	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"Issuer of an additional OpenID provider for sign-in; register the base URL and /sign-in/provider/callback there as redirect address."`
+	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"Issuer of an additional OpenID provider for sign-in. Register the base URL followed by /sign-in/provider/callback there as redirect address."`
 	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`
 	ProviderSecret string `kong:"-" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"whole" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
 	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"Name on the sign-in button. Default: the issuer's host."`
 
-	BreachedFile     string   `name:"breached-passwords-file" env:"KITH_BREACHED_PASSWORDS_FILE" placeholder:"FILE" help:"Passwords that nobody may choose: a file of SHA-1 hashes, HASH or HASH:COUNT a line, sorted, such as the list of Have I Been Pwned. It is searched on the disk."`
-	BreachedURL      string   `name:"breached-passwords-url" env:"KITH_BREACHED_PASSWORDS_URL" placeholder:"URL" help:"API that is asked for the same, such as https://api.pwnedpasswords.com/range; it learns 5 of the 40 digits of a new password's hash. While it does not answer, passwords are not looked up."`
-	SecurityContacts []string `name:"security-contact" env:"KITH_SECURITY_CONTACT" placeholder:"URI" help:"Whom to tell about a vulnerability of this site, such as mailto:security@example.com; served as /.well-known/security.txt. Without it there is no such file."`
-	SecurityExpires  string   `name:"security-expires" env:"KITH_SECURITY_EXPIRES" placeholder:"DATE" help:"Day, YYYY-MM-DD, from which KITH_SECURITY_CONTACT is no longer to be trusted; the file is not served from then on. Default: 180 days after the start."`
+	BreachedFile     string   `name:"breached-passwords-file" env:"KITH_BREACHED_PASSWORDS_FILE" placeholder:"FILE" help:"File with passwords that members may not choose, such as the list of Have I Been Pwned: sorted SHA-1 hashes, one HASH or HASH:COUNT on each line. It is not loaded into memory."`
+	BreachedURL      string   `name:"breached-passwords-url" env:"KITH_BREACHED_PASSWORDS_URL" placeholder:"URL" help:"API that is asked whether a new password is breached, such as https://api.pwnedpasswords.com/range. It learns 5 of the 40 digits of the password's hash. While it does not answer, passwords are not checked."`
+	SecurityContacts []string `name:"security-contact" env:"KITH_SECURITY_CONTACT" placeholder:"URI" help:"Contact for reports of vulnerabilities of this site, such as mailto:security@example.com; served as /.well-known/security.txt. Without it there is no such file."`
+	SecurityExpires  string   `name:"security-expires" env:"KITH_SECURITY_EXPIRES" placeholder:"DATE" help:"Day, YYYY-MM-DD, on which KITH_SECURITY_CONTACT expires; from then on the file is not served. Default: 180 days after the start."`
 
 	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
 	Sunsets        map[string]string `kong:"-" env:"KITH_SUNSET_<ROUTE>"`
 	RedisURL       string            `kong:"-" env:"KITH_REDIS_URL" secret:"whole" placeholder:"URL" help:"Redis for rate limits that several edges count together, such as redis://localhost:6379/0, or a Sentinel with ?master_name=NAME."`
-	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its share."`
+	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the rate limits; while Redis cannot be reached, each one admits its share."`
 	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is trusted."`
-	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
-	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"Maximum of concurrent requests at the edge, lower while processors are short. More requests wait for up to a second and then get 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
+	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies send the client's IP address."`
+	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"Maximum of concurrent requests at the edge; it is lowered while the processors are overloaded. More requests wait for up to a second and then get 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
 
-	PerAddress int `name:"connections-per-address" env:"KITH_CONNECTIONS_PER_ADDRESS" default:"256" help:"How many connections one address (IPv6: /64) may open at the edge, which takes 4096 in all; more are closed immediately. Trusted proxies have no such bound. Negative for no bound."`
+	PerAddress int `name:"connections-per-address" env:"KITH_CONNECTIONS_PER_ADDRESS" default:"256" help:"How many connections one address (IPv6: /64) may open at the edge, which accepts 4096 in all; more are closed immediately. Trusted proxies have no such bound. Negative for no bound."`
 
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it serves TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
@@ -74,12 +74,12 @@ type settings struct {
 	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"Certificate authority that the edge trusts for the backend's certificate."`
 
 	CreditsFree int `env:"KITH_CREDITS_FREE" default:"1000" help:"Credits per UTC calendar month for a member of the plan free; a change applies from the next month, or when a member's plan changes."`
-	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"The same for the plan pro."`
+	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"Credits per UTC calendar month for a member of the plan pro."`
 
 	EmbeddingsURL        string `name:"embeddings-url" env:"KITH_EMBEDDINGS_URL" placeholder:"URL" help:"Base URL of an OpenAI-compatible embeddings API, such as https://api.example.com/v1, for search by meaning; members must allow it. Without it, vectors are made inside the service and compare spelling."`
 	EmbeddingsKey        string `kong:"-" env:"KITH_EMBEDDINGS_KEY" secret:"whole" placeholder:"SECRET" help:"API key for KITH_EMBEDDINGS_URL; empty for none."`
 	EmbeddingsModel      string `name:"embeddings-model" env:"KITH_EMBEDDINGS_MODEL" placeholder:"NAME" help:"Model at KITH_EMBEDDINGS_URL."`
-	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Numbers in a vector, for models with a choice; 0 for the model's default."`
+	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Dimensions of a vector, for models that support several; 0 for the model's default."`
 	EmbeddingsRate       int    `name:"embeddings-rate" env:"KITH_EMBEDDINGS_RATE" default:"300" help:"Maximum of requests a minute that this process sends to KITH_EMBEDDINGS_URL."`
 
 	JobWorkers int `name:"job-workers" env:"KITH_JOB_WORKERS" default:"2" help:"How many jobs, such as imports, a backend runs at once; 0 for none, if another backend runs them."`
@@ -167,7 +167,7 @@ func (s *settings) identityProvider() *backend.IdentityProvider {
 	}
 }
 
-// breached returns where passwords are looked up that nobody may choose.
+// breached returns the file and the API with passwords that members may not choose.
 func (s *settings) breached() backend.BreachedPasswords {
 	return backend.BreachedPasswords{File: s.BreachedFile, URL: s.BreachedURL}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns a new terminal, and the side of the person who types at it.
+// openTerminal returns a new terminal, and the other side of it, at which the test types.
 func openTerminal(t *testing.T) (tty, person *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -38,9 +38,8 @@ func TestSuspendedMember(t *testing.T) {
 	})
 }
 
-// TestRevokedClient: the operator sees a client by the id that it registered, and ends its
-// access to all members; they see that on their security page. /agent/identity tells the
-// same id.
+// TestRevokedClient: the operator sees a client by the id that it registered, and ends its access
+// to all members, who see that on their security page. /agent/identity returns the same id.
 func TestRevokedClient(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		person := s.NewPerson(t)

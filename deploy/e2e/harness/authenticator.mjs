@@ -1,4 +1,4 @@
-// An authenticator of Chromium's own, for passkeys, and an app for one-time codes.
+// Chromium's virtual authenticator for passkeys, and an app for one-time codes.
 import { createHmac } from 'node:crypto';
 import { setTimeout as until } from 'node:timers/promises';
 import { keep } from './secrets.mjs';
@@ -18,6 +18,8 @@ export async function plugIn({ context, page }, options = {}) {
   });
   const send = (method, more = {}) => cdp.send(`WebAuthn.${method}`, { authenticatorId, ...more });
   return {
+    /** Whether the person touches it when it asks; otherwise it waits. */
+    touches: (enabled) => send('setAutomaticPresenceSimulation', { enabled }),
     /** Whether the person passes the check of their finger. */
     verifies: (isUserVerified) => send('setUserVerified', { isUserVerified }),
     async passkeys() { return (await send('getCredentials')).credentials; },

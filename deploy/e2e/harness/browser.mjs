@@ -14,10 +14,9 @@ export function openBrowser() {
 }
 
 /**
- * A person with a browser profile of their own and one page open; options are those of the
- * profile. Once they leave,
- * the browser must not have complained of us: of a policy that was broken, say, or
- * of a stylesheet that did not come.
+ * Opens a page in a new browser profile with these options, as one person uses it. leave() closes
+ * the profile, and fails if the console shows an error of one of our pages, such as a violation of
+ * the content security policy or a missing stylesheet.
  */
 export async function newPerson(browser, options = {}) {
   const context = await browser.newContext({ baseURL: setting('BASE_URL'), timezoneId: 'Europe/Berlin', ...options });
@@ -44,7 +43,7 @@ export async function expectHeading(page, text) {
   await page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
 }
 
-/** Waits until the page tells that something was done. */
+/** Waits until the page shows this notice. */
 export async function expectNotice(page, text) {
   await page.getByRole('status').filter({ hasText: text }).waitFor();
 }

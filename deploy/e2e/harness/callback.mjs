@@ -23,7 +23,7 @@ export async function listenForCallback() {
     uri: `http://127.0.0.1:${server.address().port}/callback`,
     /** The next answer that the browser brings. */
     next: () => (arrived.length ? Promise.resolve(arrived.shift()) : new Promise((resolve) => waiting.push(resolve))),
-    /** How many answers nobody has asked for. */
+    /** How many answers have not been read yet. */
     get left() { return arrived.length; },
     close() {
       server.closeAllConnections();

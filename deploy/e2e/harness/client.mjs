@@ -45,7 +45,7 @@ export async function call(client, name, args = {}) {
   return result.structuredContent;
 }
 
-/** Calls a tool that must fail in its own way, and returns what a model reads. */
+/** Calls a tool that must return a tool error, and returns what a model reads. */
 export async function fail(client, name, args) {
   const result = await client.callTool({ name, arguments: args });
   assert.equal(result.isError, true, `${name} did not fail: ${result.content?.[0]?.text}`);

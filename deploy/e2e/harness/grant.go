@@ -39,9 +39,9 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	values.Set("login", person["MEMBER_USERNAME"])
 	values.Set("password", person["MEMBER_PASSWORD"])
 	values = Form(v.Send(t, v.Send(t, "/sign-in", values).Header.Get("Location"), nil))
-	values.Del("ask") // Form ticks every box, and this agent asks nothing first
+	values.Del("ask") // Form ticks "ask me first", too; this agent writes without asking
 	presets := values["preset"]
-	for name, value := range map[string]string{"preset": presets[len(presets)-1], "days": "0", "decision": "allow"} { // all that is asked for
+	for name, value := range map[string]string{"preset": presets[len(presets)-1], "days": "0", "decision": "allow"} { // all requested scopes
 		values.Set(name, value)
 	}
 	to, err := url.Parse(v.Send(t, "/oauth/consent", values).Header.Get("Location"))

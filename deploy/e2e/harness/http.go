@@ -62,7 +62,7 @@ func ReadResponse(t *testing.T, res *http.Response) Response {
 	return Response{res.StatusCode, res.Header, string(body)}
 }
 
-// Dial opens a TCP connection to the edge, for requests that net/http would correct.
+// Dial opens a TCP connection to the edge, for requests that net/http would change.
 func (s *Service) Dial(t *testing.T) net.Conn {
 	t.Helper()
 	return Dial(t, s.Addr)

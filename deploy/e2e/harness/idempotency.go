@@ -87,8 +87,8 @@ func (a Agent) WithKey(t *testing.T, key, body string) Response {
 	return a.Post(t, body, KeyLine(key))
 }
 
-// CheckReplay fails the test unless the answer is a 200 that is a replay, or is not one, as
-// wanted.
+// CheckReplay fails the test unless the answer is a 200, and is a replay if want is true and
+// not a replay if it is false.
 func CheckReplay(t *testing.T, what string, got Response, want bool) {
 	t.Helper()
 	if replayed := got.Header.Get("Idempotency-Replayed") == "true"; got.Status != http.StatusOK || replayed != want {
@@ -96,13 +96,13 @@ func CheckReplay(t *testing.T, what string, got Response, want bool) {
 	}
 }
 
-// IdempotentEndpoint is a path that takes keys, with a caller who may use it.
+// IdempotentEndpoint is a path that accepts idempotency keys, with a caller who may use it.
 type IdempotentEndpoint struct {
 	Service *Service
 	Path    string
 	Bearer  string // "" for none
 	Status  int    // of a successful answer
-	// does returns the body of a request that has an effect and contains the word.
+	// MakeBody returns the body of a request that has an effect and contains the word.
 	MakeBody func(word string) string
 }
 

@@ -1,9 +1,9 @@
-// What an application that signs in with the official SDK keeps.
+// The OAuth provider of the official SDK, which stores tokens and registrations.
 import assert from 'node:assert/strict';
 import { setting } from './client.mjs';
 import { keep } from './secrets.mjs';
 
-/** What an application keeps for auth() of the official SDK, in memory. */
+/** Implements OAuthClientProvider of the official SDK in memory. */
 export class Keeper {
   #callback;
   #state;
@@ -46,7 +46,7 @@ export class Keeper {
     if (what === 'all' || what === 'discovery') this.#discovery = undefined;
   }
 
-  /** The code that the browser brings once the person has answered; null if they refused. */
+  /** Waits for the redirect and returns the authorization code; null if the person refused. */
   async code() {
     const { url } = await this.#callback.next();
     assert.equal(url.searchParams.get('state'), this.#state);

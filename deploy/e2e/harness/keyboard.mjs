@@ -1,7 +1,7 @@
-// Moves about a page as somebody without a mouse does.
+// Uses a page with the keyboard only.
 import assert from 'node:assert/strict';
 
-/** What has the focus, and whether a person sees that it has. */
+/** Returns the name of the focused element, and whether its focus is visible. */
 function focused(page) {
   return page.evaluate(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
@@ -14,21 +14,21 @@ function focused(page) {
   });
 }
 
-/** The page must show where the focus is. */
+/** Fails unless an element has the focus and the focus is visible; returns its name. */
 export async function expectFocus(page) {
   const { name, none, shown } = await focused(page);
-  assert.ok(!none, 'nothing has the focus');
-  assert.ok(shown, `the focus on ${name} does not show`);
+  assert.ok(!none, 'no element has the focus');
+  assert.ok(shown, `the focus on ${name} is not visible`);
+  return name;
 }
 
-/** Presses the key until the element has the focus, which must show at each stop. */
+/** Presses the key until the element has the focus; the focus must be visible each time. */
 export async function goTo(page, element, { key = 'Tab', most = 30 } = {}) {
   const stops = [];
   while (stops.length < most) {
     await page.keyboard.press(key);
-    await expectFocus(page);
-    stops.push((await focused(page)).name);
+    stops.push(await expectFocus(page));
     if (await element.evaluate((wanted) => wanted === document.activeElement)) return;
   }
-  assert.fail(`${key} does not lead there in ${most} steps, but to ${stops.join(', ')}`);
+  assert.fail(`${most} times ${key} do not reach the element, but ${stops.join(', ')}`);
 }

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server';
 import { setting } from './client.mjs';
 import { keep } from './secrets.mjs';
 
-/** Listens where the Go test told the service to send mail to, behind a password. */
+/** Starts the mail server that the service is set to use; it requires a password. */
 export async function openMailbox() {
   const emails = [];
   const waiting = [];
@@ -26,11 +26,11 @@ export async function openMailbox() {
       });
     },
   });
-  server.listen(Number(setting('SMTP_PORT')), '127.0.0.1').unref(); // a test that fails must not wait for it
+  server.listen(Number(setting('SMTP_PORT')), '127.0.0.1').unref(); // so that a failed test can exit
   await once(server.server, 'listening');
   return {
     emails,
-    /** The next email to the address, with the subject if one is given, which is taken out. */
+    /** Waits for an email to the address, with the subject if given; removes and returns it. */
     async next(to, subject) {
       for (;;) {
         const i = emails.findIndex((sent) => sent.to.includes(to) && (!subject || sent.subject === subject));
@@ -42,7 +42,7 @@ export async function openMailbox() {
   };
 }
 
-/** The subject of a message, its text, and the link in it. */
+/** Returns a message's subject, its text and the link in it. */
 function read(message) {
   const subject = /^Subject: (.*)$/m.exec(message)?.[1].trim();
   const text = message.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, code) => String.fromCharCode(parseInt(code, 16)));

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Codes of MCP errors, as the rulings define them.
+// Error codes of the MCP server.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600

@@ -60,7 +60,7 @@ func RunNode(t *testing.T, settings map[string]string, args ...string) Outcome {
 func RunNodeTests(t *testing.T, file string, settings map[string]string) {
 	t.Helper()
 	NodeScript(t, "@modelcontextprotocol", "sdk", "package.json")
-	const longest = "--test-timeout=600000" // milliseconds; a test that waits for ever fails with its name
+	const longest = "--test-timeout=600000" // milliseconds; a hanging test fails under its own name
 	done := RunNode(t, settings, "--test", longest, "--test-reporter=spec", file)
 	if passed := regexp.MustCompile(`(?m)^ℹ pass [1-9]`).MatchString(done.Stdout); !passed || done.Code != 0 {
 		// The reporter lists failures in full at the end.

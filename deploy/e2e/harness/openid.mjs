@@ -3,7 +3,7 @@ import * as oauth from 'openid-client';
 import { setting } from './client.mjs';
 import { keep } from './secrets.mjs';
 
-/** Registers an application; the browser brings its answers to the callback. */
+/** Registers an application, whose authorization responses go to the callback. */
 export async function register(name, callback) {
   const base = setting('BASE_URL');
   const config = await oauth.dynamicClientRegistration(new URL(base), {
@@ -20,7 +20,7 @@ export async function register(name, callback) {
 
   return {
     config,
-    /** A request for access: where to send the person, and what openid-client holds the answer to. */
+    /** Returns the URL of an authorization request, and the values to check the response with. */
     async ask(parameters = {}) {
       const pkceCodeVerifier = keep('code verifier', oauth.randomPKCECodeVerifier());
       const expectedState = oauth.randomState();
@@ -30,7 +30,7 @@ export async function register(name, callback) {
       });
       return { url, checks: { pkceCodeVerifier, expectedState } };
     },
-    /** The tokens for an answer. */
+    /** Exchanges an authorization response for tokens. */
     redeem: async (answer, checks) => known(await oauth.authorizationCodeGrant(config, answer, checks, { resource })),
     refresh: async (tokens) => known(await oauth.refreshTokenGrant(config, tokens.refresh_token)),
     revoke: (token) => oauth.tokenRevocation(config, token),

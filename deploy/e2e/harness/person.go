@@ -83,7 +83,7 @@ func (s *Service) RunWithBrowser(t *testing.T, file string, settings map[string]
 	}
 }
 
-// Screenshots is where the pictures of the pages go: a folder that git ignores.
+// Screenshots returns the folder for screenshots of the pages, which git ignores.
 func (s *Service) Screenshots(t *testing.T) string {
 	t.Helper()
 	dir := Repository(".tmp", "screenshots", s.Topology.Name)

@@ -15,18 +15,19 @@ const OTHER_VIEWS = [
   { name: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
 ];
 
-/** The addresses of all links on the pages that were portrayed. */
+/** The addresses of all links on the pages that portray was called for. */
 export const links = new Set();
 
 /**
- * Takes the page's pictures under the name. In each view the page must be as wide
- * as the window, and axe must find no fault in it.
+ * Takes screenshots of the page under the name. In each view the page must not be wider
+ * than the window, and axe must find no violation. With asIs, only views of the window's width are taken.
  */
-export async function portray(page, name, { everyView = false } = {}) {
+export async function portray(page, name, { everyView = false, asIs = false } = {}) {
   for (const link of await page.locator('a[href]:not([href^="#"])').evaluateAll((all) => all.map((a) => new URL(a.getAttribute('href'), document.baseURI).href.split('#')[0]))) links.add(link);
   const before = page.viewportSize();
   const faults = [];
-  for (const view of everyView ? [...VIEWS, ...OTHER_VIEWS] : VIEWS) {
+  const views = everyView ? [...VIEWS, ...OTHER_VIEWS] : VIEWS;
+  for (const view of views.filter(({ size }) => !asIs || size.width === before.width)) {
     await page.setViewportSize(view.size);
     await page.emulateMedia({ colorScheme: view.colorScheme, reducedMotion: 'reduce' });
     const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -39,7 +40,7 @@ export async function portray(page, name, { everyView = false } = {}) {
   assert.deepEqual(faults, [], name);
 }
 
-/** What axe finds, of whatever weight; the page's policy does not hold for what the debugger runs. */
+/** Returns all violations that axe finds. The page's CSP does not apply to page.evaluate. */
 async function judge(page) {
   if (await page.evaluate(() => typeof axe === 'undefined')) await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));

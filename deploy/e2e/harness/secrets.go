@@ -19,8 +19,8 @@ type secretList struct {
 	heads  map[[headLength]byte][]string // values by their first bytes
 }
 
-// headLength is how many bytes of a value are looked up at once. Shorter values are not
-// kept: they could occur as ordinary words.
+// headLength is the length of the prefix that values are looked up by. Shorter values are
+// not kept: they could occur as ordinary words.
 const headLength = 8
 
 var Secrets = newSecretList()

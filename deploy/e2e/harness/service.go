@@ -28,7 +28,7 @@ func (s *Service) Restart() {
 	}
 }
 
-// LimitAll sets every policy.
+// LimitAll sets every rate policy to the limit.
 func (s *Service) LimitAll(to string) {
 	for name := range s.Settings {
 		if strings.HasPrefix(name, "KITH_RATE_") {
@@ -44,11 +44,11 @@ type Service struct {
 	Topology     Topology
 	Addr         string // where the edge listens
 	Base         string // the public address derived from Addr
-	BackendAddr  string // where internal callers reach the backend, if they do
+	BackendAddr  string // the backend's internal listener, or ""
 	DatabaseURL  string
 	ServiceToken string
 	Binary       string            // which build of kith to run
-	Settings     map[string]string // for each process, besides its own
+	Settings     map[string]string // of all processes; each has more of its own
 
 	Edge    *Program // answers agents
 	Backend *Program // the backend's process; the same as Edge unless split
@@ -61,8 +61,8 @@ func NewService(t testing.TB, way Topology) *Service {
 		T: t, Topology: way, Binary: serviceBinary, Addr: FreeAddress(t), DatabaseURL: SeededDatabase(t, way),
 		ServiceToken: Secrets.Keep("service token", rand.Text()),
 		Settings: map[string]string{
-			"KITH_LOG_LEVEL":     "debug", // the level that writes the most
-			"KITH_MAX_IN_FLIGHT": "-1",    // a busy machine must not refuse tests
+			"KITH_LOG_LEVEL":     "debug", // the most verbose level
+			"KITH_MAX_IN_FLIGHT": "-1",    // no limit: a busy machine must not refuse requests of tests
 			// Main checks the spans of all tests at the end.
 			"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": everyTrace.URL,
 		},

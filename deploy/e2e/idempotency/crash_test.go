@@ -80,7 +80,7 @@ func (r *crashRound) send(ctx context.Context, w *idempotentWrite) (response, er
 	}
 }
 
-// insist sends a write until it is answered, or only once if its client is impatient.
+// insist sends a write until it gets an answer, or only once if its client is impatient.
 func (r *crashRound) insist(ctx context.Context, w *idempotentWrite) (response, error) {
 	for {
 		// Wait until the service has restarted.
@@ -205,7 +205,7 @@ func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) 
 // idempotentWrites returns writes of three tools, each with its own mark and key.
 func idempotentWrites(t *testing.T, person string, n int) []*idempotentWrite {
 	t.Helper()
-	const impatient = 5 // every fifth client is
+	const impatient = 5 // every fifth client is impatient
 	writes := make([]*idempotentWrite, n)
 	for i := range writes {
 		w := &idempotentWrite{mark: rand.Text(), key: rand.Text(), impatient: i%impatient == 0}

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// doors are all endpoints that take keys. Both MCP paths share the member's keys.
+// doors are all endpoints that accept idempotency keys. Both MCP paths share the member's keys.
 func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.IdempotentEndpoint {
 	t.Helper()
 	create := func(word string) string {

@@ -183,8 +183,8 @@ func checkRevoked(t *testing.T, ada *harness.Member) {
 	harness.CheckChallenge(t, a, body, harness.InvalidToken, harness.KeyLine(key))
 }
 
-// checkBuckets: a caller without a credential is identified by its address, in IPv6 by the
-// first half of it. With a credential the address does not matter.
+// checkBuckets: a caller without a credential is identified by its IPv4 address or by the /64
+// prefix of its IPv6 address. With a credential the address does not matter.
 func checkBuckets(t *testing.T, s *harness.Service, a harness.Agent) {
 	from := func(address string) string { return "X-Forwarded-For: " + address }
 	for _, d := range doors(t, s, a) {

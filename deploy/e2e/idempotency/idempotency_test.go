@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestIdempotency: which keys are valid, which request a key stands for, and how a repeated
-// request is answered. Each rule is tested at each endpoint.
+// TestIdempotency tests at each endpoint which keys are valid, which request a key belongs to,
+// and how a repeated request is answered.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -84,11 +84,11 @@ func checkNoKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	}
 }
 
-// checkKeys sends valid keys, unchanged.
+// checkKeys sends valid keys, which must work unchanged.
 func checkKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	word := harness.NewWord()
 	for _, key := range []string{
-		d.Path[len(d.Path)-1:], // no other path of this caller ends with it
+		d.Path[len(d.Path)-1:], // one character; it differs for each path of the caller
 		word + strings.Repeat("k", 255-len(word)), word + ", b", `"` + word + `"`, "a  " + word, word + "~!@#$%^&*()", strings.ToUpper(word), word,
 	} {
 		body := d.MakeBody(harness.NewWord())
@@ -97,7 +97,7 @@ func checkKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	}
 }
 
-// checkOtherRequests: a key is valid for one request only, byte for byte.
+// checkOtherRequests: a key is refused with a request that differs in any byte.
 func checkOtherRequests(t *testing.T, d harness.IdempotentEndpoint) {
 	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 	first := d.Send(t, body, key)

@@ -24,7 +24,7 @@ async function at(path, heading, work) {
   }
 }
 
-/** Reads what the page says of the import until it is done; nobody loads it again. */
+/** Reads the progress on the page until the import is done, without reloading the page. */
 async function watch(page) {
   const seen = [];
   const list = page.locator('#imports');
@@ -47,7 +47,7 @@ test('imports a file and shows progress', { skip: setting('PART') !== 'import', 
   await page.getByText('The preview shows the first 10,000 rows.').waitFor();
   await page.getByRole('button', { name: /^Import [\d,]+ rows$/ }).click();
   await page.getByText('It continues when you leave this page.').waitFor();
-  await page.waitForLoadState('load'); // of the page that the form opened: its text is seen before
+  await page.waitForLoadState('load'); // the next page shows its text before its load event
   let loads = 0;
   page.on('load', () => loads++);
   const { seen, text } = await watch(page);

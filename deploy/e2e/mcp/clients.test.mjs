@@ -11,7 +11,7 @@ const sandbox = `${setting('BASE_URL')}/mcp/sandbox`;
 const member = `${setting('BASE_URL')}/mcp/v1`;
 const token = setting('MEMBER_TOKEN');
 
-/** Sends a request as it is, without a client. */
+/** Sends a JSON-RPC request with fetch, without a client library. */
 async function send(url, method, params, bearer) {
   const headers = { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) };
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })).json();
@@ -40,20 +40,20 @@ for (const [name, open] of Object.entries(clients)) {
   }
 }
 
-// LangChain validates arguments with the published schema, and says only that they do not
-// match it. The schemas have the types, the closed lists of words and what is required, since
-// models need them; nothing else may hide what Kith says about a wrong call.
+// LangChain validates arguments with the published schema, and its error says only that they do
+// not match. Models need types, enums and required members in the schemas. The schemas must have
+// no other constraints, so that other wrong calls get Kith's own, better error.
 describe('wrong calls through LangChain', async () => {
   const listed = new Map((await send(member, 'tools/list', {}, token)).result.tools.map((tool) => [tool.name, tool]));
   const calls = readFileSync(setting('WRONG_CALLS'), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
   const ajv = new Ajv({ strict: false, allErrors: true });
 
-  test('reach Kith unless they break a type, an enum or what is required', async () => {
+  test('reach Kith unless they break a type, an enum or a required member', async () => {
     const langchain = await clients['@langchain/mcp-adapters'](member, token);
     const reached = [];
     try {
       for (const { tool, arguments: args } of calls) {
-        if (!listed.has(tool)) continue; // it has no such tool to call
+        if (!listed.has(tool)) continue; // LangChain cannot call a tool that is not listed
         const text = await langchain.call(tool, args);
         const broken = ajv.validate(listed.get(tool).inputSchema, args) ? [] : ajv.errors.map((error) => error.keyword);
         if (broken.length > 0) {

@@ -23,7 +23,7 @@ const (
 	injectedAnswers = "testdata/injected-notes.golden"
 )
 
-// injected is a note that pretends to be more than data.
+// injected is a note that pretends to be instructions, JSON or the service itself.
 type injected struct {
 	Name string
 	Note string

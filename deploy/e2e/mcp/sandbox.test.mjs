@@ -62,7 +62,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
     });
 
     test('the SDK validates answers against the output schemas', async () => {
-      // With a server that answers something else, the same client must report an error.
+      // The client must report an error if an answer does not match the schema.
       const forge = async (url, init) => {
         const response = await fetch(url, init);
         if (!init.body?.includes('tools/call')) return response;
@@ -260,7 +260,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
   });
 }
 
-/** Forty people of the network, in full. */
+/** Returns at least forty connections with all their fields. */
 async function somePeople(client) {
   const ids = new Set();
   let cursor;
@@ -276,14 +276,14 @@ async function somePeople(client) {
   return people;
 }
 
-/** The word with one letter left out, one doubled, one wrong, and two swapped. */
+/** Returns the word with a letter left out, doubled or replaced, and with two swapped. */
 function mistakes(word) {
   const at = Math.floor(word.length / 2);
   const [head, letter, rest] = [word.slice(0, at), word[at], word.slice(at + 1)];
   return [head + rest, head + letter + letter + rest, `${head}q${rest}`, head + rest[0] + letter + rest.slice(1)];
 }
 
-/** For each reading tool good arguments, and what its answer must have. */
+/** Returns valid arguments for each reading tool, and a check of its answer. */
 function reads(people) {
   const person = people.find((one) => one.organization && one.tags.length > 0 && one.last_interaction_at);
   const other = people.find((one) => one !== person);
@@ -311,7 +311,7 @@ function reads(people) {
   };
 }
 
-/** For each writing tool arguments with which a member would be served. */
+/** Returns for each writing tool arguments that are valid for a member. */
 function writes([{ id, name }, other]) {
   const ids = [id];
   return {

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestTasks
-// Tasks as a person gives them, each solved by the fewest calls that the descriptions of the
-// tools lead to. Calls and bytes are counted; then the task's changes are undone.
+// Tasks in a person's words. Each is solved with the fewest calls that the tool descriptions
+// suggest. The test counts calls and bytes, and then undoes the task's changes.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -17,7 +17,7 @@ const measured = { tasks: [], answers: [] };
 
 let client;
 let helper; // another agent of the member, whose calls do not count
-let facts; // what plans and checks are given
+let facts; // the arguments of plans and checks
 
 before(async () => {
   ({ client } = await connect(setting('MCP_PATH'), { token: setting('MEMBER_TOKEN') }));
@@ -32,12 +32,12 @@ before(async () => {
 
 after(() => writeFileSync(setting('MEASURED'), JSON.stringify(measured)));
 
-/** A call that does not count. */
+/** Calls a tool without counting the call. */
 function read(tool, args) {
   return call(helper, tool, args);
 }
 
-/** The result of a job that succeeds. */
+/** Waits for a job, which must succeed, and returns its result. */
 async function ended(task) {
   for (;;) {
     const { job } = await read('get_job', { task_id: task, wait_seconds: 20 });
@@ -65,7 +65,7 @@ async function play({ ask, plan }, prepared) {
   return { answer, changes };
 }
 
-/** Undoes what answers say was changed, the last change first. */
+/** Undoes the changes and imports named in the answers, latest first. */
 async function undo(changes) {
   for (const { change_id: change, job } of changes.reverse()) {
     if (change) {

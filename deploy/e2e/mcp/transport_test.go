@@ -50,8 +50,8 @@ func TestMediaType(t *testing.T) {
 	})
 }
 
-// TestBodySize: a body may have 2 MiB and not one byte more, with a Content-Length or
-// chunked.
+// TestBodySize: a body of 2 MiB is accepted and one byte more is refused, with a
+// Content-Length or chunked.
 func TestBodySize(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		if got := s.SandboxAgent().Post(t, harness.Padded(harness.MaxBody)); got.Status != http.StatusOK {

@@ -27,7 +27,7 @@ afterEach(async () => {
   assert.deepEqual(prices, tools.map((tool) => ({ tool: tool.name, credits: tool._meta['kith/credits'] })));
 });
 
-/** Calls a tool that must succeed, and counts what it costs. */
+/** Calls a tool, which must succeed, and adds its price to the credits spent. */
 async function pay(name, args = {}) {
   const answer = await call(client, name, args);
   spent += tools.find((tool) => tool.name === name)._meta['kith/credits'];
@@ -35,14 +35,14 @@ async function pay(name, args = {}) {
   return answer;
 }
 
-/** The day that is so many days from today. */
+/** Returns the date n days from today. */
 function day(n) {
   return new Date(Date.parse(today) + n * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The texts of evidence, each of which must name what it rests on. */
+/** Returns the texts of evidence; each item must have source ids. */
 function texts(evidence) {
-  for (const line of evidence) assert.ok(line.source_ids.length > 0, `${line.text} rests on nothing`);
+  for (const line of evidence) assert.ok(line.source_ids.length > 0, `${line.text} has no source`);
   return evidence.map((line) => line.text);
 }
 

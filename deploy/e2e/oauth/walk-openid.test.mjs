@@ -31,7 +31,7 @@ after(async () => {
   }
 });
 
-/** The person, signed in already, allows what is asked. */
+/** Sends an authorization request, which the signed-in person allows; returns the tokens. */
 async function allowed(parameters) {
   const { url, checks } = await client.ask(parameters);
   await ada.page.goto(url.href);
@@ -67,13 +67,13 @@ test('from sign-in to revocation', async () => {
   await ada.page.goto(url.href);
   await signIn(ada.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
 
-  // The page shows what the client calls itself as text, and where the answer goes.
+  // The page shows the client's name as plain text, and the host of the redirect URI.
   await expectHeading(ada.page, 'Allow access to your account?');
   const shown = await ada.page.getByRole('main').innerText();
   assert.ok(shown.includes('Walking <b>client</b>'), shown);
   assert.ok(shown.includes(new URL(callback.uri).host), shown);
   assert.ok(shown.includes(setting('MEMBER_USERNAME')), shown);
-  assert.equal(await ada.page.locator('input[name=scope][type=checkbox]').count(), 3, 'a box for each area, folded away');
+  assert.equal(await ada.page.locator('input[name=scope][type=checkbox]').count(), 3, 'a checkbox for each area, in a closed section');
   await answerConsent(ada.page, 'Allow', { untick: ['timeline'] });
 
   const landed = await callback.next();
@@ -81,7 +81,7 @@ test('from sign-in to revocation', async () => {
   assert.equal(landed.referer, undefined, 'the client receives a Referer');
   assert.deepEqual([...landed.url.searchParams.keys()].sort(), ['code', 'iss', 'state']);
 
-  // An answer of another issuer, or with another state, is refused before the code is used.
+  // openid-client refuses another issuer or state before it uses the code.
   const mixedUp = new URL(landed.url);
   mixedUp.searchParams.set('iss', 'https://evil.example');
   await assert.rejects(client.redeem(mixedUp, checks), (error) => /"iss"/.test(error.cause.message));

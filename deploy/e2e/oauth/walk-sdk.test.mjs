@@ -35,13 +35,13 @@ after(async () => {
   }
 });
 
-/** An application, whose requests Ada answers. */
+/** An application whose authorization requests Ada allows or denies. */
 class Application extends Keeper {
   constructor(name) {
     super(name, callback);
   }
 
-  /** The person answers what was asked last, and the application gets the code. */
+  /** Answers the latest authorization request as the person, and returns the code. */
   async code(decision = 'Allow') {
     await ada.page.goto(this.asked.at(-1).href);
     await answerConsent(ada.page, decision);
@@ -91,7 +91,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
 
     // The access token expires; the SDK refreshes it at the next call.
     const aged = keeper.tokens();
-    await until('the access token is dead', async () => (await callWith(aged.access_token)).status === 401);
+    await until('the access token has expired', async () => (await callWith(aged.access_token)).status === 401);
     const before = keeper.pairs.length;
     assert.equal((await call(client, 'get_connection', { id: connection.id })).connection.name, connection.name);
     assert.ok(keeper.pairs.length > before, 'the tokens were not refreshed');
@@ -107,7 +107,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
     assert.equal((await callWith(keeper.tokens().access_token)).status, 401);
     await assert.rejects(client.callTool({ name: 'get_account', arguments: {} }), UnauthorizedError);
     assert.equal(keeper.asked.length, 2);
-    assert.equal(keeper.tokens(), undefined, 'the SDK keeps dead tokens');
+    assert.equal(keeper.tokens(), undefined, 'the SDK keeps revoked tokens');
 
     // The same registration can get access again.
     const { client_id: registered } = keeper.clientInformation();
@@ -115,7 +115,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
     assert.equal(keeper.clientInformation().client_id, registered);
     assert.equal((await call(client, 'get_account')).member.username, setting('MEMBER_USERNAME'));
 
-    // Revoked by the application itself (RFC 7009; the SDK has no call for it).
+    // The application revokes its token (RFC 7009); the SDK has no function for it.
     const { authorizationServerMetadata: server } = keeper.discoveryState();
     const last = keeper.tokens();
     const response = await fetch(server.revocation_endpoint, { method: 'POST', body: new URLSearchParams({ token: last.refresh_token, client_id: registered }) });

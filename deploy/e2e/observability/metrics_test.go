@@ -99,7 +99,7 @@ func absent(way harness.Topology) map[string]string {
 	return reasons
 }
 
-// moved are series that must be above 0, besides one series of each metric.
+// moved returns the series that must be above 0, besides one series of each metric.
 func moved() []string {
 	return []string{
 		`kith_batch_items_total{status="200"}`, `kith_batch_items_total{status="403"}`,

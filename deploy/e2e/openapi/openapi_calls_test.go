@@ -112,7 +112,7 @@ func ways() map[int]func(op *operation, k call) call {
 			return k
 		},
 		http.StatusMethodNotAllowed: func(_ *operation, k call) call {
-			k.method = http.MethodPatch // which no path serves
+			k.method = http.MethodPatch // no path serves PATCH
 			return k
 		},
 		http.StatusRequestHeaderFieldsTooLarge: func(_ *operation, k call) call {
@@ -124,7 +124,7 @@ func ways() map[int]func(op *operation, k call) call {
 			return k
 		},
 		http.StatusUnsupportedMediaType: func(op *operation, k call) call {
-			if strings.HasPrefix(op.path, "/oauth/") { // where another media type is a 400
+			if strings.HasPrefix(op.path, "/oauth/") { // these answer 400 to another media type
 				return k.with("Content-Encoding: gzip")
 			}
 			return k.without("Content-Type")
@@ -142,8 +142,8 @@ func elsewhere(op *operation, status int) bool {
 	case http.StatusPaymentRequired:
 		return true // checkJobs
 	case http.StatusGone:
-		return true // the tests of the edge move its clock
-	default: // checkTokens has the tokens for it
+		return true // needs another clock: the edge's own tests cover it
+	default: // checkTokens, which has the tokens
 		return status == http.StatusOK && (op.OperationID == "getTokens" || op.OperationID == "revokeToken") ||
 			op.OperationID == "startJob" && (status == http.StatusAccepted || status == http.StatusForbidden) ||
 			op.OperationID == "getJob" && status == http.StatusNotFound // checkJobs, too

@@ -36,7 +36,7 @@ func TestBackup(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the file: %v, %v", info, err)
 		}
-		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "backup", file), "there already")
+		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "backup", file), "already exists")
 		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "restore", file), "already")
 		for _, p := range s.Programs() {
 			p.Stop()

@@ -74,7 +74,7 @@ func TestLitestream(t *testing.T) { //nolint:paralleltest // see above
 		return len(all) > 1500 && time.Since(all[0].acked) > 4*time.Second
 	})
 	died := time.Now()
-	_ = litestream.Process.Kill() // and then waits for it
+	_ = litestream.Process.Kill() // Wait is below
 	s.Edge.Kill()
 	_ = litestream.Wait()
 	for _, w := range writers {

@@ -6,11 +6,11 @@
 //
 // The rules, Prometheus and Alertmanager are those of the compose file, with every
 // duration divided by 30, so that what takes an hour there takes two minutes here.
-// Amounts stay as they are.
+// Thresholds are unchanged.
 //
 // A second test does the same to a cluster that survives the loss of a host: three PostgreSQL
 // under Patroni with etcd, HAProxy, PgBouncer in transaction mode, and Redis with Sentinels,
-// each host in a network namespace, so that cables can be cut.
+// each host in a network namespace, so that the test can cut connections.
 //
 // Both take minutes, so `go test` leaves them out: `make e2e-ops` and `make e2e-ha` run them.
 package ops

@@ -83,7 +83,7 @@ func brief(d time.Duration) string {
 // during which each fired.
 func tellPages(events []event, pages []page, name func(string) string) string {
 	var b strings.Builder
-	b.WriteString("| Alert | Of | Severity | Fired during | After | Told after | Told that it is over |\n|---|---|---|---|---:|---:|---:|\n")
+	b.WriteString("| Alert | Instance or job | Severity | Fired during | Fires after | Notified after | Resolution notified after |\n|---|---|---|---|---:|---:|---:|\n")
 	slices.SortStableFunc(pages, func(x, y page) int { return x.fired.Compare(y.fired) })
 	for _, p := range pages {
 		during := event{name: "—", began: p.fired}

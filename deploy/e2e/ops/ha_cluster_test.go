@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/deploy/internal/freeport"
 )
 
-// cluster is a site of many hosts: everything that a request needs is there twice or more.
+// cluster is a site of many hosts: everything that a request needs runs on two or more hosts.
 type cluster struct {
 	*site
 
@@ -58,7 +58,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// startKith starts backends and edges, with HAProxy before what they call.
+// startKith starts the backends and edges. Each calls its database or backends through HAProxy.
 func (c *cluster) startKith() {
 	c.t.Helper()
 	toEdges := newBalancer(c.t, c.members[2].at(8443), c.members[3].at(8443))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// network is a network of this machine with a namespace for each host. The hosts are in two
-// halves, whose switches are connected by a cable. The clients are in the second half.
+// network is a virtual network with a namespace for each host. The hosts are in two halves,
+// whose bridges are connected by a veth pair. The clients are in the second half.
 type network struct {
 	t *testing.T
 }
@@ -24,13 +24,13 @@ const (
 	cable         = "kcable1" // its other end is kcable2
 )
 
-// newNetwork makes the switches.
+// newNetwork creates the bridges of both halves and connects them.
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	n := &network{t: t}
 	t.Cleanup(func() {
 		for _, link := range []string{cable, firstSwitch, secondSwitch} {
-			_ = exec.Command("ip", "link", "del", link).Run() // it may not have been made
+			_ = exec.Command("ip", "link", "del", link).Run() // it may not exist
 		}
 	})
 	n.ip("link", "add", firstSwitch, "type", "bridge")
@@ -51,7 +51,7 @@ func (n *network) ip(args ...string) {
 	}
 }
 
-// split takes the cable between the halves out; join puts it back.
+// split disconnects the halves; join connects them again.
 func (n *network) split() { n.ip("link", "set", cable, "down") }
 func (n *network) join()  { n.ip("link", "set", cable, "up") }
 
@@ -59,7 +59,7 @@ func (n *network) join()  { n.ip("link", "set", cable, "up") }
 type host struct {
 	network      *network
 	name, ip     string
-	link, spaced string // its port of the switch, and its namespace
+	link, spaced string // its port of the bridge, and its namespace
 	runs         []*process
 }
 
@@ -70,7 +70,7 @@ func (n *network) host(name string, number int, half string) *host {
 	n.ip("netns", "add", h.spaced)
 	n.t.Cleanup(func() {
 		h.signal(syscall.SIGKILL)
-		_ = exec.Command("ip", "link", "del", h.link).Run() // a namespace that a process is ending in keeps it for a while
+		_ = exec.Command("ip", "link", "del", h.link).Run() // else it would stay until the last process has left the namespace
 		_ = exec.Command("ip", "netns", "del", h.spaced).Run()
 	})
 	n.ip("link", "add", h.link, "type", "veth", "peer", "name", "eth0", "netns", h.spaced)
@@ -83,7 +83,7 @@ func (n *network) host(name string, number int, half string) *host {
 
 func (h *host) at(port int) string { return fmt.Sprintf("%s:%d", h.ip, port) }
 
-// unplug takes the host off the network; plug puts it back.
+// unplug disconnects the host from the network; plug connects it again.
 func (h *host) unplug() { h.network.ip("link", "set", h.link, "down") }
 func (h *host) plug()   { h.network.ip("link", "set", h.link, "up") }
 
@@ -128,6 +128,6 @@ func (h *host) program(name, user string, ready func() bool, command ...string) 
 	command[0] = installed(h.network.t, command[0])
 	p := &process{t: h.network.t, name: name, program: installed(h.network.t, "ip"), args: append(args, command...), ready: ready}
 	h.runs = append(h.runs, p.watch())
-	h.network.t.Cleanup(func() { h.signal(syscall.SIGKILL) }) // before the process is waited for: PostgreSQL is in a group of its own
+	h.network.t.Cleanup(func() { h.signal(syscall.SIGKILL) }) // before waiting for p: PostgreSQL is not in its process group
 	return p
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // The settings of Patroni, which bound how long a failover takes: the primary is replaced
-// when it has not been heard of for ttl.
+// when its lease of ttl seconds expires.
 const patroniSettings = `
 scope: kith
 name: %[1]s
@@ -43,8 +43,9 @@ postgresql:
   parameters: {unix_socket_directories: %[4]s}
 `
 
-// haproxyDatabase leads to the primary, as Patroni's REST API tells, and ends connections to
-// any other. It takes every server to be up until it has asked it, so it is not ready before.
+// haproxyDatabase forwards to the primary, which it finds with Patroni's REST API, and closes
+// connections to other servers. HAProxy treats servers as up until their first health check, so
+// /ready fails until then.
 const haproxyDatabase = `
 defaults
   mode tcp
@@ -65,7 +66,7 @@ listen primary
   default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
 `
 
-// haproxyBackends leads to the backends that are ready.
+// haproxyBackends forwards to the backends that are ready.
 const haproxyBackends = `
 defaults
   mode tcp
@@ -135,11 +136,12 @@ func (c *cluster) startEtcd() {
 	}
 }
 
-// faketime gives programs that are linked with libc the clock of a file. The libraries of Go
-// ask the kernel, so Kith has the clock of the machine.
+// faketime is a library that makes programs linked with libc read the time from a file. Go
+// programs ask the kernel, so Kith keeps the machine's clock.
 const faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
-// programs makes a folder with PostgreSQL's programs, where the server has a clock of its own.
+// programs creates a folder with PostgreSQL's programs, in which postgres runs with faketime,
+// and returns its path.
 func (c *cluster) programs(h *host) string {
 	c.t.Helper()
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -168,7 +170,7 @@ func (c *cluster) setClock(h *host, ahead time.Duration) {
 	c.file(h.name+"-clock", fmt.Sprintf("%+d\n", int(ahead.Seconds())))
 }
 
-// startDatabases starts the three databases under Patroni, of which the first makes the data.
+// startDatabases starts the three databases under Patroni. The first initialises the cluster.
 func (c *cluster) startDatabases() {
 	c.t.Helper()
 	var stores []string
@@ -201,7 +203,7 @@ func (c *cluster) startRedis() {
 	}
 }
 
-// beforeDatabases adds HAProxy and PgBouncer to a host, which lead to the primary.
+// beforeDatabases adds PgBouncer to a host, and HAProxy, through which it reaches the primary.
 func (c *cluster) beforeDatabases(h *host) {
 	c.t.Helper()
 	settings := haproxyDatabase
@@ -214,7 +216,7 @@ func (c *cluster) beforeDatabases(h *host) {
 	h.program("pgbouncer of "+h.name, "postgres", func() bool { return answers("tcp", h.at(6432)) }, "/usr/sbin/pgbouncer", "-q", pooler).start()
 }
 
-// beforeBackends adds HAProxy to a host, which leads to the backends.
+// beforeBackends adds HAProxy to a host, which forwards to the backends.
 func (c *cluster) beforeBackends(h *host) {
 	c.t.Helper()
 	settings := haproxyBackends
@@ -229,10 +231,10 @@ type member struct {
 	Name, Role, State string
 }
 
-// cluster asks a Patroni for the state of the databases.
+// states returns the state of the databases as the first Patroni that answers reports it.
 func (c *cluster) states() []member {
 	client := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	for _, h := range slices.Backward(c.databases) { // those of the half of the clients first
+	for _, h := range slices.Backward(c.databases) { // those in the clients' half first
 		res, err := client.Get("http://" + h.at(8008) + "/cluster")
 		if err != nil {
 			continue

@@ -42,14 +42,14 @@ type failover struct {
 	*day
 
 	cluster *cluster
-	windows strings.Builder // a table of how long requests failed
+	windows strings.Builder // a table of how long requests failed after each event
 }
 
-// window is how long requests may fail after a loss, and after a return.
+// window is how long requests may fail after a loss, and again after the restart.
 const window = 20 * time.Second
 
-// lose runs an event: what is lost stays lost until requests succeed again and the effects
-// are there. Requests may fail within the window only.
+// lose runs an event: it calls lose, waits until requests succeed again and the effects are
+// visible, and calls restore. Requests may fail within the window only.
 func (f *failover) lose(name string, lose, restore func(), effects ...func(since time.Time) bool) {
 	f.t.Helper()
 	began, seen := time.Now(), make([]bool, len(effects))
@@ -102,7 +102,7 @@ func (f *failover) replaced(was *host) func(time.Time) bool {
 	}
 }
 
-// down returns the alert that a process of Kith does not answer.
+// down returns a condition that is true once the alert that the host's Kith is down has arrived.
 func (f *failover) down(h *host) func(time.Time) bool {
 	return f.told("KithInstanceDown", "instance="+f.site.admin[h.name])
 }
@@ -147,9 +147,11 @@ func (f *failover) loseReplica() {
 	f.lose("the host of the synchronous standby crashes", h.crash, h.start)
 }
 
+// freezePrimary stops all processes of the primary, and lets them resume after another database has
+// taken over. With Patroni 3.0 this fails in most runs (what-happens-when.md says why).
 func (f *failover) freezePrimary() {
 	f.t.Helper()
-	outage := []string{"KithStoreDown", "KithBackendUnreachable", "KithErrors"} // a backend whose metrics are late doesn't say which
+	outage := []string{"KithStoreDown", "KithBackendUnreachable", "KithErrors"} // any of them: which one fires depends on whether the backends' metrics arrive
 	f.over(outage...)
 	h := f.leader()
 	f.lose("the host of the primary freezes", func() { h.signal(syscall.SIGSTOP) }, func() { h.signal(syscall.SIGCONT) }, f.replaced(h),
@@ -165,8 +167,8 @@ func (f *failover) killBackendAndEdge() {
 	}
 }
 
-// failRedisOver loses the primary of Redis: with the other one, edges count limits together
-// again before the first is back.
+// failRedisOver kills the primary of Redis. After the failover to the replica, and before the
+// primary is restarted, the edges must share rate limits again.
 func (f *failover) failRedisOver() {
 	f.t.Helper()
 	h := f.cluster.caches[0]
@@ -182,7 +184,7 @@ func (f *failover) failRedisOver() {
 	f.mustNotFail(&f.events[len(f.events)-1])
 }
 
-// cutBackend takes a backend, with its pooler, off the network.
+// cutBackend disconnects the host of a backend and its PgBouncer from the network.
 func (f *failover) cutBackend() {
 	f.t.Helper()
 	h := f.cluster.members[0]
@@ -221,11 +223,11 @@ func (f *failover) cutHalves() {
 	if f.leader() != first {
 		f.t.Errorf("the primary is not in the first half")
 	}
-	f.lose("the half of the primary is cut off", f.cluster.network.split, f.cluster.network.join,
+	f.lose("the half of the network with the primary is cut off", f.cluster.network.split, f.cluster.network.join,
 		f.replaced(first), f.down(f.cluster.members[0]), f.down(f.cluster.members[2]))
 }
 
-// judgeFailover checks that each write is stored once and charged once, and what was told.
+// judgeFailover checks that each write is stored once and charged once, and writes the summary.
 func (f *failover) judgeFailover() {
 	f.t.Helper()
 	for i, fault := range f.load.record.faults {

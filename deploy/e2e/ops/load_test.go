@@ -186,8 +186,8 @@ func (l *load) read(ctx context.Context, t *testing.T) {
 	}
 }
 
-// odd is the rarer requests: they make the dashboards show data, and their answers are not
-// checked.
+// odd sends the rarer kinds of requests, so that the dashboards show data. Their answers are
+// not checked.
 type odd struct {
 	site               *site
 	member, poor, no   *client

@@ -43,7 +43,7 @@ type day struct {
 	summary string
 }
 
-// settle is how long clients are observed after an event has ended.
+// settle is how long clients are observed after the restart that ends an event.
 const settle = 3 * time.Second
 
 // happen runs an event: lose stops something, and restore starts it again when all expected
@@ -64,7 +64,7 @@ func (d *day) happen(name string, lose, restore func(), effects ...func(since ti
 	return &d.events[len(d.events)-1]
 }
 
-// pass lets time pass.
+// pass waits while the clients run, and records the interval as an event.
 func (d *day) pass(name string, while time.Duration) {
 	d.t.Helper()
 	e := event{name: name, began: time.Now()}
@@ -91,11 +91,11 @@ func (d *day) replaceBuild() {
 	d.t.Helper()
 	first := d.site.backends[0]
 	for _, p := range []*process{first, d.site.backends[1], d.site.edges[0], d.site.edges[1]} {
-		d.replace(p, " is rolled to the next build", d.site.builds[1])
+		d.replace(p, " is upgraded to the next build", d.site.builds[1])
 	}
 	first.env = append(first.env, "KITH_ACCEPT_NEWER_SCHEMA=true")
-	d.replace(first, " goes back to the build before", d.site.builds[0])
-	d.replace(first, " is rolled to the next build again", d.site.builds[1])
+	d.replace(first, " goes back to the previous build", d.site.builds[0])
+	d.replace(first, " is upgraded to the next build again", d.site.builds[1])
 	last := &d.events[len(d.events)-1]
 	d.site.show(d.t, last, wish{"overview", "Builds", func(got []series) (float64, bool) {
 		both := slices.ContainsFunc(got, func(s series) bool { return s.labels["version"] == versions[1] })
@@ -157,7 +157,7 @@ func (d *day) killWatchers() {
 	began := time.Now()
 	e := d.happen("alertmanager and redis are killed", both, func() {
 		d.site.alertmanager.start()
-		within(d.t, timeout, "the alert of the meantime arrives", func() bool { return d.told("KithRateLimitFallback")(began) })
+		within(d.t, timeout, "the alert that fired meanwhile arrives", func() bool { return d.told("KithRateLimitFallback")(began) })
 		d.site.redis.start()
 	}, firing)
 	d.mustNotFail(e)
@@ -199,8 +199,8 @@ func (d *day) losePostgres() {
 	)
 }
 
-// shown returns a condition that is true once a panel shows the wished value: a rate also
-// covers the time before the event.
+// shown returns a condition that is true once a panel shows the wished value. It has to be
+// waited for, since a rate also covers the time before the event.
 func (d *day) shown(w wish) func(time.Time) bool {
 	return func(since time.Time) bool {
 		_, fits := d.site.shows(d.t, w, since, time.Now())
@@ -243,7 +243,7 @@ func (d *day) recovers(e *event) {
 	}
 }
 
-// lasting are the alerts whose window is days: here longer than the whole test.
+// lasting reports whether an alert's window is days, so that it outlasts the test even scaled.
 func lasting(alert string) bool { return strings.HasSuffix(alert, "BudgetSlow") }
 
 // calm waits until every alert is resolved; no request may fail meanwhile.

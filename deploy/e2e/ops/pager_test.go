@@ -71,7 +71,7 @@ func (p *pager) page(labels map[string]string, fired time.Time) *page {
 }
 
 func same(a, b map[string]string) bool {
-	x, _ := json.Marshal(a) // a map of strings: sorted keys, and no error
+	x, _ := json.Marshal(a) // a map of strings: its keys are sorted, and it cannot fail
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
 }
@@ -94,7 +94,7 @@ func (p *pager) heard(then time.Time, alert string, labels ...string) bool {
 	return slices.ContainsFunc(p.since(then), func(got page) bool { return got.is(alert, labels...) })
 }
 
-// is reports whether a page is of the alert, with labels as name=value.
+// is reports whether a page is about the alert with these labels, each "name=value".
 func (g page) is(alert string, labels ...string) bool {
 	return g.alert == alert && !slices.ContainsFunc(labels, func(label string) bool {
 		name, value, _ := strings.Cut(label, "=")

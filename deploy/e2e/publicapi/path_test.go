@@ -80,8 +80,8 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// checkProblem fails the test unless the body is an RFC 9457 problem with the fields of the
-// rulings.
+// checkProblem fails the test unless the body is an RFC 9457 problem with the fields that the
+// specification's rulings require.
 func checkProblem(t *testing.T, got harness.Response) {
 	t.Helper()
 	if kind := got.Header.Get("Content-Type"); kind != "application/problem+json" {

@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// returnTime is longer than the time over which members return to a backend that is back.
+// returnTime is longer than the edges take to send members back to a restarted backend.
 const returnTime = 40 * time.Second
 
 // pair is a service with two backends and two edges.
@@ -73,7 +73,7 @@ func (p *pair) builds(t *testing.T) (builds [2]int) {
 	return builds
 }
 
-// fallbacks returns how many calls for members of a backend another one answered.
+// fallbacks returns how many calls for a backend's members the other backend answered.
 func (p *pair) fallbacks(t *testing.T, of int) (n int) {
 	t.Helper()
 	for _, s := range []*harness.Service{p.Service, p.second} {
@@ -84,7 +84,7 @@ func (p *pair) fallbacks(t *testing.T, of int) (n int) {
 
 // TestPlacement: over two edges, with two tokens, the index of each member is built once. When a
 // backend is killed, reads and writes of all members go on, and only its members move. When it is
-// back, they are back.
+// up again, its members return to it.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -110,8 +110,11 @@ func TestPlacement(t *testing.T) {
 	}
 
 	p.backends[0].Kill()
-	for i, a := range agents { // no call fails
-		a.Create(t, harness.Arguments{"name": fmt.Sprintf("Ana Moreau %d", i)})
+	for i, a := range agents { // no call fails; without a key, a write on a connection that breaks could
+		name := fmt.Sprintf("Ana Moreau %d", i)
+		if got := a.WithKey(t, fmt.Sprint("moreau-", i), harness.ToolCall(t, "create_connection", harness.Arguments{"name": name})); got.Status != http.StatusOK {
+			t.Fatalf("got %d %s", got.Status, got.Body)
+		}
 		if found := a.Find(t, "Moreau"); len(found) != i%4+1 {
 			t.Fatalf("agent %d finds %v", i, found)
 		}

@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestReview
-// A member looks over what an agent did and takes it back, and keeps the bin, groups and tags tidy.
+// A member reviews and undoes what an agent did, and uses the bin, groups and tags.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
@@ -39,7 +39,7 @@ after(async () => {
   }
 });
 
-test('what an agent did is shown, and taken back at once', async () => {
+test('what an agent did is shown, and several changes are undone at once', async () => {
   const { page } = ada;
   const { connection: { id } } = (await tool('create_connection', { name: 'Grace <b>Hopper</b>' })).structuredContent;
   await tool('update_connection', { id, title: 'Admiral', tags: ['navy'] });

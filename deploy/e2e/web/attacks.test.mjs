@@ -50,23 +50,23 @@ after(async () => {
 
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
-/** A form that sends itself. */
+/** Returns a form that submits itself. */
 const form = (action, fields) => `<form method="post" action="${base}${action}">${Object.entries(fields)
   .map(([name, value]) => `<input name="${name}" value="${escape(value)}">`).join('')}</form><script>document.forms[0].submit()</script>`;
 
-/** How attackers dress the form up: by itself, without a word of where it comes from, and out of a frame that has no origin. */
+/** Ways to embed the form: as it is, without a Referer, and in a frame with an opaque origin. */
 const DRESSES = {
   plain: (html) => html,
   'without a referrer': (html) => `<meta name="referrer" content="no-referrer">${html}`,
-  'from nowhere': (html) => `<iframe sandbox="allow-scripts allow-forms allow-top-navigation" srcdoc="${escape(html.replace('<form', '<form target="_top"'))}"></iframe>`,
+  'with an opaque origin': (html) => `<iframe sandbox="allow-scripts allow-forms allow-top-navigation" srcdoc="${escape(html.replace('<form', '<form target="_top"'))}"></iframe>`,
 };
 
-/** Opens the attacker's page in the person's browser, and returns what the service answered to its POST. */
+/** Opens the attacker's page in the person's browser, and returns the service's answer to its POST. */
 async function lure(context, origin, html) {
   body = html;
   const page = await context.newPage();
   const posted = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().startsWith(base));
-  await page.goto(`${origin}/`).catch(() => {}); // the form may be gone before the page is there
+  await page.goto(`${origin}/`).catch(() => {}); // the form may navigate away before the page has loaded
   const response = await posted;
   const { cookie } = await response.request().allHeaders();
   return { status: response.status(), cookie, page };
@@ -90,7 +90,7 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
       for (const [dress, action, fields] of attacks) {
         const { status, page, cookie } = await lure(victim.context, origin(), DRESSES[dress](form(action, { form_token: formToken, ...fields })));
         assert.equal(status, 403, action);
-        if (host === 'localhost' && dress === 'plain') assert.match(cookie, /kith_session=/, 'the attack is none: no cookie went along');
+        if (host === 'localhost' && dress === 'plain') assert.match(cookie, /kith_session=/, 'the browser sent no cookie, so the test attacks nothing');
         await expectHeading(page, 'This form came from another site');
         await page.close();
       }

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestEveryPage
-// Every page of the description of the service: its portraits, what a browser loads for it, whether
-// it moves while it loads, and when it shows something.
+// Every page in /openapi.json: screenshots, axe, the bytes that a browser loads, layout shift and
+// first paint.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { callWith } from '../harness/raw.mjs';
 
 const MOST = { bytes: 60_000, script: 15_000, plainScript: 15_000, paint: 1000 }; // without photos; milliseconds
 const WIDTHS = [1280, 390];
-// One slow paint on a busy machine says nothing of the page; as many of them do.
+// On a busy machine a single paint may be slow; the fastest of this many loads counts.
 const PAINTS = 5;
 
-// What has no page here.
+// Paths that this test cannot load, with the reason.
 const LEFT_OUT = {
   '/people/{id}/photo': 'a picture', '/demo/people/{id}/photo': 'a picture', '/settings': 'redirects',
   '/sign-in/provider/callback': 'needs an identity provider', '/sign-in/provider/link': 'needs an identity provider',
@@ -42,7 +42,7 @@ async function tool(name, args) {
   return message.result.structuredContent;
 }
 
-/** Fills the account, so that the pages are as long as they get in daily use. */
+/** Fills the account with data, so that pages are as long as in daily use. */
 async function fill() {
   const day = (offset) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
   const create = async (args) => (await tool('create_connection', args)).connection.id;
@@ -87,7 +87,7 @@ async function bring(page) {
   });
 }
 
-/** Finds things to show on the lists of the site, or of the demo. */
+/** Finds ids for the pages of one item, on the lists of the site or of the demo. */
 async function find(page, base) {
   const on = async (path, pattern) => pattern.exec(await (await page.request.get(base + path)).text())?.[1];
   const person = await on(base ? '/people' : '/people?q=%22Ada+Stone%22', /people\/(con_\w+)/);
@@ -151,11 +151,11 @@ test('the description of the service has the pages', () => {
   for (const path of ['/today', '/people', '/people/{id}', '/people/duplicates', '/settings/profile', '/sign-in', '/demo', '/members', '/@{username}']) {
     assert.ok(PAGES.some((page) => page.path === path), `${path} is missing`);
   }
-  for (const path of Object.keys(LEFT_OUT)) assert.ok(paths[path], `${path} is no page any more`);
+  for (const path of Object.keys(LEFT_OUT)) assert.ok(paths[path], `${path} is not in /openapi.json any more`);
 });
 
 for (const { path, member: signedIn } of PAGES) {
-  test(`${path} is light, still, quick and in good shape`, async () => {
+  test(`${path} is small, stable, fast and accessible`, async () => {
     const { page } = signedIn ? member : visitor;
     const address = examples[path] ?? path;
     for (const width of WIDTHS) {

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestDay
-// One day of a member: find, open, edit, note, log, remind, merge, undo, restore. It is described
-// once, and lived by mouse, by keyboard alone, and without script.
+// One day of a member: find, open, edit, note, log, remind, merge, undo, restore. The same steps
+// run with the mouse, with the keyboard only, and without JavaScript.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expectHeading, newPerson, openBrowser, signIn } from '../harness/browser.mjs';
@@ -8,9 +8,9 @@ import { setting } from '../harness/client.mjs';
 import { expectFocus, goTo } from '../harness/keyboard.mjs';
 import { callWith } from '../harness/raw.mjs';
 
-const MOST_STOPS = 20; // more of them to get somewhere are too many
+const MOST_STOPS = 20; // the most key presses to reach an element
 
-// The acts of each way. Where a shortcut or the keys of a list lead to something, the day names them.
+// The actions for each way. The steps name the shortcuts and list keys that the keyboard uses.
 const mouse = {
   press: (page, element) => element.click(),
   fill: async (page, field, text) => {

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestDay: a member lives a day by mouse, by keyboard alone and without script, and an agent finds
-// what came of it.
+// TestDay: a member does a day's tasks with the mouse, with the keyboard only and without
+// JavaScript, and an agent reads the results.
 func TestDay(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()
@@ -19,11 +19,11 @@ func TestDay(t *testing.T) {
 	})
 }
 
-// TestEveryPage: each page, also of the demo, is small, quick, accessible and does not move while
-// it loads, with screenshots.
+// TestEveryPage: each page, including the demo's, is small, fast and accessible, and its layout
+// does not shift while it loads. It takes screenshots.
 func TestEveryPage(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
-		s.Binary = harness.PlainBinary // paints are timed
+		s.Binary = harness.PlainBinary // paint times are checked
 		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
 		settings := s.NewPerson(t)
 		settings["BEARER"] = (&harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}).Token(t).Bearer

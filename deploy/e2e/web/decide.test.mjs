@@ -38,7 +38,7 @@ test('the member chooses before what the agent asks', async () => {
   await page.getByLabel('Deleting or archiving people').check();
   await portray(page, 'agents-ask-first', { everyView: true });
   await page.locator('form.ask').getByRole('button', { name: /^Save/ }).click();
-  await expectNotice(page, 'It is saved, and holds for its very next call.');
+  await expectNotice(page, 'Saved. It applies from the next call on.');
   await page.getByText('Asks you before deleting.').waitFor();
 });
 
@@ -63,7 +63,7 @@ test('Today leads to the question, and approving does it', async () => {
   await portray(page, 'decide', { everyView: true });
   await goTo(page, page.getByRole('button', { name: 'Approve “Deleted Grace Hopper”', exact: true }));
   await page.keyboard.press('Enter');
-  await expectNotice(page, 'Approved. It is done now, if nothing stands in its way: you see it below.');
+  await expectNotice(page, 'Approved. Kith does it now, if nothing prevents it. See the result below.');
   const done = await outcome(asked.task_id);
   assert.equal(done.state, 'succeeded');
   assert.equal(done.result.deleted, true);

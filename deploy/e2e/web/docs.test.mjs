@@ -28,7 +28,7 @@ after(async () => {
 
 const box = (page, title) => page.getByRole('article', { name: title });
 
-/** Sends the request of a box with a value, and returns what the box then says. */
+/** Sends the request of a box with a value, and returns the status that the box then shows. */
 async function send(page, title, value) {
   const article = box(page, title);
   await article.getByRole('textbox').fill(value);
@@ -58,7 +58,7 @@ test('each request shows its answer first', async () => {
     assert.ok(JSON.parse(await got.textContent()), title);
     assert.ok(await got.isVisible(), title);
     const details = article.locator('details');
-    assert.equal(await details.getAttribute('open'), null, 'headers are folded');
+    assert.equal(await details.getAttribute('open'), null, 'headers are collapsed');
     assert.equal(await article.locator('.headers').isVisible(), false);
     const place = async (part) => (await part.boundingBox()).y;
     assert.ok(await place(got) < await place(details), 'headers are above the answer');
@@ -146,7 +146,7 @@ test('the requests are made by keyboard alone', async () => {
   assert.equal(await page.evaluate(() => document.activeElement.className), 'got', 'the answer can be scrolled');
 });
 
-test('the documentation is light, still and in good shape', async () => {
+test('the pages of the documentation are small, stable and accessible', async () => {
   const { page } = visitor;
   for (const [path, name] of [
     ['/docs', 'docs'], ['/docs/connect', 'docs-connect'], ['/docs/protocol', 'docs-protocol'], ['/docs/scopes', 'docs-scopes'], ['/docs/paths', 'docs-paths'], ['/docs/tools', 'docs-tools'],
@@ -198,7 +198,7 @@ test('results appear while the visitor types', async () => {
   await field.fill('<img src=x onerror=alert(1)>');
   await main.getByText('“<img src=x onerror=alert(1)>”').waitFor();
   assert.equal(await main.locator('img').count(), 0);
-  // Enter opens the page of results, a link leads on, and back comes back.
+  // Enter opens the page of results, a result opens its page, and Back returns to the results.
   await field.fill('undo');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/docs?q=undo');
@@ -209,7 +209,7 @@ test('results appear while the visitor types', async () => {
   assert.equal(await field.inputValue(), 'undo');
 });
 
-test('an outage of the search keeps the page', async () => {
+test('the page stays when a search fails', async () => {
   const { page } = visitor;
   await page.goto('/docs/scopes');
   await page.route('**/docs?q=*', (route) => route.abort());
@@ -231,7 +231,7 @@ test('the sidebar is beside the page, or opens over it on a phone', async () => 
   const side = page.getByRole('navigation', { name: 'Documentation' });
   assert.ok(await side.isVisible());
   assert.equal(await side.getByRole('link', { name: 'add_note' }).getAttribute('aria-current'), 'page');
-  assert.equal(await side.getByRole('link', { name: 'get_account' }).isVisible(), false, 'other lists are folded');
+  assert.equal(await side.getByRole('link', { name: 'get_account' }).isVisible(), false, 'other lists are collapsed');
   assert.equal(await page.getByRole('button', { name: 'All pages' }).isVisible(), false);
   await side.getByText('Account', { exact: true }).click();
   await side.getByRole('link', { name: 'get_account' }).click();
@@ -251,7 +251,7 @@ test('the sidebar is beside the page, or opens over it on a phone', async () => 
   await expectHeading(page, 'Scopes');
 });
 
-/** Looks at the open sidebar, which is closed where there is room beside the page. */
+/** Checks that the open sidebar does not make the page too wide, and takes a screenshot. */
 async function portray390(page) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
   assert.equal(wide, false);

@@ -10,18 +10,22 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestFactors: passkeys with Chromium's own virtual authenticator, and one-time codes, at both widths, with
-// the keyboard only, with screenshots.
+// TestFactors: passkeys with Chromium's own virtual authenticator, and one-time codes, with the keyboard only,
+// with screenshots: at both widths with two processes, and at one width with one, which makes its secret key itself.
 func TestFactors(t *testing.T) {
-	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
-		key := map[string]string{"KITH_SECRET_KEY_FILE": filepath.Join(t.TempDir(), "secret.key")}
-		if made := harness.RunKith(t, harness.Environment(s.Database(), key), "", "secret", "create"); made.Code != 0 {
-			t.Fatalf("%+v", made)
+	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
+		sizes := "desktop"
+		if s.Topology.Split {
+			sizes = "desktop phone"
+			s.Settings["KITH_SECRET_KEY_FILE"] = filepath.Join(t.TempDir(), "secret.key")
+			if made := harness.RunKith(t, harness.Environment(s.Database(), s.Settings), "", "secret", "create"); made.Code != 0 {
+				t.Fatalf("%+v", made)
+			}
 		}
-		s.StartWith(key)
+		s.Start()
 		settings, other := s.NewPerson(t), s.NewPerson(t)
 		maps.Copy(settings, map[string]string{
-			"OTHER_USERNAME": other["MEMBER_USERNAME"], "OTHER_PASSWORD": other["MEMBER_PASSWORD"], "SCREENSHOTS": s.Screenshots(t),
+			"OTHER_USERNAME": other["MEMBER_USERNAME"], "OTHER_PASSWORD": other["MEMBER_PASSWORD"], "SIZES": sizes, "SCREENSHOTS": s.Screenshots(t),
 		})
 		s.RunWithBrowser(t, "factors.test.mjs", settings)
 	})

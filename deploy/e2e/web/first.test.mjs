@@ -36,7 +36,7 @@ test('the link creates the owner', async () => {
   assert.equal(await page.getByLabel('Time zone').inputValue(), zone);
   await page.getByLabel('Username').fill('Ada!');
   await page.getByLabel('Your name').fill('Ada Stone');
-  await page.getByLabel('E-mail address').fill('ada@people.example');
+  await page.getByLabel('E-mail address').fill('ada.stone@people.example');
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByLabel('The same password again').fill(password);
   await press(page, 'Create account');

@@ -33,7 +33,7 @@ async function upload(page, file) {
   await expectHeading(page, 'What the columns mean');
 }
 
-test('a file is imported as the member says', async () => {
+test('a file is imported with the columns and people that the member chose', async () => {
   const { page } = ada;
   await page.goto('/import');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
@@ -49,7 +49,7 @@ test('a file is imported as the member says', async () => {
   await portray(page, 'import-columns', { everyView: true });
   await page.getByLabel('Meaning of Also known as').selectOption('Name');
   await press(page, 'Preview');
-  await page.getByRole('alert').getByRole('link', { name: /^Name has this already/ }).waitFor();
+  await page.getByRole('alert').getByRole('link', { name: /^Name has this meaning already/ }).waitFor();
   await portray(page, 'import-columns-wrong');
   await page.getByLabel('Meaning of Also known as').selectOption('Nickname');
   await press(page, 'Preview');

@@ -15,7 +15,7 @@ let page;
 const complaints = [];
 
 before(async () => {
-  // Chromium installs nothing in a private window, as contexts of a browser are.
+  // Chromium does not install apps in private windows, and other contexts are private windows.
   context = await chromium.launchPersistentContext('', { executablePath: setting('CHROMIUM'), baseURL: setting('BASE_URL') });
   context.setDefaultTimeout(30_000);
   page = context.pages()[0] ?? await context.newPage();
@@ -43,10 +43,10 @@ const kept = () => page.evaluate(async () => {
   return found;
 });
 
-/** The status with which the browser loads an address, or what went wrong. */
+/** Fetches an address in the page; returns the status, or the name of the error. */
 const load = (address) => page.evaluate((to) => fetch(to).then((answer) => answer.status, (fault) => fault.name), address);
 
-test('Chromium finds nothing that speaks against installing it', async () => {
+test('Chromium reports no installability errors', async () => {
   await controlled();
   const session = await context.newCDPSession(page);
   const { url, errors, data } = await session.send('Page.getAppManifest');
@@ -71,7 +71,7 @@ test('the service worker keeps the files of this version, and drops those of ano
   assert.ok(names[0] !== 'kith-older');
 });
 
-test('without a network the files are there, and pages and data are not', async () => {
+test('offline, files come from the cache, and pages and data do not load', async () => {
   await page.goto('/people');
   await controlled();
   const files = await page.evaluate(() => [...document.querySelectorAll('link[rel=stylesheet], link[rel=icon], script[src]')].map((n) => new URL(n.href ?? n.src).pathname + new URL(n.href ?? n.src).search));
@@ -88,7 +88,7 @@ test('without a network the files are there, and pages and data are not', async 
   await expectHeading(page, 'People');
 });
 
-/** Sends what the share sheet of a system sends. */
+/** Posts a form like the share sheet of an operating system. */
 async function share(texts, file) {
   await Promise.all([page.waitForURL('**/people/share'), page.evaluate(([words, card]) => {
     const form = document.createElement('form');
@@ -114,7 +114,7 @@ test('a shared contact is corrected and saved', async () => {
   await expectNotice(page, 'The person is added.');
 });
 
-test('a shared text is the line, which the fields follow', async () => {
+test('a shared text becomes the line, and the fields follow it', async () => {
   await share({ text: 'Ben Okafor, likes rowing' });
   assert.equal(await page.getByLabel('Name', { exact: false }).first().inputValue(), 'Ben Okafor');
   await portray(page, 'share-text', { everyView: true });
@@ -128,7 +128,7 @@ test('a file that is no contact is refused, and says what to do', async () => {
   await portray(page, 'share-wrong', { everyView: true });
 });
 
-test('who signs out leaves nothing of theirs behind, and shares again after signing in', async () => {
+test('after signing out no page is cached, and a share is repeated after signing in', async () => {
   await page.goto('/people');
   await press(page, 'Sign out');
   await expectHeading(page, 'Sign in');

@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestMailedLinks
-// Where mail is sent: sign-up, a forgotten password and an address to confirm, by
+// On a service that sends mail: sign-up, password reset and address confirmation, with
 // the links in real emails.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -44,7 +44,7 @@ test('sign-up is completed with a link in an email', async () => {
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('E-mail address').fill(email);
   await press(page, 'Create account');
-  await expectHeading(page, 'Look into your mail');
+  await expectHeading(page, 'Check your email');
   await portray(page, 'mail-sent');
 
   await follow(page, await mailbox.next(email));
@@ -68,7 +68,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await portray(page, 'forgot');
   await page.getByLabel('Username or e-mail address').fill(username);
   await press(page, 'Send the link');
-  await expectHeading(page, 'Look into your mail');
+  await expectHeading(page, 'Check your email');
 
   const sent = await mailbox.next(email, 'Choose a new password for Kith');
   await follow(page, sent);
@@ -96,7 +96,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await page.goto('/forgot');
   await page.getByLabel('Username or e-mail address').fill('nobody@member.example');
   await press(page, 'Send the link');
-  await expectHeading(page, 'Look into your mail');
+  await expectHeading(page, 'Check your email');
   await other.leave();
 });
 

@@ -23,7 +23,7 @@ after(async () => {
   }
 });
 
-test('an empty network leads on', async () => {
+test('an empty network links to the import', async () => {
   const { page } = ada;
   await page.goto('/network');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
@@ -52,7 +52,7 @@ test('each mark leads to as many people as it counts', async () => {
   }
 });
 
-test('a way into an organisation is found and read by keyboard alone', async () => {
+test('paths to an organisation are found and opened with the keyboard only', async () => {
   const { page } = ada;
   await page.goto('/demo/network');
   const table = section(page, 'By organisation');

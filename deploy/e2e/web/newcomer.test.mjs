@@ -14,8 +14,8 @@ import { keep } from '../harness/secrets.mjs';
 
 const MOST_CLICKS = 12; // after the password
 const width = Number(setting('WIDTH'));
-const keysOnly = width > 1000; // at a desk, by keyboard alone: a click is then Enter
-const MOST_STOPS = 60; // of Tab, to get to an element
+const keysOnly = width > 1000; // with a wide window: Tab and Enter instead of clicks
+const MOST_STOPS = 60; // presses of Tab to reach an element
 
 let browser;
 let callback;
@@ -44,7 +44,7 @@ test('from the printed link to an undone change', async () => {
   await page.goto(setting('OWNER_LINK'));
   await page.getByLabel('Username').fill('ada-stone');
   await page.getByLabel('Your name').fill('Ada Stone');
-  await page.getByLabel('E-mail address').fill('ada@people.example');
+  await page.getByLabel('E-mail address').fill('ada.stone@people.example');
   const password = keep('password', `newcomer ${crypto.randomUUID()}`);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByLabel('The same password again').fill(password);
@@ -56,7 +56,7 @@ test('from the printed link to an undone change', async () => {
   await click(page, 'link', 'Import your contacts');
   await expectHeading(page, 'Import contacts');
   await keepPicture(page, '3-import');
-  clicks++; // in the dialog of the system
+  clicks++; // in the system's file dialog
   await page.locator('#file').setInputFiles(setting('SAMPLE'));
   await click(page, 'button', 'Continue');
   await expectHeading(page, 'What the columns mean');
@@ -75,7 +75,7 @@ test('from the printed link to an undone change', async () => {
   await page.getByText('Waiting for an agent to connect.').waitFor();
   await keepPicture(page, '7-connect');
 
-  // The client opens the browser; a person only answers.
+  // The client opens the browser; the person only allows access.
   const keeper = new Keeper('My agent', callback);
   const connect = () => {
     const transport = new StreamableHTTPClientTransport(new URL(`${setting('BASE_URL')}/mcp/v1`), { authProvider: keeper });

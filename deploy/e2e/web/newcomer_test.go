@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestNewcomer: the way of a newcomer, on a wide and on a narrow screen, each on an empty server of
-// its own.
+// TestNewcomer: a new owner's first steps, on a wide and on a narrow screen, each on an empty
+// server of its own.
 func TestNewcomer(t *testing.T) {
 	for _, width := range []string{"1280", "390"} {
 		t.Run(width, func(t *testing.T) {

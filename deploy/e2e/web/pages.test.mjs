@@ -221,7 +221,7 @@ test('every change is listed and can be undone in order', async () => {
   const undo = (what) => page.getByRole('link', { name: new RegExp(`^Undo “${what} Grace <b>Hopper</b>” of `) });
   await undo('Added').click();
   await expectHeading(page, 'This cannot be undone yet');
-  assert.match(await box(page, 'What stands in the way').innerText(), /Person Grace <b>Hopper<\/b>: changed again since \(job\)\./);
+  assert.match(await box(page, 'What prevents it').innerText(), /Person Grace <b>Hopper<\/b>: changed again since \(job\)\./);
   await portray(page, 'undo-in-the-way');
   await undo('Changed').click();
   await expectHeading(page, 'Undo this change?');
@@ -379,7 +379,7 @@ test('there are no broken links', async () => {
 test('the account is deleted with its data, after an export', async () => {
   const { page } = ada;
   // The last use of credentials is written periodically.
-  await until('the last use is told', async () => {
+  await until('the last use is shown', async () => {
     await page.goto('/settings/mcp');
     return /last used on/.test(await row(page, 'Personal tokens', 'address book').innerText());
   });

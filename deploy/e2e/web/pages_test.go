@@ -84,7 +84,7 @@ func TestAtTheKeyboard(t *testing.T) {
 	})
 }
 
-// TestReview: a member looks over what an agent did, and undoes it; the bin, groups and tags.
+// TestReview: a member reviews and undoes what an agent did, and uses the bin, groups and tags.
 func TestReview(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()

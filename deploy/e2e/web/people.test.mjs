@@ -35,12 +35,12 @@ after(async () => {
 const rows = (page) => page.locator('.people > li');
 const choose = (page, name) => page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
 
-test('the empty list leads on', async () => {
+test('the empty list has a text of its own', async () => {
   await ada.page.getByText('You have nobody here yet.').waitFor();
   await portray(ada.page, 'people-empty', { everyView: true });
 });
 
-test('filters narrow the list, and are chips', async () => {
+test('filters narrow the list and are shown as chips', async () => {
   for (let i = 0; i < 55; i++) {
     const { status } = await callWith(setting('BEARER'), 'create_connection', { name: i ? `Person ${String(i).padStart(2, '0')}` : LONG, tags: [i < 5 ? 'few' : 'many'] });
     assert.equal(status, 200);

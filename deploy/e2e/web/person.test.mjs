@@ -77,7 +77,7 @@ test('two tabs lose nothing', async () => {
   await part(page, 'About').getByText('From the other tab').waitFor();
 });
 
-/** Notes, logs, reminds and undoes; it works the same with and without the script. */
+/** Adds a note, a contact and a reminder, and undoes; the same with and without the script. */
 async function keep(page, words) {
   await page.goto(setting('PERSON'));
   await page.getByRole('textbox', { name: 'Note', exact: true }).fill(`Note ${words}`);
@@ -103,7 +103,7 @@ test('note, log, remind, undo', async () => {
   await portray(maria.page, 'person-kept', { everyView: true });
 });
 
-test('merge asks first, and the bin gives back', async () => {
+test('merge asks first, and a person is restored from the bin', async () => {
   const { page } = maria;
   await page.goto(setting('PERSON'));
   await page.getByRole('link', { name: 'Merge with …' }).click();

@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestPublicPages
-// Public profiles, the directory of members, and the pages of errors.
+// Public profiles, the directory of members, and error pages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
@@ -34,7 +34,7 @@ before(async () => {
 });
 after(async () => {
   try {
-    await Promise.all([visitor?.leave(), ada?.leave()]); // and no policy was broken
+    await Promise.all([visitor?.leave(), ada?.leave()]); // fails if a page violated its CSP
   } finally {
     await browser?.close();
   }
@@ -126,7 +126,7 @@ test('a member publishes a profile: what is hidden stays hidden, and what is sho
   assert.equal(mine.headers()['set-cookie'], undefined);
 });
 
-test('what is not there has a page, with a way on', async () => {
+test('each error has a page with a link and a search', async () => {
   for (const { page } of [visitor, ada]) {
     const signedIn = page === ada.page;
     for (const [address, code, heading] of [

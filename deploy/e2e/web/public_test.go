@@ -9,7 +9,7 @@ import (
 )
 
 // TestPublicPages: a visitor finds a member in the directory and reads their profile, with and
-// without script; a member publishes one; what is not there has a page, too; with screenshots.
+// without script; a member publishes one; errors have pages, too; with screenshots.
 func TestPublicPages(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SANDBOX": "true"})

@@ -33,7 +33,7 @@ test('the key figures are charted and readable on a phone', async () => {
   await context.close();
 });
 
-test('the first line says whether all is good, and the page loads itself again', async () => {
+test('the first line says whether all is good, and the page reloads itself', async () => {
   const context = await browser.newContext({ baseURL: admin, javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto('/status');
@@ -44,7 +44,7 @@ test('the first line says whether all is good, and the page loads itself again',
   assert.equal(await page.getByRole('status').textContent(), (await page.locator('.verdict li').count()) === 0 ? 'All good' : 'One thing is wrong');
   const first = await page.locator('time').textContent();
   await until('another reading', async () => (await page.locator('time').textContent()) !== first);
-  await page.getByRole('link', { name: 'Stop that' }).click();
+  await page.getByRole('link', { name: 'Stop refreshing' }).click();
   await page.getByRole('link', { name: 'Refresh every 15 seconds' }).waitFor();
   await context.close();
 });

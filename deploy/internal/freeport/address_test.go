@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two allocators that look at the same ports stand for two processes.
+// Two allocators that start at the same ports behave like two processes.
 func TestAllocatorsShareNoAddress(t *testing.T) {
 	var a, b Allocator
 	seen := map[string]bool{}
@@ -20,6 +20,6 @@ func TestAllocatorsShareNoAddress(t *testing.T) {
 			}
 			seen[address] = true
 		}
-		runtime.GC() // closes what is not kept
+		runtime.GC() // finalizers would close UDP ports that the allocators do not hold
 	}
 }

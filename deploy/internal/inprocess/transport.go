@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// Transport returns a RoundTripper that calls the handler. A request is served
-// in the caller's goroutine and its answer is held in memory; a panic of the
-// handler reaches the caller, like any other of its own.
+// Transport returns a RoundTripper that calls the handler in the caller's
+// goroutine and holds the answer in memory. A panic of the handler goes on in
+// the caller.
 func Transport(handler http.Handler) http.RoundTripper { return transport{handler} }
 
 type transport struct{ handler http.Handler }

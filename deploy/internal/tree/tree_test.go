@@ -33,7 +33,7 @@ func TestWorkspaceKeepsTheRule(t *testing.T) {
 	for _, v := range violations(g) {
 		t.Error(v)
 	}
-	// An unread tree has no violations, so some known imports must be found.
+	// If no package were read, there would be no violations: check for some known imports.
 	for from, to := range map[string]string{"backend/server": "proto/", "edge/server": "proto/", "deploy/cmd/kith": "backend/server"} {
 		if !reaches(g, from, to) {
 			t.Errorf("%s does not import %s; was the tree read?", from, to)
@@ -198,7 +198,7 @@ func watch(t *testing.T) {
 	var walk func(folder string)
 	walk = func(folder string) {
 		entries, err := os.ReadDir(folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // others may work here
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
 			t.Fatal(err)
 		}
 		for _, e := range entries {

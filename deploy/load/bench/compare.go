@@ -16,7 +16,7 @@ type comparison struct {
 	// latency compares the median latency, not the processor time.
 	latency bool
 	aim     float64 // 0 for none
-	// times multiplies the other one's cost: 20 to compare a batch with 20 single reads.
+	// times multiplies the cost of to: 20 to compare a batch with 20 single reads.
 	times float64
 }
 
@@ -36,7 +36,8 @@ func (c comparison) unit() string {
 	return "CPU"
 }
 
-// warm is the minimum time that a target runs before it is measured.
+// warm is how long a target runs before it is measured, unless that is more than twice as long as it is
+// measured.
 const warm = 400 * time.Millisecond
 
 // compare measures all targets, round after round, and reports the ratios.
@@ -50,8 +51,8 @@ func (b *bench) compare(ctx context.Context, name string, list []comparison) err
 				continue
 			}
 			s, err := t.measure(ctx, b.windowOf(t))
-			if err != nil && (t.people > 0 || t.peer) && ctx.Err() == nil { // one of many tools, or not ours
-				b.report.missing(name, err) // which names the target
+			if err != nil && (t.people > 0 || t.peer) && ctx.Err() == nil { // the other targets can still be measured
+				b.report.missing(name, err) // the error names the target
 				t.failed = true
 				continue
 			}

@@ -46,8 +46,8 @@ func (m *member) count(ctx context.Context, next func() (call, error), rows bool
 	return c, err
 }
 
-// replaced is how long the service keeps a connection that was ended: the driver checks those
-// that were idle for a second.
+// replaced is how long rows waits until the service has replaced the connections that rowsRead
+// ended: the driver only checks connections that were idle for a second.
 const replaced = 1100 * time.Millisecond
 
 // rows returns how many rows PostgreSQL reads for a call.

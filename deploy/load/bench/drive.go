@@ -47,7 +47,7 @@ type target struct {
 	people  int
 	counted counts
 	failed  bool
-	peer    bool // whether it is not Kith
+	peer    bool // another program than Kith
 
 	made atomic.Int64
 }
@@ -62,7 +62,7 @@ type sample struct {
 	Bytes    int           `json:"answer_bytes"`
 }
 
-// sampleOf returns the sample of calls that took these times, and used that much.
+// sampleOf returns the sample of calls with these latencies and this processor time in total.
 func sampleOf(took []time.Duration, used usage, bytes int64) sample {
 	slices.Sort(took)
 	n := len(took)
@@ -93,7 +93,7 @@ func (t *target) measure(ctx context.Context, window time.Duration) (sample, err
 			}
 		})
 	}
-	t.warmUp(ctx)
+	t.warmUp(ctx, min(warm, 2*window))
 	before, err := t.used(ctx)
 	counts.Store(true)
 	pause(ctx, window)
@@ -116,12 +116,12 @@ func (t *target) measure(ctx context.Context, window time.Duration) (sample, err
 	return sampleOf(all, usage{service: after.service - before.service, database: after.database - before.database}, bytes.Load()), nil
 }
 
-// warmUp waits for the minimum time and the number of requests that make the target warm.
-func (t *target) warmUp(ctx context.Context) {
+// warmUp waits for the least time and the number of requests that make the target warm.
+func (t *target) warmUp(ctx context.Context, least time.Duration) {
 	enough := t.made.Load() + int64(t.ready)
-	pause(ctx, warm)
+	pause(ctx, least)
 	for t.made.Load() < enough && ctx.Err() == nil {
-		pause(ctx, warm/10)
+		pause(ctx, least/10)
 	}
 }
 

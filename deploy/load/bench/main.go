@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 9, "the number of rounds")
 	flag.DurationVar(&b.window, "for", time.Second, "how long each target is measured in a round; a fifth of it for a tool")
 	flag.StringVar(&b.profiles, "profiles", "", "a folder for processor profiles of each Kith while its targets run")
-	flag.StringVar(&sizes, "sizes", "1000,10000,100000", "the sizes of the network in the section of tools")
+	flag.StringVar(&sizes, "sizes", "100,1000,10000,100000", "the sizes of the network in the section of tools")
 	flag.DurationVar(&b.soak, "soak", 0, "how long the section soak keeps a service busy; 0 for not at all")
 	flag.IntVar(&b.members, "members", 0, "the members of the sections many and placement; 0 for neither")
 	flag.StringVar(&b.hold, "hold", "", "keep the first target of this name busy until interrupted, for a profiler")

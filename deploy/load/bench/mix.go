@@ -15,10 +15,10 @@ import (
 )
 
 // mixCallers is the number of connections of a mix. A call that is due while all are busy waits,
-// and the wait counts.
+// and its latency includes the wait.
 const mixCallers = 64
 
-// usually is how often a row is in the mix; a row that is not here is in it once.
+// usually is the weight of rows in the mix; other rows have the weight 1.
 var usually = map[string]int{
 	"search_connections": 40, "get_connection": 20, "list_timeline": 5, "list_due": 5, "get_account": 5, "add_note": 5, "log_interaction": 5,
 }
@@ -34,7 +34,7 @@ type mix struct {
 type worker struct {
 	client *client
 	next   func(ctx context.Context) (mixed, error)
-	ready  *mixed // prepared, but not made when the time was over
+	ready  *mixed // prepared, but not sent before the end of the run
 }
 
 // mixed is a call of a row, and how long it took since it was due.
@@ -97,19 +97,19 @@ func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 	return x, nil
 }
 
-// alone tells whether a row's calls may not run at the same time.
+// alone reports whether a row's calls must not run at the same time.
 func (row toolRow) alone(found *catalog.RPC) bool {
 	return found.Tool.JobKind != "" || row.Before != nil && (row.Before.Once || row.Before.Keep == "selection" || row.Before.Keep == "task_id")
 }
 
-// addsPeople tells whether each call of a row makes the network larger.
+// addsPeople reports whether each call of a row makes the network larger.
 func (row toolRow) addsPeople() bool {
 	adds := func(tool string) bool { return tool == "create_connection" || tool == "import_file" }
 	return adds(row.Tool) || row.Before != nil && adds(row.Before.Tool)
 }
 
-// run makes calls for the length of time, each when the channel says that it is due, and returns
-// how long each took since then.
+// run makes calls for the length of time, one for each time that it receives from due, and returns
+// them with how long each took from that time.
 func (x *mix) run(ctx context.Context, due <-chan time.Time, length time.Duration) ([]mixed, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -201,9 +201,9 @@ func (x *mix) capacity(ctx context.Context, length time.Duration) (float64, erro
 	return float64(len(made)) / length.Seconds(), err
 }
 
-// atRate makes calls at random moments, so many a second.
+// atRate makes calls at random times, with an average of rate calls a second.
 func (x *mix) atRate(ctx context.Context, rate float64, length time.Duration) ([]mixed, error) {
-	due := make(chan time.Time, 1<<16) // calls that wait for a connection
+	due := make(chan time.Time, 1<<16) // holds the calls that wait for a connection
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -27,14 +27,14 @@ func document(people []person, first int, today time.Time) sandbox.Document {
 	d := sandbox.Document{Format: sandbox.Format}
 	for k, p := range people {
 		i := first + k
-		made := today.AddDate(0, 0, -i%900)
+		made := today.AddDate(0, 0, -i*17%900) // few people are as spread over the days as many
 		c := sandbox.Connection{
 			ID: p.id, Name: p.name(), Location: p.city, Source: "import", CreatedAt: made, UpdatedAt: made,
 			Handles:   []sandbox.Handle{{Kind: "email", Value: p.email}},
 			Positions: []sandbox.Position{{Organization: p.employer, Title: p.title, Current: true}},
 			Tags:      tagsOf(i),
 		}
-		if i%10 == 0 {
+		if i%10 == 0 || i < 100 && i%3 == 0 { // so the start page of 100 people is full, too
 			c.Groups, c.CadenceDays = []string{"Circle"}, 30+i%60
 			c.ImportantDates = []sandbox.ImportantDate{{Kind: "birthday", Date: made.Format("--01-02")}}
 			d.Notes = append(d.Notes, sandbox.Note{ID: fmt.Sprintf("not_%026d", i), ConnectionIDs: []string{p.id}, Body: "Asks for the paper on " + p.city + " and tides.", CreatedAt: made})

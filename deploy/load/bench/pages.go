@@ -15,6 +15,10 @@ type pageRow struct {
 	aim  float64
 }
 
+// pageSize is a size of the network at which only pages are measured: their cost at 100,000
+// people is compared with it.
+const pageSize = 100
+
 // pageRows returns the pages to measure.
 func (b *bench) pageRows() []pageRow {
 	var rows []pageRow
@@ -53,8 +57,8 @@ func (b *bench) comparePages(at map[string]map[int]*target) (list []comparison) 
 		if page, tool := at[row.name][usualSize], at[row.tool][usualSize]; page != nil && tool != nil {
 			list = append(list, comparison{what: row.name + " : " + row.tool, of: page, to: tool, aim: row.aim})
 		}
-		if small, large := at[row.name][1000], at[row.name][100_000]; small != nil && large != nil {
-			list = append(list, comparison{what: row.name + ", 100,000 : 1,000 people", of: large, to: small, aim: 2})
+		if small, large := at[row.name][pageSize], at[row.name][100_000]; small != nil && large != nil {
+			list = append(list, comparison{what: row.name + ", 100,000 : 100 people", of: large, to: small, aim: 2})
 		}
 	}
 	return list

@@ -250,35 +250,43 @@ func (p *pair) lose(ctx context.Context) error {
 // kill ends the process at once.
 func (p *process) kill() error {
 	err := p.command.Process.Kill()
-	_ = p.command.Wait() // it says that the process was killed
+	_ = p.command.Wait() // it returns an error, since the process was killed
 	return errors.Join(err, p.log.Close())
 }
 
 // indexes returns how many indexes both backends have built, and how many bytes they hold.
 func (p *pair) indexes(ctx context.Context) (builds, held float64, err error) {
 	for _, backend := range p.backends {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+backend.admin+"/metrics", http.NoBody)
+		built, bytes, err := backend.indexes(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return 0, 0, err
-		}
-		lines := bufio.NewScanner(res.Body)
-		for lines.Scan() {
-			name, value, _ := strings.Cut(lines.Text(), " ")
-			n, _ := strconv.ParseFloat(value, 64)
-			switch name {
-			case `kith_search_build_duration_seconds_count{kind="whole"}`:
-				builds += n
-			case "kith_search_index_bytes":
-				held += n
-			}
-		}
-		if err := errors.Join(lines.Err(), res.Body.Close()); err != nil {
-			return 0, 0, err
-		}
+		builds, held = builds+built, held+bytes
 	}
 	return builds, held, nil
+}
+
+// indexes returns how many search indexes the process has built, and how many bytes it holds.
+func (p *process) indexes(ctx context.Context) (builds, held float64, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.admin+"/metrics", http.NoBody)
+	if err != nil {
+		return 0, 0, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		n, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case `kith_search_build_duration_seconds_count{kind="whole"}`:
+			builds = n
+		case "kith_search_index_bytes":
+			held = n
+		}
+	}
+	return builds, held, lines.Err()
 }

@@ -35,7 +35,7 @@ func (b *bench) profiled(ctx context.Context, s *stage, list []comparison, round
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// profile writes a processor profile of the next while into a file.
+// profile writes a processor profile of the given length into a file.
 func (p *process) profile(ctx context.Context, file string, length time.Duration) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.admin, max(1, int(length.Seconds()))), http.NoBody)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// soak reports how much the service grew between the second fifth of a long time at a third of its
-// capacity and the last fifth. Its mix adds notes and changes, but no people.
+// soak keeps the service at a third of its capacity for a long time, and reports how much it grew
+// from the second fifth of that time to the last. Its mix adds notes and changes, but no people.
 func soak(ctx context.Context, s *stage) ([]comparison, error) {
 	if s.bench.soak == 0 {
 		return nil, nil
@@ -43,7 +43,7 @@ func soak(ctx context.Context, s *stage) ([]comparison, error) {
 	return nil, nil
 }
 
-// watch notes what the service holds, a hundred times.
+// watch measures the service's memory, goroutines and files a hundred times.
 func (x *mix) watch(ctx context.Context, length time.Duration, seen map[string][]float64) error {
 	for range 100 {
 		pause(ctx, length/100)

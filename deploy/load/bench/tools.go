@@ -64,8 +64,8 @@ type member struct {
 	session string // the cookie's secret
 	people  []person
 	client  *client
-	made    map[string]json.RawMessage // what was made once, by row
-	calls   map[string]int             // by row
+	made    map[string]json.RawMessage // results of setup calls that are made once, by row
+	calls   map[string]int             // number of calls so far, by row
 	job     int                        // the job that the last call started, until it has ended
 }
 
@@ -87,6 +87,9 @@ func tools(ctx context.Context, s *stage) ([]comparison, error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: %d people are imported\n", s.name, size)
 		for _, row := range rows {
+			if size == pageSize {
+				break
+			}
 			if at[row.Row] == nil {
 				at[row.Row] = map[int]*target{}
 			}
@@ -160,8 +163,8 @@ func newMember(ctx context.Context, s *stage, size int) (*member, error) {
 	return m, err
 }
 
-// call returns the n-th call of a row with an idempotency key for writes, after the call
-// that goes before it.
+// call returns the next call of a row, with an idempotency key if it writes. It first makes the
+// row's setup call, if there is one.
 func (m *member) call(ctx context.Context, row toolRow, found *catalog.RPC) (call, error) {
 	if err := m.endJob(ctx); err != nil {
 		return call{}, err
@@ -220,8 +223,8 @@ func (m *member) endJob(ctx context.Context) error {
 	return m.client.await(ctx, m.bearer, job)
 }
 
-// before makes the call before a row's call, and returns the values of its answer that the row
-// needs. It repeats the call while a running job makes the service refuse it.
+// before makes the setup call of a row, and returns the value of its answer that the row needs. It
+// repeats the call while the service refuses it because a job is running.
 func (m *member) before(row toolRow, arguments string) (kept json.RawMessage, err error) {
 	for range 100 {
 		if err = m.client.tool(m.bearer, row.Before.Tool, arguments, "", &kept); err == nil {
@@ -268,8 +271,8 @@ func (m *member) target(ctx context.Context, row toolRow, rpcs *catalog.Catalog,
 	return m.oneByOne(ctx, row.Row, size, !job, func() (call, error) { return m.call(ctx, row, found) })
 }
 
-// oneByOne returns a target of calls that are made one after the other, after counting what one
-// does, and with the rows that it reads if wanted.
+// oneByOne returns a target whose calls are made one after the other. It first counts the
+// operations of one call, including the rows read if rows is set.
 func (m *member) oneByOne(ctx context.Context, name string, size int, rows bool, next func() (call, error)) (t *target, err error) {
 	t = &target{name: name, people: size}
 	refresh := search(m.bearer, m.people[0].name(), "")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // typos is the section of searches with typos beside Bleve and pg_trgm, which search the
@@ -47,23 +48,54 @@ func typos(ctx context.Context, s *stage) ([]comparison, error) {
 			ours := k.asks("search, "+name, func(n int) call {
 				return search(b.a.bearer(0, n%peerTokens), kind.query(at(n)), kind.wanted(at(n)))
 			})
-			beside := func(peer *target, of string) {
-				var t *target
-				if peer != nil {
-					t = &target{name: of + ", " + name, addr: peer.addr, used: peer.used, connections: callers, ready: callers + 1, peer: true, next: func(n int) call {
-						return get("/search?q="+url.QueryEscape(kind.query(at(n))), "", http.StatusOK, kind.wanted(at(n)))
-					}}
+			beside := func(peer *target, of string) error {
+				if peer == nil {
+					b.than("search, "+name+" : "+of, ours, nil, kind.aim)
+					return nil
 				}
+				t := &target{name: of + ", " + name, addr: peer.addr, used: peer.used, connections: callers, ready: callers + 1, peer: true, next: func(n int) call {
+					return get("/search?q="+url.QueryEscape(kind.query(at(n))), "", http.StatusOK, "")
+				}}
 				b.than("search, "+name+" : "+of, ours, t, kind.aim)
+				if kind.wanted(at(0)) == "" {
+					return nil
+				}
+				found, err := foundBy(t, func(n int) string { return kind.wanted(at(n)) })
+				b.bench.report.figure(fmt.Sprintf("%s, %s: the person is on the first page (Kith: always)", of, name), found, "% of searches", 0)
+				return err
 			}
-			beside(bleve, "Bleve")
+			if err := beside(bleve, "Bleve"); err != nil {
+				return nil, err
+			}
 			if kind.aim < 1 { // it searches names only
-				beside(trgm, "pg_trgm")
+				if err := beside(trgm, "pg_trgm"); err != nil {
+					return nil, err
+				}
 			}
 		}
 		list = append(list, b.list...)
 	}
 	return list, nil
+}
+
+// foundBy returns the percentage of searches whose answer has what is wanted.
+func foundBy(t *target, wanted func(n int) string) (float64, error) {
+	const searches = 500
+	c, err := dial(t.addr)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = c.Close() }()
+	found := 0
+	for n := range searches {
+		if _, err := c.do(t.next(n)); err != nil {
+			return 0, err
+		}
+		if strings.Contains(c.body.String(), wanted(n)) {
+			found++
+		}
+	}
+	return 100 * float64(found) / searches, nil
 }
 
 // swapped returns a word with its second and third letters swapped.

@@ -1,4 +1,4 @@
-// Tasks that ask for a fact about somebody.
+// Tasks that ask for a fact about one person.
 import assert from 'node:assert/strict';
 import { handles, sorted } from './network.mjs';
 

@@ -1,13 +1,13 @@
-// The network that the tasks are about: that of the demo account, which moves with the day,
-// with birthdays that do not, and with people of long ago. Tasks know it from the file that
-// is imported, not from answers.
+// The network that the tasks use: the demo account's, with fixed birthdays instead of ones that
+// depend on today, and with people last met years ago. Checks take the expected values from the
+// imported file, not from answers of the service.
 
-/** The day that is so many days after a day. */
+/** Returns the date the given number of days later. */
 export function dayAfter(from, days) {
   return new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The same day so many months before, or the last one of a month that is too short. */
+/** Returns the date some months earlier; the last day of the month if the month is shorter. */
 export function monthsBefore(from, months) {
   const [year, month, date] = from.split('-').map(Number);
   const first = new Date(Date.UTC(year, month - 1 - months, 1));
@@ -19,7 +19,7 @@ export function monthsBefore(from, months) {
 /** People whom the member last met more than three years ago. */
 export const longAgo = ['Halvard Nesbakken', 'Petra Oldenkamp', 'Quentin Farrowby', 'Ulrike Stammberger'];
 
-/** The document to import, made from the demo account's. */
+/** Returns the network to import, made from the demo account's exported document. */
 export function network(document, today) {
   let dates = 0;
   for (const person of document.people) {
@@ -41,7 +41,7 @@ export function network(document, today) {
 
 const two = (n) => String(n).padStart(2, '0');
 
-/** What is true, by the imported file. */
+/** The expected values, read from the imported document. */
 export class Network {
   constructor(document) {
     this.document = document;
@@ -49,25 +49,25 @@ export class Network {
     this.byId = new Map(document.people.map((person) => [person.id, person]));
   }
 
-  /** The only person with the name. */
+  /** Returns the only person with the name. */
   person(name) {
     const found = this.people.filter((person) => person.name === name);
     if (found.length !== 1) throw new Error(`${found.length} people are named ${name}`);
     return found[0];
   }
 
-  /** The names of the people who pass, in alphabetical order. */
+  /** Returns the names of the people who pass the filter, in alphabetical order. */
   names(passes) {
     return this.people.filter(passes).map((person) => person.name).sort();
   }
 
-  /** Interactions with a person, latest first. */
+  /** Returns the interactions with a person, latest first. */
   contacts(person) {
     return this.document.interactions.filter((one) => one.connection_ids.includes(person.id))
       .sort((a, b) => b.occurred_at.localeCompare(a.occurred_at));
   }
 
-  /** The day of the last contact, or undefined. */
+  /** Returns the date of the last contact, or undefined. */
   lastContact(person) {
     return this.contacts(person)[0]?.occurred_at.slice(0, 10);
   }
@@ -85,7 +85,7 @@ export class Network {
   }
 }
 
-/** The addresses of a kind that a person has. */
+/** Returns a person's contact details of one kind, such as email. */
 export function handles(person, kind) {
   return (person.handles ?? []).filter((one) => one.kind === kind).map((one) => one.value);
 }
@@ -94,5 +94,5 @@ export const hasTag = (tag) => (person) => (person.tags ?? []).includes(tag);
 export const isIn = (place) => (person) => (person.location ?? '').includes(place);
 export const inGroup = (group) => (person) => (person.groups ?? []).includes(group);
 
-/** The names of answers, in alphabetical order. */
+/** Returns the names in a list of people, in alphabetical order. */
 export const sorted = (list) => list.map((one) => one.name).sort();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { handles } from './network.mjs';
 
-/** Reads the person back. */
+/** Finds a person by name and returns what is stored. */
 async function stored({ read }, name, include = []) {
   const { hits } = await read('search_connections', { query: name });
   return read('get_connection', { id: hits.find((hit) => hit.name === name).id, include });

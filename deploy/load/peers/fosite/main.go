@@ -19,8 +19,8 @@ import (
 	"github.com/ory/fosite/storage"
 )
 
-// locked is the memory store with a lock that its rotation of refresh tokens leaves out: without
-// it the process ends by concurrent writes to a map.
+// locked adds a lock to the memory store, whose rotation of refresh tokens has none. Without it,
+// concurrent map writes would crash the process.
 type locked struct {
 	*storage.MemoryStore
 
