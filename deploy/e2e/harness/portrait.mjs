@@ -15,12 +15,16 @@ const OTHER_VIEWS = [
   { name: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
 ];
 
+// Chromium draws at most this many pixels in one piece: for a taller page it takes 15 seconds, and much longer on a busy machine.
+const TALLEST = 16_384;
+
 /** The addresses of all links on the pages that portray was called for. */
 export const links = new Set();
 
 /**
  * Takes screenshots of the page under the name. In each view the page must not be wider
  * than the window, and axe must find no violation. With asIs, only views of the window's width are taken.
+ * A screenshot ends after TALLEST pixels.
  */
 export async function portray(page, name, { everyView = false, asIs = false } = {}) {
   for (const link of await page.locator('a[href]:not([href^="#"])').evaluateAll((all) => all.map((a) => new URL(a.getAttribute('href'), document.baseURI).href.split('#')[0]))) links.add(link);
@@ -32,7 +36,10 @@ export async function portray(page, name, { everyView = false, asIs = false } = 
     await page.emulateMedia({ colorScheme: view.colorScheme, reducedMotion: 'reduce' });
     const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (tooWide > 0) faults.push(`${view.name}: ${tooWide} pixels too wide`);
-    await page.screenshot({ path: join(setting('SCREENSHOTS'), `${name}-${view.name}.png`), fullPage: true });
+    const tooTall = await page.evaluate(() => document.documentElement.scrollHeight) > TALLEST;
+    if (tooTall) await page.setViewportSize({ ...view.size, height: TALLEST });
+    await page.screenshot({ path: join(setting('SCREENSHOTS'), `${name}-${view.name}.png`), fullPage: !tooTall });
+    if (tooTall) await page.setViewportSize(view.size);
     faults.push(...(await judge(page)).map((fault) => `${view.name}: ${fault}`));
   }
   await page.setViewportSize(before);
