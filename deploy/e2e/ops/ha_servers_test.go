@@ -3,6 +3,7 @@
 package ops
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,6 +29,7 @@ bootstrap:
     retry_timeout: 3
     primary_start_timeout: 0
     synchronous_mode: true
+    synchronous_mode_strict: true
     postgresql:
       use_pg_rewind: true
       parameters: {max_connections: 100, wal_log_hints: "on"}
@@ -261,6 +263,38 @@ func (c *cluster) primary() *host {
 		}
 	}
 	return nil
+}
+
+// syncKey is where Patroni keeps which standby is synchronous, and which primary wrote that.
+const syncKey = "/service/kith/sync"
+
+// mendSync deletes the key if a primary that was replaced has written it since, as an operator
+// does (what-happens-when.md): the primary then writes it anew.
+func (c *cluster) mendSync(replaced *host) {
+	c.t.Helper()
+	var got struct{ KVs []struct{ Value []byte } }
+	c.etcd("range", &got)
+	if len(got.KVs) == 0 {
+		return
+	}
+	var sync struct{ Leader string }
+	must(c.t, json.Unmarshal(got.KVs[0].Value, &sync))
+	if now := c.primary(); sync.Leader != replaced.name || now == nil || now == replaced {
+		return
+	}
+	c.t.Logf("%s wrote %s after it had been replaced: the key is deleted", replaced.name, syncKey)
+	c.etcd("deleterange", &struct{}{})
+}
+
+// etcd calls a method for Patroni's key, and decodes the answer.
+func (c *cluster) etcd(method string, answer any) {
+	c.t.Helper()
+	request, err := json.Marshal(map[string][]byte{"key": []byte(syncKey)})
+	must(c.t, err)
+	res, err := http.Post("http://"+c.stores[1].at(2379)+"/v3/kv/"+method, "application/json", bytes.NewReader(request))
+	must(c.t, err)
+	defer func() { _ = res.Body.Close() }()
+	must(c.t, json.NewDecoder(res.Body).Decode(answer))
 }
 
 // complete reports whether there are a primary, a synchronous standby and another replica.
