@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -52,22 +53,68 @@ func (p *pager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range message.Alerts {
-		got := p.page(a.Labels, a.StartsAt)
-		if a.Status == "resolved" && got.toldEnd.IsZero() {
-			got.resolved, got.toldEnd = a.EndsAt, time.Now()
+		p.page(a.Labels, a.StartsAt)
+		for i := range p.pages {
+			got := &p.pages[i]
+			switch {
+			case !got.toldEnd.IsZero() || !same(got.labels, a.Labels):
+			case got.fired.Before(a.StartsAt): // Alertmanager tells no end of an alert that has fired again meanwhile
+				got.resolved, got.toldEnd = a.StartsAt, time.Now()
+			case got.fired.Equal(a.StartsAt) && a.Status == "resolved":
+				got.resolved, got.toldEnd = a.EndsAt, time.Now()
+			}
 		}
 	}
 }
 
-// page returns the alert with these labels and this start.
-func (p *pager) page(labels map[string]string, fired time.Time) *page {
-	for i := range p.pages {
-		if p.pages[i].fired.Equal(fired) && same(p.pages[i].labels, labels) {
-			return &p.pages[i]
+// page stores the alert with these labels and this start, unless it is known.
+func (p *pager) page(labels map[string]string, fired time.Time) {
+	known := func(got page) bool { return got.fired.Equal(fired) && same(got.labels, labels) }
+	if !slices.ContainsFunc(p.pages, known) {
+		p.pages = append(p.pages, page{alert: labels["alertname"], severity: labels["severity"], labels: labels, fired: fired, told: time.Now()})
+	}
+}
+
+// TestPagerHearsEnds: an alert has ended when Alertmanager says so, or says that it has fired again.
+func TestPagerHearsEnds(t *testing.T) {
+	p := newPager(t)
+	first := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	tell := func(status, instance string, starts, ends time.Time) {
+		t.Helper()
+		body, err := json.Marshal(map[string]any{"alerts": []map[string]any{{
+			"status": status, "labels": map[string]string{"alertname": "A", "instance": instance}, "startsAt": starts, "endsAt": ends,
+		}}})
+		must(t, err)
+		res, err := http.Post(p.url, "application/json", bytes.NewReader(body))
+		must(t, err)
+		must(t, res.Body.Close())
+	}
+	open := func() (starts []time.Time) {
+		for _, got := range p.since(time.Time{}) {
+			if got.toldEnd.IsZero() {
+				starts = append(starts, got.fired)
+			}
+		}
+		return starts
+	}
+	again := first.Add(time.Minute)
+	for _, step := range []struct {
+		status, instance string
+		starts           time.Time
+		open             []time.Time
+	}{
+		{"firing", "a", first, []time.Time{first}},
+		{"firing", "a", first, []time.Time{first}},
+		{"firing", "b", again, []time.Time{first, again}},
+		{"firing", "a", again, []time.Time{again, again}},
+		{"resolved", "a", again, []time.Time{again}},
+		{"resolved", "b", again, nil},
+	} {
+		tell(step.status, step.instance, step.starts, step.starts.Add(time.Second))
+		if got := open(); !slices.EqualFunc(got, step.open, time.Time.Equal) {
+			t.Fatalf("after %s of %s at %s: %v do not have an end, want %v", step.status, step.instance, step.starts, got, step.open)
 		}
 	}
-	p.pages = append(p.pages, page{alert: labels["alertname"], severity: labels["severity"], labels: labels, fired: fired, told: time.Now()})
-	return &p.pages[len(p.pages)-1]
 }
 
 func same(a, b map[string]string) bool {
