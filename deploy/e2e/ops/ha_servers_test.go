@@ -3,7 +3,6 @@
 package ops
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,12 +15,13 @@ import (
 )
 
 // The settings of Patroni, which bound how long a failover takes: the primary is replaced
-// when its lease of ttl seconds expires.
+// when its lease of ttl seconds expires. It uses etcd's v2 API: with etcd3, Patroni 3.0 (Debian 12)
+// overwrites the new primary's lock when the old primary resumes after a freeze.
 const patroniSettings = `
 scope: kith
 name: %[1]s
 restapi: {listen: "%[2]s:8008", connect_address: "%[2]s:8008"}
-etcd3: {hosts: [%[3]s]}
+etcd: {hosts: [%[3]s]}
 bootstrap:
   dcs:
     ttl: 10
@@ -127,7 +127,7 @@ func (c *cluster) startEtcd() {
 	}
 	for _, h := range c.stores {
 		p := h.program(h.name, "", func() bool { return isOK("http://" + h.at(2379) + "/health") }, "etcd",
-			"--name", h.name, "--data-dir", filepath.Join(c.dir, h.name), "--log-level", "error",
+			"--name", h.name, "--data-dir", filepath.Join(c.dir, h.name), "--log-level", "error", "--enable-v2",
 			"--listen-peer-urls", "http://"+h.at(2380), "--initial-advertise-peer-urls", "http://"+h.at(2380),
 			"--listen-client-urls", "http://"+h.at(2379), "--advertise-client-urls", "http://"+h.at(2379),
 			"--initial-cluster", strings.Join(peers, ","))
@@ -263,38 +263,6 @@ func (c *cluster) primary() *host {
 		}
 	}
 	return nil
-}
-
-// syncKey is where Patroni keeps which standby is synchronous, and which primary wrote that.
-const syncKey = "/service/kith/sync"
-
-// mendSync deletes the key if a primary that was replaced has written it since, as an operator
-// does (what-happens-when.md): the primary then writes it anew.
-func (c *cluster) mendSync(replaced *host) {
-	c.t.Helper()
-	var got struct{ KVs []struct{ Value []byte } }
-	c.etcd("range", &got)
-	if len(got.KVs) == 0 {
-		return
-	}
-	var sync struct{ Leader string }
-	must(c.t, json.Unmarshal(got.KVs[0].Value, &sync))
-	if now := c.primary(); sync.Leader != replaced.name || now == nil || now == replaced {
-		return
-	}
-	c.t.Logf("%s wrote %s after it had been replaced: the key is deleted", replaced.name, syncKey)
-	c.etcd("deleterange", &struct{}{})
-}
-
-// etcd calls a method for Patroni's key, and decodes the answer.
-func (c *cluster) etcd(method string, answer any) {
-	c.t.Helper()
-	request, err := json.Marshal(map[string][]byte{"key": []byte(syncKey)})
-	must(c.t, err)
-	res, err := http.Post("http://"+c.stores[1].at(2379)+"/v3/kv/"+method, "application/json", bytes.NewReader(request))
-	must(c.t, err)
-	defer func() { _ = res.Body.Close() }()
-	must(c.t, json.NewDecoder(res.Body).Decode(answer))
 }
 
 // complete reports whether there are a primary, a synchronous standby and another replica.

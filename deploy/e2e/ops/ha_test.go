@@ -148,20 +148,13 @@ func (f *failover) loseReplica() {
 }
 
 // freezePrimary stops all processes of the primary, and lets them resume after another database has
-// taken over. Patroni 3.0 then often needs a hand (what-happens-when.md says why): see mendSync.
+// taken over.
 func (f *failover) freezePrimary() {
 	f.t.Helper()
 	outage := []string{"KithStoreDown", "KithBackendUnreachable", "KithErrors"} // any of them: which one fires depends on whether the backends' metrics arrive
 	f.over(outage...)
 	h := f.leader()
-	resume := func() {
-		h.signal(syscall.SIGCONT)
-		within(f.t, timeout, "the databases are complete after the primary resumed", func() bool {
-			f.cluster.mendSync(h)
-			return f.cluster.complete()
-		})
-	}
-	f.lose("the host of the primary freezes", func() { h.signal(syscall.SIGSTOP) }, resume, f.replaced(h),
+	f.lose("the host of the primary freezes", func() { h.signal(syscall.SIGSTOP) }, func() { h.signal(syscall.SIGCONT) }, f.replaced(h),
 		func(since time.Time) bool {
 			return slices.ContainsFunc(outage, func(alert string) bool { return f.told(alert)(since) })
 		})
