@@ -204,8 +204,9 @@ const (
 func Headers(https bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h["Access-Control-Allow-Origin"] = []string{"*"}
-		h["Access-Control-Expose-Headers"] = []string{corsExposed}
+		for _, line := range corsDefaults {
+			h[line[0]] = line[1:]
+		}
 		secured := &securityHeaders{ResponseWriter: w, https: https}
 		next.ServeHTTP(secured, r)
 		secured.complete(http.StatusOK) // what net/http answers for a handler that wrote nothing
@@ -214,8 +215,9 @@ func Headers(https bool, next http.Handler) http.Handler {
 
 // ClearCORS removes the CORS headers, because scripts of other sites must not read pages.
 func ClearCORS(h http.Header) {
-	delete(h, "Access-Control-Allow-Origin")
-	delete(h, "Access-Control-Expose-Headers")
+	for _, line := range corsDefaults {
+		delete(h, line[0])
+	}
 }
 
 // Preflight adds the CORS headers of the answer to OPTIONS. methods is the value of
@@ -252,7 +254,12 @@ func (s *securityHeaders) complete(status int) {
 	}
 }
 
-// securityDefaults are names and values of headers. A slice is read faster than a map.
+// corsDefaults and securityDefaults are names and values of headers, which all answers share.
+var corsDefaults = [][]string{
+	{"Access-Control-Allow-Origin", "*"},
+	{"Access-Control-Expose-Headers", corsExposed},
+}
+
 var securityDefaults = [][]string{
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
