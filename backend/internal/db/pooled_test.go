@@ -22,8 +22,8 @@ func pooled(t *testing.T) *db.DB {
 	return dbtest.Open(t, dbtest.Pooled(t), time.Now)
 }
 
-// Members whose statements share server connections see only their own rows, even in statements
-// that don't name the tenant, and leave nothing on the connection.
+// Members who share connections to PostgreSQL see only their own rows, even if a statement has no
+// condition on the tenant. Nothing of a member stays on the connection for the next one.
 func TestMembersShareConnections(t *testing.T) {
 	t.Parallel()
 	s := pooled(t)

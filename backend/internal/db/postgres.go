@@ -16,7 +16,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The roles that connections use; the baseline migration creates them.
+// The database roles that Kith's connections take on; the baseline migration creates them.
 const (
 	tenantRole  = "kith_tenant"
 	serviceRole = "kith_service"

@@ -74,7 +74,7 @@ func TestPresets(t *testing.T) {
 	})
 }
 
-// A grant with an end expires then, even if its tokens were refreshed shortly before.
+// Access that was allowed until a day ends on it, even if the agent refreshed its tokens shortly before.
 func TestEndOfAGrant(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{

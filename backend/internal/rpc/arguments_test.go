@@ -22,8 +22,8 @@ type speaker struct {
 // dataOwner says whose ids and words a call uses.
 type dataOwner int
 
-// callersData means the caller's own data, othersData as much data of another member as possible,
-// and mixed data of both.
+// With callersData, all ids and words are the caller's; with othersData, all that can be are another
+// member's; mixed has some of both.
 const (
 	callersData dataOwner = iota
 	othersData

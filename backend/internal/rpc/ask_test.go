@@ -408,7 +408,7 @@ func TestRevokeWhileApproved(t *testing.T) {
 	})
 }
 
-// A decision that is not made expires. It can't be approved then, and the agent can call again.
+// A call that the member does not decide on in time can no longer be approved; the agent can call again.
 func TestDecisionsExpire(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {

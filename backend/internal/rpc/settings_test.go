@@ -23,7 +23,7 @@ func (b *bundle) told(t *testing.T) string {
 	return fmt.Sprint(got.at("member", "timezone"), " ", got.at("member", "locale"), " ", got.at("member", "today"))
 }
 
-// A new time zone applies from the next call on, in each process. The change is recorded and can
+// After a member changes the time zone, the next call uses it, in every process. The change is recorded and can
 // be undone. Saving the same settings records no change.
 func TestUpdateMySettings(t *testing.T) {
 	t.Parallel()

@@ -42,8 +42,8 @@ func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 // most: the latest.
 const maxScanned = 50_000
 
-// EachEntry yields the entries of a query in no particular order and without their participants.
-// When there are more than it can read, it leaves out the oldest; it ignores the query's limit. It
+// EachEntry yields the notes and interactions that a query finds, in no particular order and without
+// their participants. It reads the latest maxScanned of each, and ignores the query's limit. It
 // fails with fault.NotFound for a connection that does not exist. It holds one reading connection,
 // and one entry at a time, until it returns.
 func EachEntry(ctx context.Context, q db.Reader, query Query) iter.Seq2[Entry, error] {

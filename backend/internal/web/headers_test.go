@@ -41,8 +41,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 
 const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// membersPolicy is the policy of pages with navigation, which run our scripts, and from which
-// browsers install the app. scriptPolicy is the policy of other pages with a script.
+// membersPolicy is the content security policy of pages with navigation: they run our scripts, and
+// a browser can install the app from them. scriptPolicy is that of other pages with a script.
 const (
 	membersPolicy = ownPolicy + scripts + "; worker-src 'self'; manifest-src 'self'"
 	scriptPolicy  = ownPolicy + scripts + "; worker-src 'none'"

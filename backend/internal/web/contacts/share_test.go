@@ -121,8 +121,8 @@ func TestShareWrong(t *testing.T) {
 	without(t, b.Get("/people"), "Ada")
 }
 
-// A visitor who is not signed in signs in first, and is told to share again: nothing is stored for
-// them. What others wrote is escaped.
+// A visitor must sign in before sharing a contact. What they shared is not kept, so the page asks them
+// to share it again. What others wrote is escaped.
 func TestShareAttacks(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

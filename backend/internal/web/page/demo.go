@@ -48,7 +48,7 @@ var (
 	control     = regexp.MustCompile(`<(?:input|select|textarea)\b`)
 )
 
-// turnOff disables every control that writes, and adds the reason to each button.
+// turnOff disables the fields and buttons of every form that writes, and tells at each button why.
 func turnOff(document []byte) []byte {
 	return writingForm.ReplaceAllFunc(document, func(form []byte) []byte {
 		form = formAction.ReplaceAllLiteral(form, nil)
