@@ -32,3 +32,10 @@ export async function goTo(page, element, { key = 'Tab', most = 30 } = {}) {
   }
   assert.fail(`${most} times ${key} do not reach the element, but ${stops.join(', ')}`);
 }
+
+/** Follows the link that skips the header. The browser moves the focus only after the key press has returned. */
+export async function skipToContent(page) {
+  await goTo(page, page.getByRole('link', { name: 'Skip to the content' }));
+  await page.keyboard.press('Enter');
+  await page.locator('main:focus').waitFor();
+}

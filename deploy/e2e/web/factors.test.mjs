@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { codesOf, plugIn } from '../harness/authenticator.mjs';
 import { expectHeading, expectNotice, newPerson, openBrowser, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
-import { goTo } from '../harness/keyboard.mjs';
+import { goTo, skipToContent } from '../harness/keyboard.mjs';
 import { portray } from '../harness/portrait.mjs';
 import { keep } from '../harness/secrets.mjs';
 
@@ -36,8 +36,7 @@ after(async () => {
 /** Goes to what the content of the page has, past the header; back comes from the end of the page. */
 async function reach(page, element, { back = false } = {}) {
   if (!back && await page.evaluate(() => document.activeElement === document.body)) {
-    await goTo(page, page.getByRole('link', { name: 'Skip to the content' }), { most: 1 });
-    await page.keyboard.press('Enter');
+    await skipToContent(page);
   }
   await goTo(page, element, { key: back ? 'Shift+Tab' : 'Tab', most: 60 });
 }

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { AREAS, BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
-import { goTo } from '../harness/keyboard.mjs';
+import { goTo, skipToContent } from '../harness/keyboard.mjs';
 import { register } from '../harness/openid.mjs';
 import { callWith } from '../harness/raw.mjs';
 
@@ -43,11 +43,10 @@ test('from sign-in to the code', async () => {
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
   assert.match(await page.title(), /^Error: Sign in/);
-  await goTo(page, page.getByRole('link', { name: 'Skip to the content' }));
-  await page.keyboard.press('Enter');
+  await skipToContent(page);
   await goTo(page, page.getByRole('alert').getByRole('link'));
   await page.keyboard.press('Enter');
-  assert.equal(await page.evaluate(() => document.activeElement.name), 'login');
+  await page.locator('[name=login]:focus').waitFor();
   await goTo(page, page.getByLabel('Password'));
   await page.keyboard.type(setting('MEMBER_PASSWORD'));
   await goTo(page, page.getByRole('button', { name: 'Sign in', exact: true }));

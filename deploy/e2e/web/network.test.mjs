@@ -76,7 +76,7 @@ test('paths to an organisation are found and opened with the keyboard only', asy
   await input.fill('No such place');
   await input.press('Enter');
   await page.getByRole('alert').getByRole('link', { name: /^Nobody is or was at/ }).click();
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'organization');
+  await page.locator('#organization:focus').waitFor();
   await portray(page, 'network-wrong');
 });
 

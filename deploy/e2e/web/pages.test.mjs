@@ -124,7 +124,7 @@ test('each profile field has its own visibility', async () => {
   await input(page, 'Country').fill('Britain');
   await press(page, 'Save');
   await page.getByRole('alert').getByRole('link').click();
-  assert.equal(await page.evaluate(() => document.activeElement.name), 'country', 'the summary does not lead to the field');
+  await page.locator('[name=country]:focus').waitFor();
 });
 
 test('a personal token is shown once and works until it is revoked', async () => {
@@ -259,7 +259,7 @@ test('a double click on Allow lets the agent in', async () => {
   while (await areas.count()) await areas.first().uncheck();
   await press(page, 'Allow');
   await page.getByRole('alert').getByRole('link').click();
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'scope', 'the summary does not lead to the boxes');
+  await page.locator('#scope:focus').waitFor();
   await portray(page, 'consent-wrong');
   await page.getByLabel('Your people', { exact: true }).check();
   await page.getByRole('button', { name: 'Allow', exact: true }).dblclick();
