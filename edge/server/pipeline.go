@@ -49,6 +49,7 @@ func (p *parts) commonHeaders(next handler) handler {
 func (p *parts) log(next handler) handler {
 	return before(middleware.Log(middleware.LogOptions{
 		Logger: p.Logger, Problems: p.problems, Observer: p.Requests, Tracer: p.Tracer, Now: p.Now,
+		Context: ratelimit.NewContext, // here, because each WithContext copies the request
 	}, unmatched(next)))
 }
 
@@ -90,7 +91,6 @@ func (p *parts) limitRate(next handler) handler {
 			next(w, r, m)
 			return
 		}
-		r = r.WithContext(ratelimit.NewContext(r.Context()))
 		if !p.limiter.Limit(w, r, m.RatePolicy) {
 			m.Errors.WriteError(w, r, httpapi.Error{
 				Code: httpapi.RateLimited, Detail: "Too many requests: wait for the number of seconds in Retry-After.",

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -168,12 +167,8 @@ func decode(body []byte) (message, *decodeError) {
 		return message{}, &decodeError{codeInvalidRequest, "Refused: " + err.Error() + "."}
 	}
 	var e envelope
-	decoder := jsontext.NewDecoder(bytes.NewReader(body))
-	if err := json.UnmarshalDecode(decoder, &e); err != nil {
-		return message{}, explain(err)
-	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return message{}, &decodeError{codeParse, "The body has data after the JSON object."}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return message{}, explain(err, body)
 	}
 	for name := range e.Others {
 		if known := httpapi.Lookalike(name, "jsonrpc", "method", "id", "params", "result", "error"); known != "" {
@@ -183,7 +178,11 @@ func decode(body []byte) (message, *decodeError) {
 	return e.message()
 }
 
-func explain(err error) *decodeError {
+// explain returns what is wrong with a body that cannot be decoded.
+func explain(err error, body []byte) *decodeError {
+	if jsontext.NewDecoder(bytes.NewReader(body)).SkipValue() == nil {
+		return &decodeError{codeParse, "The body has data after the JSON object."}
+	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return &decodeError{codeParse, "The body has an object with the same key twice."}
 	}

@@ -39,13 +39,15 @@ type Observer interface {
 	Observe(ctx context.Context, route, method string, status int, d time.Duration)
 }
 
-// LogOptions are what Log needs. All but Observer, Tracer and Now are required.
+// LogOptions are what Log needs. Only Logger and Problems are required.
 type LogOptions struct {
 	Logger   *slog.Logger
 	Problems *httpapi.Problems
 	Observer Observer         // nil counts nothing
 	Tracer   *tracing.Tracer  // nil traces nothing
 	Now      func() time.Time // time.Now if nil
+	// Context adds to the context of each request; nil adds nothing.
+	Context func(context.Context) context.Context
 }
 
 // Log returns a handler that gives each request an id, and observes and logs it after next
@@ -60,6 +62,9 @@ func Log(o LogOptions, next http.Handler) http.Handler {
 		e := &requestlog.Event{RequestID: logging.NewRequestID()}
 		rec := &statusRecorder{ResponseWriter: w}
 		ctx := requestlog.NewContext(r.Context(), e)
+		if o.Context != nil {
+			ctx = o.Context(ctx)
+		}
 		var span tracing.Request
 		if o.Tracer != nil {
 			ctx, span = o.Tracer.Request(ctx, r.Header)
