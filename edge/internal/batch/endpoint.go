@@ -116,7 +116,7 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 	defer release()
 	outcomes := e.answer(w, r, items)
-	answer := e.appendAnswer(make([]byte, 0, 4096), items, outcomes)
+	answer := e.encode(items, outcomes)
 	e.observe(r, outcomes)
 	httpapi.WriteJSON(w, r, http.StatusOK, answer)
 }
@@ -232,8 +232,14 @@ func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	return r.marshal()
 }
 
-// appendAnswer writes the batch response of the items and their outcomes.
-func (e *Endpoint) appendAnswer(b []byte, items []item, outcomes []*outcome) []byte {
+// encode returns the batch response of the items and their outcomes.
+func (e *Endpoint) encode(items []item, outcomes []*outcome) []byte {
+	const aroundItem = 64 // about the bytes of an item in addition to its id and its body
+	size := aroundItem
+	for i, o := range outcomes {
+		size += aroundItem + len(items[i].id) + len(o.body)
+	}
+	b := make([]byte, 0, min(size, maxTotalBody))
 	b = append(b, `{"object":"batch","count":`...)
 	b = strconv.AppendInt(b, int64(len(items)), 10)
 	b = append(b, `,"responses":[`...)
