@@ -44,19 +44,19 @@ func (d *Dispatcher) readNarrowing(h http.Header) (n narrowing, f *failure) {
 	toolsets, names := listHeader(h, headerToolsets), listHeader(h, headerTools)
 	n.readOnly = slices.ContainsFunc(h[http.CanonicalHeaderKey(headerReadOnly)], isTrue)
 	n.named = len(toolsets)+len(names) > 0
-	groups, unknown := d.options.Catalog.Groups(), []string(nil)
+	var unknown []string
 	for _, name := range toolsets {
 		switch {
 		case name == "all", name == "default": // the default is all
 			n.named = false
-		case slices.Contains(groups, name):
+		case slices.Contains(d.options.Catalog.Groups(), name):
 			n.scopes = append(n.scopes, name)
 		default:
 			unknown = append(unknown, name)
 		}
 	}
 	if unknown != nil {
-		return n, unknownNames(headerToolsets, "toolset", unknown, append(groups, "all"))
+		return n, unknownNames(headerToolsets, "toolset", unknown, append(d.options.Catalog.Groups(), "all"))
 	}
 	if n.scopes != nil {
 		n.scopes = append(n.scopes, catalog.ScopeWrite)
