@@ -99,7 +99,8 @@ func (s *Service) SendRaw(t *testing.T, request string) Response {
 // NewWord returns a random word that no other test uses.
 func NewWord() string { return strings.ToLower(rand.Text()) }
 
-func (s *Service) SendTo(t *testing.T, address string, header string) Response {
+// Get reads an address, which need not be the service's, with one header.
+func Get(t *testing.T, address, header string) Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {

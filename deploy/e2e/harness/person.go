@@ -84,9 +84,9 @@ func (s *Service) RunWithBrowser(t *testing.T, file string, settings map[string]
 }
 
 // Screenshots returns the folder for screenshots of the pages, which git ignores.
-func (s *Service) Screenshots(t *testing.T) string {
+func (o Topology) Screenshots(t *testing.T) string {
 	t.Helper()
-	dir := Repository(".tmp", "screenshots", s.Topology.Name)
+	dir := Repository(".tmp", "screenshots", o.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

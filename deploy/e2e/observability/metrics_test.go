@@ -40,7 +40,7 @@ func readMetrics(t *testing.T, s *harness.Service) scrape {
 	t.Helper()
 	all := scrape{}
 	for _, p := range s.Programs() {
-		got := s.SendTo(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0")
+		got := harness.Get(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0")
 		if got.Status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(got.Body), "# EOF") {
 			t.Fatalf("%s: %d, not OpenMetrics: %s", p.Name, got.Status, harness.Shorten(got.Body))
 		}

@@ -107,7 +107,7 @@ func TestTraces(t *testing.T) {
 			harness.Eventually(t, "a duration has its exemplar", func() bool {
 				all := ""
 				for _, p := range s.Programs() {
-					all += s.SendTo(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0").Body
+					all += harness.Get(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0").Body
 				}
 				return strings.Contains(all, `# {trace_id="`+trace[0].Trace+`"}`)
 			})

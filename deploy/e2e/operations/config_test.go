@@ -86,10 +86,10 @@ func TestVersion(t *testing.T) {
 		}
 		for _, p := range s.Programs() {
 			metric := `kith_build_info{date="` + harness.StampedDate + `",go_version="` + runtime.Version() + `",revision="` + harness.StampedCommit + `",version="` + harness.StampedVersion + `"} 1`
-			if got := s.SendTo(t, p.Admin+"/metrics", "Accept: text/plain").Body; !strings.Contains(got, metric) {
+			if got := harness.Get(t, p.Admin+"/metrics", "Accept: text/plain").Body; !strings.Contains(got, metric) {
 				t.Errorf("%s does not report %s", p.Name, metric)
 			}
-			if got := s.SendTo(t, p.Admin+"/status", "Accept: text/html").Body; !strings.Contains(got, harness.StampedVersion) {
+			if got := harness.Get(t, p.Admin+"/status", "Accept: text/html").Body; !strings.Contains(got, harness.StampedVersion) {
 				t.Errorf("the status page of %s has another version", p.Name)
 			}
 			first, _, _ := strings.Cut(p.Stderr.String(), "\n")

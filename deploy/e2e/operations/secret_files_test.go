@@ -39,7 +39,7 @@ func TestSecretFiles(t *testing.T) {
 				t.Errorf("%s has a secret", file)
 			}
 		}
-		got := s.SendTo(t, p.Admin+"/debug/pprof/cmdline", "Accept: */*")
+		got := harness.Get(t, p.Admin+"/debug/pprof/cmdline", "Accept: */*")
 		if got.Status != http.StatusOK || !strings.Contains(got.Body, "serve") {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}

@@ -52,7 +52,7 @@ func (p *pair) start(i int) {
 // metric returns the value of a series of a process.
 func (p *pair) metric(t *testing.T, of *harness.Program, series string) int {
 	t.Helper()
-	text := p.SendTo(t, of.Admin+"/metrics", "Accept: text/plain").Body
+	text := harness.Get(t, of.Admin+"/metrics", "Accept: text/plain").Body
 	value := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\d+)$`).FindStringSubmatch(text)
 	if value == nil {
 		t.Fatalf("%s has no %s", of.Name, series)

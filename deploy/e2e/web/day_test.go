@@ -27,7 +27,7 @@ func TestEveryPage(t *testing.T) {
 		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
 		settings := s.NewPerson(t)
 		settings["BEARER"] = (&harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}).Token(t).Bearer
-		settings["SCREENSHOTS"] = s.Screenshots(t)
+		settings["SCREENSHOTS"] = s.Topology.Screenshots(t)
 		s.RunWithBrowser(t, "budgets.test.mjs", settings)
 	})
 }

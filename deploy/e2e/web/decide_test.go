@@ -16,7 +16,7 @@ func TestDecide(t *testing.T) {
 		s.StartWith(map[string]string{"KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
 		settings := s.NewPerson(t)
 		grant := s.NewGrant(t, settings, "connections account write")
-		maps.Copy(settings, map[string]string{"ACCESS_TOKEN": grant.Tokens.Access, "SCREENSHOTS": s.Screenshots(t)})
+		maps.Copy(settings, map[string]string{"ACCESS_TOKEN": grant.Tokens.Access, "SCREENSHOTS": s.Topology.Screenshots(t)})
 		s.RunWithBrowser(t, "decide.test.mjs", settings)
 	})
 }

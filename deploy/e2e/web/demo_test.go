@@ -13,6 +13,6 @@ import (
 func TestDemo(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
-		harness.RunNodeTests(t, "demo.test.mjs", map[string]string{"BASE_URL": s.Base, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Screenshots(t)})
+		harness.RunNodeTests(t, "demo.test.mjs", map[string]string{"BASE_URL": s.Base, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Topology.Screenshots(t)})
 	})
 }

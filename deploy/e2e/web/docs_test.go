@@ -13,6 +13,6 @@ import (
 func TestDocs(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SANDBOX": "true"})
-		harness.RunNodeTests(t, "docs.test.mjs", map[string]string{"BASE_URL": s.Base, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Screenshots(t)})
+		harness.RunNodeTests(t, "docs.test.mjs", map[string]string{"BASE_URL": s.Base, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Topology.Screenshots(t)})
 	})
 }

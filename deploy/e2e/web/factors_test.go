@@ -25,7 +25,7 @@ func TestFactors(t *testing.T) {
 		s.Start()
 		settings, other := s.NewPerson(t), s.NewPerson(t)
 		maps.Copy(settings, map[string]string{
-			"OTHER_USERNAME": other["MEMBER_USERNAME"], "OTHER_PASSWORD": other["MEMBER_PASSWORD"], "SIZES": sizes, "SCREENSHOTS": s.Screenshots(t),
+			"OTHER_USERNAME": other["MEMBER_USERNAME"], "OTHER_PASSWORD": other["MEMBER_PASSWORD"], "SIZES": sizes, "SCREENSHOTS": s.Topology.Screenshots(t),
 		})
 		s.RunWithBrowser(t, "factors.test.mjs", settings)
 	})

@@ -31,7 +31,7 @@ func TestFirstRun(t *testing.T) {
 			t.Errorf("owner-link: %+v", again)
 		}
 		s.RunWithBrowser(t, "first.test.mjs", map[string]string{
-			"OWNER_LINK": link, "SCREENSHOTS": s.Screenshots(t), "SAMPLE": harness.Repository("sandbox", "files", "linkedin_connections.csv"),
+			"OWNER_LINK": link, "SCREENSHOTS": s.Topology.Screenshots(t), "SAMPLE": harness.Repository("sandbox", "files", "linkedin_connections.csv"),
 		})
 		if refused := harness.RunKith(t, env, "", "owner-link"); refused.Code == 0 || !strings.Contains(refused.Stderr, "there is a member already: sign in at "+s.Base+"/sign-in") {
 			t.Errorf("owner-link beside a member: %+v", refused)

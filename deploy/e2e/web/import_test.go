@@ -18,7 +18,7 @@ func TestImportPages(t *testing.T) {
 		agent := s.Agent(harness.PathCurrent, s.NewGrant(t, settings, "connections write").Tokens.Access)
 		agent.Create(t, harness.Arguments{"name": "Ada Stone", "emails": []string{"ada@helios.example"}})
 		agent.Create(t, harness.Arguments{"name": "Cy Chen", "emails": []string{"cy@chen.example"}})
-		maps.Copy(settings, map[string]string{"SCREENSHOTS": s.Screenshots(t)})
+		maps.Copy(settings, map[string]string{"SCREENSHOTS": s.Topology.Screenshots(t)})
 		s.RunWithBrowser(t, "import.test.mjs", settings)
 	})
 }

@@ -15,7 +15,7 @@ func TestInstall(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()
 		settings := s.NewPerson(t)
-		maps.Copy(settings, map[string]string{"SCREENSHOTS": s.Screenshots(t)})
+		maps.Copy(settings, map[string]string{"SCREENSHOTS": s.Topology.Screenshots(t)})
 		s.RunWithBrowser(t, "install.test.mjs", settings)
 	})
 }

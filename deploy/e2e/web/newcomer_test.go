@@ -18,7 +18,7 @@ func TestNewcomer(t *testing.T) {
 				harness.Eventually(t, "the link is printed", func() bool { return ownerLink.MatchString(s.Backend.Stdout.String()) })
 				s.RunWithBrowser(t, "newcomer.test.mjs", map[string]string{
 					"OWNER_LINK": ownerLink.FindString(s.Backend.Stdout.String()), "WIDTH": width,
-					"SCREENSHOTS": s.Screenshots(t), "SAMPLE": harness.Repository("sandbox", "files", "linkedin_connections.csv"),
+					"SCREENSHOTS": s.Topology.Screenshots(t), "SAMPLE": harness.Repository("sandbox", "files", "linkedin_connections.csv"),
 				})
 			})
 		})

@@ -17,7 +17,7 @@ import (
 func TestPages(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SIGN_UP": "true"})
-		s.RunWithBrowser(t, "pages.test.mjs", map[string]string{"SCREENSHOTS": s.Screenshots(t)})
+		s.RunWithBrowser(t, "pages.test.mjs", map[string]string{"SCREENSHOTS": s.Topology.Screenshots(t)})
 	})
 }
 
@@ -28,7 +28,7 @@ func TestPeople(t *testing.T) {
 		s.Start()
 		settings := s.NewPerson(t)
 		m := &harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}
-		settings["BEARER"], settings["SCREENSHOTS"] = m.Token(t).Bearer, s.Screenshots(t)
+		settings["BEARER"], settings["SCREENSHOTS"] = m.Token(t).Bearer, s.Topology.Screenshots(t)
 		s.RunWithBrowser(t, "people.test.mjs", settings)
 	})
 }
@@ -61,7 +61,7 @@ func startWithMail(t *testing.T, s *harness.Service) map[string]string {
 	mailServer := url.URL{Scheme: "smtp", User: url.UserPassword("kith", password), Host: host, RawQuery: "from=kith@kith.example"}
 	s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SMTP_URL": mailServer.String()})
 	settings := s.NewPerson(t)
-	maps.Copy(settings, map[string]string{"SMTP_PORT": port, "SMTP_PASSWORD": password, "SCREENSHOTS": s.Screenshots(t)})
+	maps.Copy(settings, map[string]string{"SMTP_PORT": port, "SMTP_PASSWORD": password, "SCREENSHOTS": s.Topology.Screenshots(t)})
 	return settings
 }
 
@@ -71,7 +71,7 @@ func TestToday(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()
 		settings := s.NewPerson(t)
-		settings["SCREENSHOTS"] = s.Screenshots(t)
+		settings["SCREENSHOTS"] = s.Topology.Screenshots(t)
 		s.RunWithBrowser(t, "today.test.mjs", settings)
 	})
 }
@@ -89,7 +89,7 @@ func TestReview(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()
 		settings := s.NewPerson(t)
-		settings["SCREENSHOTS"] = s.Screenshots(t)
+		settings["SCREENSHOTS"] = s.Topology.Screenshots(t)
 		s.RunWithBrowser(t, "activity.test.mjs", settings)
 	})
 }

@@ -20,7 +20,7 @@ func TestPersonPage(t *testing.T) {
 			"name": "Ada Stone", "organization": "Helios", "title": "CTO", "location": "Lisbon", "emails": []string{"ada@helios.example"}, "bio": "Likes rowing.",
 		})
 		agent.Create(t, harness.Arguments{"name": "Ben Okafor", "location": "Lagos"})
-		maps.Copy(settings, map[string]string{"PERSON": "/people/" + person, "SCREENSHOTS": s.Screenshots(t)})
+		maps.Copy(settings, map[string]string{"PERSON": "/people/" + person, "SCREENSHOTS": s.Topology.Screenshots(t)})
 		s.RunWithBrowser(t, "person.test.mjs", settings)
 	})
 }

@@ -14,7 +14,7 @@ func TestPublicPages(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SANDBOX": "true"})
 		settings := s.NewPerson(t)
-		settings["SCREENSHOTS"] = s.Screenshots(t)
+		settings["SCREENSHOTS"] = s.Topology.Screenshots(t)
 		s.RunWithBrowser(t, "public.test.mjs", settings)
 	})
 }

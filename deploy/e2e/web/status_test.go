@@ -22,7 +22,7 @@ func TestStatusPage(t *testing.T) {
 		}
 		for p, titles := range figures {
 			harness.RunNodeTests(t, "status.test.mjs", map[string]string{
-				"ADMIN_URL": p.Admin, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Screenshots(t), "FIGURES": titles,
+				"ADMIN_URL": p.Admin, "CHROMIUM": harness.Chromium(t), "SCREENSHOTS": s.Topology.Screenshots(t), "FIGURES": titles,
 			})
 		}
 	})
