@@ -88,6 +88,7 @@ func newConcurrencyLimiter(most, processors int, w waits, now func() time.Time) 
 func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
 	l.mu.Lock()
 	l.inFlight++
+	l.wake() // if the bound has grown, those who wait come first
 	if l.acquire(ctx, &l.queue, 1, maxWait) {
 		return true
 	}

@@ -241,6 +241,31 @@ func TestLongestWaitIsServedFirst(t *testing.T) {
 	})
 }
 
+// If the bound grows when a request arrives, those who wait come first.
+func TestNewPlacesGoToThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(8, 1, steady(0), time.Now)
+		l.bound, l.adjusted = 2, time.Now()
+		held(t, l, 2)
+		admitted := make(chan string, 2)
+		for _, who := range []string{"early", "late"} {
+			go func() {
+				if l.Acquire(t.Context()) {
+					admitted <- who
+				}
+			}()
+			synctest.Wait()
+			time.Sleep(maxWait + every)
+		}
+		if first := <-admitted; first != "early" {
+			t.Errorf("the %s one is served first", first)
+		}
+		l.Release()
+		<-admitted
+	})
+}
+
 // A request that has begun is served before those that wait for their first place, and
 // waits for at most a second in total.
 func TestBegunRequestsAreServedFirst(t *testing.T) {
