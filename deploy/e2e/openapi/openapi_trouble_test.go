@@ -46,7 +46,8 @@ func (c *contract) checkBusy(t *testing.T) {
 			})
 		}
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
-			// While processors were slow, the service admitted fewer requests; it must not admit more later.
+			// On a busy machine the service admits fewer requests than maxInFlight. It could then admit one of
+			// those below when the machine is less busy.
 			whole := strings.Contains(harness.Get(t, s.Edge.Admin+"/metrics", "Accept: text/plain").Body, wholeLimit)
 			if s.Send(t, http.MethodGet, "/", "").Status == http.StatusServiceUnavailable && whole {
 				return true
