@@ -40,7 +40,7 @@ func document(people []person, first int, today time.Time) sandbox.Document {
 			d.Notes = append(d.Notes, sandbox.Note{ID: fmt.Sprintf("not_%026d", i), ConnectionIDs: []string{p.id}, Body: "Asks for the paper on " + p.city + " and tides.", CreatedAt: made})
 		}
 		if k > 0 && i%5 == 0 {
-			at := made.Add(10 * time.Hour)
+			at := made // not later in the day: contacts in the future take more statements
 			d.Interactions = append(d.Interactions, sandbox.Interaction{ID: fmt.Sprintf("int_%026d", i), ConnectionIDs: []string{p.id, people[k-1].id}, Kind: "call", OccurredAt: at, Summary: "About " + p.employer, CreatedAt: at})
 			c.Relationships = []sandbox.Relationship{{ID: fmt.Sprintf("rel_%026d", i), ConnectionID: people[k-1].id, Type: "colleague"}}
 			c.LastInteractionAt = at
