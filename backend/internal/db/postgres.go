@@ -16,7 +16,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The database roles that Kith's connections take on; the baseline migration creates them.
+// The PostgreSQL roles to which Kith's connections switch. The baseline migration creates them.
 const (
 	tenantRole  = "kith_tenant"
 	serviceRole = "kith_service"

@@ -98,9 +98,10 @@ func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, 
 // false if it is too late to end that work: then the job is not cancelled.
 type Cancel func(ctx context.Context, tx *db.Tx, j *Job) (bool, error)
 
-// CancelJob calls the functions in first. If none reports false, it ends a queued job, or asks a
-// running one to end. A queued job that already did some work is ended by the next worker that claims it, which
-// can report how far it got. A job that has ended stays as it is.
+// CancelJob calls the functions in first, and cancels nothing if one of them reports false. Otherwise a
+// queued job ends, and a running one is asked to end. A queued job that has done part of its work is
+// ended by the next worker that claims it, because the worker can report which part. A job that has
+// ended stays as it is.
 func CancelJob(ctx context.Context, tx *db.Tx, number int32, first ...Cancel) (*Job, error) {
 	j, err := getJob(ctx, tx, number)
 	if err != nil || j.Terminal() {

@@ -22,8 +22,8 @@ type speaker struct {
 // dataOwner says whose ids and words a call uses.
 type dataOwner int
 
-// With callersData, all ids and words are the caller's; with othersData, all that can be are another
-// member's; mixed has some of both.
+// Whose data the arguments of a call name: callersData is the caller's own, othersData another
+// member's wherever an argument allows it, and mixed some of both.
 const (
 	callersData dataOwner = iota
 	othersData

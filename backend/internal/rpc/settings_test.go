@@ -23,8 +23,8 @@ func (b *bundle) told(t *testing.T) string {
 	return fmt.Sprint(got.at("member", "timezone"), " ", got.at("member", "locale"), " ", got.at("member", "today"))
 }
 
-// After a member changes the time zone, the next call uses it, in every process. The change is recorded and can
-// be undone. Saving the same settings records no change.
+// A new time zone applies from the next call on, in every process. The change is recorded and can be
+// undone. Saving settings that are the same already records nothing.
 func TestUpdateMySettings(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 15, 30, 0, 0, time.UTC)

@@ -42,7 +42,7 @@ func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 // most: the latest.
 const maxScanned = 50_000
 
-// EachEntry yields the notes and interactions that a query finds, in no particular order and without
+// EachEntry yields the notes and interactions that a query finds, in any order. The entries do not have
 // their participants. It reads the latest maxScanned of each, and ignores the query's limit. It
 // fails with fault.NotFound for a connection that does not exist. It holds one reading connection,
 // and one entry at a time, until it returns.

@@ -41,8 +41,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 
 const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// membersPolicy is the content security policy of pages with navigation: they run our scripts, and
-// a browser can install the app from them. scriptPolicy is that of other pages with a script.
+// Content security policies of pages that run our scripts: membersPolicy of pages with navigation, from
+// which a browser can install the app, and scriptPolicy of the others.
 const (
 	membersPolicy = ownPolicy + scripts + "; worker-src 'self'; manifest-src 'self'"
 	scriptPolicy  = ownPolicy + scripts + "; worker-src 'none'"

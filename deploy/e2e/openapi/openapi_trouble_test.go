@@ -46,8 +46,8 @@ func (c *contract) checkBusy(t *testing.T) {
 			})
 		}
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
-			// On a busy machine the service admits fewer requests than maxInFlight. It could then admit one of
-			// those below when the machine is less busy.
+			// If the processors are slow, the service lowers its limit. It must not be low here: when it rises
+			// again, one of the requests below would be served.
 			whole := strings.Contains(harness.Get(t, s.Edge.Admin+"/metrics", "Accept: text/plain").Body, wholeLimit)
 			if s.Send(t, http.MethodGet, "/", "").Status == http.StatusServiceUnavailable && whole {
 				return true

@@ -232,7 +232,7 @@ func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	return r.marshal()
 }
 
-// encode returns the batch response of the items and their outcomes.
+// encode returns the JSON body of the answer to a batch. outcomes has one entry for each item.
 func (e *Endpoint) encode(items []item, outcomes []*outcome) []byte {
 	const aroundItem = 64 // about the bytes of an item in addition to its id and its body
 	size := aroundItem

@@ -111,11 +111,12 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call)
 	httpapi.WriteJSON(w, r, http.StatusOK, out)
 }
 
-// buffers keeps the buffers of earlier answers for later ones. Without it, allocating the 72 KB of
-// tools/list took a sixth of the call.
+// buffers has byte slices in which answers are written, so that an answer need not allocate a new
+// one: for the 72 KB of tools/list, that took a sixth of the call.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxKeptBuffer is the capacity of the largest buffer that is kept, in bytes.
+// maxKeptBuffer is in bytes. A buffer with more capacity is not used again, so that a few large answers
+// do not occupy memory for long.
 const maxKeptBuffer = 256 << 10
 
 // appendResultHead appends a JSON-RPC answer up to its result. The caller appends the result and

@@ -178,7 +178,7 @@ func decode(body []byte) (message, *decodeError) {
 	return e.message()
 }
 
-// explain returns what is wrong with a body that cannot be decoded.
+// explain returns the error for a body that is not one valid JSON object; err is that of decoding it.
 func explain(err error, body []byte) *decodeError {
 	if jsontext.NewDecoder(bytes.NewReader(body)).SkipValue() == nil {
 		return &decodeError{codeParse, "The body has data after the JSON object."}
