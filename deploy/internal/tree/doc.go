@@ -3,8 +3,8 @@
 //   - The modules import each other only as the table in rule_test.go allows, in tests, too.
 //     The order of packages within the backend is tested in backend/server.
 //   - docs/dependencies.md lists the modules that go.mod files require.
-//   - No name has a banned word; words_test.go lists the words.
-//   - Functions, files and types of production code stay small: size_test.go.
+//   - Files that package comments and documents name exist.
+//   - Each row of the threat table names the test of its defence.
 //
 // What the modules import:
 //

@@ -18,12 +18,6 @@ type source struct {
 	tokens *token.FileSet
 }
 
-// production reports whether the file is part of a program: neither a test nor in a package
-// for tests.
-func (s source) production() bool {
-	return !strings.HasSuffix(s.path, "_test.go") && !strings.HasSuffix(s.file.Name.Name, "test") && s.file.Name.Name != "harness"
-}
-
 // files returns the paths of the tree's files, without what Git ignores and without
 // generated code.
 var files = sync.OnceValues(func() (paths []string, err error) {
