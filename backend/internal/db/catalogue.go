@@ -98,10 +98,9 @@ func Catalogue(ctx context.Context, q Querier) (map[string]Table, error) {
 // SchemaVersion returns the name of the last migration that the binary knows; later ones have
 // greater names. An open database has it, or a later one (Config.AcceptNewer).
 func (s *DB) SchemaVersion() (string, error) {
-	_, known, err := s.migrator()
+	known, err := s.migrations()
 	if err != nil {
 		return "", err
 	}
-	sorted := known.Sorted()
-	return sorted[len(sorted)-1].Name, nil
+	return known[len(known)-1].name, nil
 }

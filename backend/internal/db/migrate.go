@@ -1,15 +1,18 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
+	"path"
+	"strings"
+	"text/template"
 
-	"github.com/uptrace/bun/migrate"
+	"github.com/uptrace/bun"
 )
 
 //go:embed migrations
@@ -27,20 +30,36 @@ var (
 	ErrSchemaOlder = errors.New("the database needs an upgrade: run `kith migrate` first")
 )
 
-// migrator returns what applies migrations, and the migrations that the binary knows:
-// one SQL file each, in the folder of the database engine. A file is a Go template
-// whose data is migrationData. Files with the suffix .tx.up.sql run in a transaction.
-func (s *DB) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
-	dir, err := fs.Sub(migrationFiles, "migrations/"+s.engine.name)
+// migration is one SQL file in the folder of the database engine. The file is a Go template
+// whose data is migrationData.
+type migration struct{ name, file string }
+
+// migrations returns the migrations that the binary knows, in order. A file is named by the time of
+// the migration and a word: 20261122000000_baseline.sql.
+func (s *DB) migrations() ([]migration, error) {
+	files, err := fs.Glob(migrationFiles, "migrations/"+s.engine.name+"/[0-9]*.sql") // sorted
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("find migrations: %w", cmp.Or(err, fs.ErrNotExist))
+	}
+	known := make([]migration, len(files))
+	for i, file := range files {
+		name, _, _ := strings.Cut(path.Base(file), "_")
+		known[i] = migration{name: name, file: file}
+	}
+	return known, nil
+}
+
+// statements returns the SQL of a migration.
+func (s *DB) statements(m migration) (string, error) {
+	text, err := template.ParseFS(migrationFiles, m.file)
 	if err != nil {
-		return nil, nil, fmt.Errorf("find migrations: %w", err)
+		return "", fmt.Errorf("read a migration: %w", err)
 	}
-	known := migrate.NewMigrations()
-	if err := known.Discover(dir); err != nil {
-		return nil, nil, fmt.Errorf("read migrations: %w", err)
+	var b strings.Builder
+	if err := text.Execute(&b, migrationData{engine: s.engine.name}); err != nil {
+		return "", fmt.Errorf("read a migration: %w", err)
 	}
-	options := []migrate.MigratorOption{migrate.WithMarkAppliedOnSuccess(true), migrate.WithTemplateData(migrationData{engine: s.engine.name})}
-	return migrate.NewMigrator(s.engine.admin, known, options...), known, nil
+	return b.String(), nil
 }
 
 // migrate applies the migrations that the database lacks and returns how many. One
@@ -52,58 +71,72 @@ func (s *DB) migrate(ctx context.Context) (applied int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	m, _, err := s.migrator()
+	known, err := s.migrations()
 	if err != nil {
 		return 0, err
 	}
-	if err := m.Init(ctx); err != nil {
-		return 0, fmt.Errorf("prepare migrations: %w", err)
-	}
-	if err := s.checkSchema(ctx); err != nil && !errors.Is(err, ErrSchemaOlder) {
+	done, err := s.appliedMigrations(ctx)
+	if err != nil {
 		return 0, err
 	}
-	group, err := m.Migrate(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("migrate the database: %w", err)
+	if err := compareSchema(known, done); err != nil && !errors.Is(err, ErrSchemaOlder) {
+		return 0, err
+	}
+	for _, m := range known {
+		if done[m.name] {
+			continue
+		}
+		if err := s.apply(ctx, m); err != nil {
+			return applied, fmt.Errorf("migrate the database: %w", err)
+		}
+		applied++
 	}
 	if s.engine.name == sqliteName {
 		err = s.optimize(ctx)
 	}
-	return len(group.Migrations), err
+	return applied, err
+}
+
+// apply runs a migration and records it, in one transaction: a process that is killed in between
+// leaves neither.
+func (s *DB) apply(ctx context.Context, m migration) error {
+	statements, err := s.statements(m)
+	if err != nil {
+		return err
+	}
+	return s.inTx(ctx, s.engine.admin, nil, func(ctx context.Context, tx bun.Tx) error {
+		for _, text := range []string{"CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, applied_at TIMESTAMP" +
+			map[string]string{postgresName: "TZ"}[s.engine.name] + " NOT NULL)", statements} {
+			if _, err := tx.Tx.ExecContext(ctx, text); err != nil { // not bun's: its question marks are arguments
+				return err
+			}
+		}
+		_, err := tx.NewRaw("INSERT INTO schema_migrations (name, applied_at) VALUES (?, ?)", m.name, s.Now()).Exec(ctx)
+		return err
+	})
 }
 
 // checkSchema returns nil if the database has exactly the migrations that the binary
 // knows, and otherwise ErrSchemaNewer, ErrSchemaOlder or ErrSchemaOther.
 func (s *DB) checkSchema(ctx context.Context) error {
-	m, known, err := s.migrator()
+	known, err := s.migrations()
 	if err != nil {
 		return err
 	}
-	exists, err := s.hasMigrations(ctx)
+	done, err := s.appliedMigrations(ctx)
 	if err != nil {
 		return err
 	}
-	if !exists {
-		return ErrSchemaOlder
+	return compareSchema(known, done)
+}
+
+func compareSchema(known []migration, done map[string]bool) error {
+	unknown, older := maps.Clone(done), false
+	for _, m := range known {
+		older = older || !done[m.name]
+		delete(unknown, m.name)
 	}
-	applied, err := m.AppliedMigrations(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema's version: %w", Coded(err))
-	}
-	names := map[string]bool{}
-	for _, migration := range known.Sorted() {
-		names[migration.Name] = false
-	}
-	newer := false
-	for _, migration := range applied {
-		if _, ok := names[migration.Name]; !ok {
-			newer = true
-			continue
-		}
-		names[migration.Name] = true
-	}
-	older := slices.Contains(slices.Collect(maps.Values(names)), false)
-	switch {
+	switch newer := len(unknown) > 0; {
 	case newer && older:
 		return ErrSchemaOther
 	case newer:
@@ -115,11 +148,28 @@ func (s *DB) checkSchema(ctx context.Context) error {
 	}
 }
 
+// appliedMigrations returns the names of the migrations that the database has.
+func (s *DB) appliedMigrations(ctx context.Context) (map[string]bool, error) {
+	exists, err := s.hasMigrations(ctx)
+	if err != nil || !exists {
+		return nil, err
+	}
+	var names []string
+	if err := s.engine.admin.NewRaw("SELECT name FROM schema_migrations").Scan(ctx, &names); err != nil {
+		return nil, fmt.Errorf("read the schema's version: %w", Coded(err))
+	}
+	done := make(map[string]bool, len(names))
+	for _, name := range names {
+		done[name] = true
+	}
+	return done, nil
+}
+
 // hasMigrations reports whether the database was ever migrated.
 func (s *DB) hasMigrations(ctx context.Context) (bool, error) {
-	query := "SELECT count(*) FROM sqlite_master WHERE name = 'bun_migrations'"
+	query := "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"
 	if s.engine.name == postgresName {
-		query = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('bun_migrations')"
+		query = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('schema_migrations')"
 	}
 	var n int
 	if err := s.engine.admin.NewRaw(query).Scan(ctx, &n); err != nil {

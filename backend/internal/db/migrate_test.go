@@ -22,9 +22,9 @@ func TestSchemasAgree(t *testing.T) {
 	for what, queries := range map[string][2]string{
 		"columns": {
 			`SELECT m.name || '.' || c.name || iif(c."notnull" OR c.pk > 0, ' NOT NULL', '') FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'
-AND m.name NOT LIKE 'bun_%' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'directory_words%' AND m.name || '.' || c.name <> 'profiles.number'`,
+AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'directory_words%' AND m.name || '.' || c.name <> 'profiles.number'`,
 			`SELECT table_name || '.' || column_name || CASE is_nullable WHEN 'NO' THEN ' NOT NULL' ELSE '' END FROM information_schema.columns
-WHERE table_schema = 'public' AND table_name NOT LIKE 'bun_%'`,
+WHERE table_schema = 'public'`,
 		},
 		"indexes": {
 			`SELECT tbl_name || '.' || i.name || iif(i."unique", ' UNIQUE', '') || iif(i.partial, ' WHERE', '') FROM sqlite_schema m JOIN pragma_index_list(m.tbl_name) i ON i.name = m.name
@@ -42,9 +42,9 @@ WHERE c.contype = 'f' GROUP BY c.oid, c.conrelid, c.confrelid, c.confdeltype`,
 		},
 		"unique keys": {
 			`SELECT m.name || ' ' || (SELECT group_concat(x.name, ',' ORDER BY x.seqno) FROM pragma_index_info(i.name) x) FROM sqlite_schema m JOIN pragma_index_list(m.name) i
-WHERE m.type = 'table' AND m.name NOT LIKE 'bun_%' AND m.name <> 'profiles' AND i.origin = 'u'`,
+WHERE m.type = 'table' AND m.name <> 'profiles' AND i.origin = 'u'`,
 			`SELECT c.conrelid::regclass || ' ' || string_agg(a.attname, ',' ORDER BY k.place) FROM pg_constraint c CROSS JOIN unnest(c.conkey) WITH ORDINALITY AS k (number, place)
-JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number WHERE c.contype = 'u' AND c.connamespace = 'public'::regnamespace AND c.conrelid::regclass::text NOT LIKE 'bun_%' GROUP BY c.oid, c.conrelid`,
+JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number WHERE c.contype = 'u' AND c.connamespace = 'public'::regnamespace GROUP BY c.oid, c.conrelid`,
 		},
 	} {
 		found := texts(t, postgres, queries[1])

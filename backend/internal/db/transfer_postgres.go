@@ -15,7 +15,7 @@ func postgresTransfer() transferDialect {
 		beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 		beginWrite: "BEGIN",
 		columns: `SELECT c.relname, a.attname, format_type(a.atttypid, NULL), FALSE FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT LIKE 'bun\_%'
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'schema_migrations'
 AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''`,
 		references: `SELECT f.relname, t.relname FROM pg_catalog.pg_constraint r JOIN pg_catalog.pg_class f ON f.oid = r.conrelid JOIN pg_catalog.pg_class t ON t.oid = r.confrelid
 WHERE r.contype = 'f' AND r.connamespace = current_schema()::regnamespace`,

@@ -13,7 +13,7 @@ import (
 // sqliteTransfer inserts row by row.
 func sqliteTransfer() transferDialect {
 	// Litestream, which replicates SQLite, adds its own tables to the database.
-	const ours = `t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE 'bun\_%' ESCAPE '\'
+	const ours = `t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'schema_migrations'
 AND t.name NOT LIKE '\_litestream\_%' ESCAPE '\'`
 	return transferDialect{
 		beginRead:  "BEGIN",

@@ -45,7 +45,7 @@ func leftOut() map[string]string {
 		"idempotency_keys": "answers to credentials that are not moved, kept for a day",
 		"files":            "waits for an import for a day at most: the member uploads it again",
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator,
-		"bun_migrations": operator, "bun_migration_locks": operator,
+		"schema_migrations": operator,
 	}
 }
 

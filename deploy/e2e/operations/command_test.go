@@ -134,7 +134,7 @@ func TestNewerSchema(t *testing.T) {
 		if done := harness.RunKith(t, env, "", "migrate"); done.Code != 0 {
 			t.Fatal(done.Stderr)
 		}
-		harness.ExecDatabase(t, databaseURL, "INSERT INTO bun_migrations (name, group_id) VALUES ('29991231235959', 99)")
+		harness.ExecDatabase(t, databaseURL, "INSERT INTO schema_migrations (name, applied_at) VALUES ('29991231235959', '2999-12-31')")
 		for _, args := range [][]string{
 			{"serve"}, {"backend"}, {"migrate"}, {"member", "list"}, {"token", "list", "ada"},
 			{"serve", "--no-auto-migrate"}, {"member", "create", "ada", "--email", "ada@member.example", "--password-stdin"},
@@ -153,7 +153,7 @@ func TestNewerSchema(t *testing.T) {
 			}
 			s.Edge.Stop()
 		})
-		harness.ExecDatabase(t, databaseURL, "DELETE FROM bun_migrations WHERE name = (SELECT min(name) FROM bun_migrations)")
+		harness.ExecDatabase(t, databaseURL, "DELETE FROM schema_migrations WHERE name = (SELECT min(name) FROM schema_migrations)")
 		accepting := append(env, "KITH_ACCEPT_NEWER_SCHEMA=true")
 		harness.CheckOneSentence(t, harness.RunKith(t, accepting, "", "backend"), "lacks")
 	})

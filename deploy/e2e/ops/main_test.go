@@ -30,7 +30,7 @@ func build(t *testing.T, dir string) (builds [2]string) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		folder, err := filepath.Abs(filepath.Join(repository, "backend/internal/db/migrations", database))
 		must(t, err)
-		overlay["Replace"][filepath.Join(folder, "20991231000001_e2e_rolled.tx.up.sql")] = added
+		overlay["Replace"][filepath.Join(folder, "20991231000001_e2e_rolled.sql")] = added
 	}
 	text, err := json.Marshal(overlay)
 	must(t, err)
