@@ -8,10 +8,9 @@ import (
 
 // Markers of JPEG segments (ITU T.81, table B.1).
 const (
-	markerProgressive = 0xc2
-	markerEnd         = 0xd9
-	markerScan        = 0xda
-	markerEXIF        = 0xe1
+	markerEnd  = 0xd9
+	markerScan = 0xda
+	markerEXIF = 0xe1
 )
 
 // segments calls yield with each segment of a JPEG before its pixels, until it returns false.
@@ -30,16 +29,6 @@ func segments(data []byte) func(yield func(marker byte, content []byte) bool) {
 			at += 2 + size
 		}
 	}
-}
-
-// progressive reports whether a JPEG keeps all of its coefficients while it is decoded.
-func progressive(data []byte) bool {
-	for marker := range segments(data) {
-		if marker == markerProgressive {
-			return true
-		}
-	}
-	return false
 }
 
 // orientationOf returns the EXIF orientation of a JPEG, 1 to 8; 1, upright, for other files.

@@ -31,7 +31,7 @@ const (
 	// maxPixels and maxMemory bound the pixels of a file, and the bytes that they take while
 	// they are decoded.
 	maxPixels = 40_000_000
-	maxMemory = 240 << 20
+	maxMemory = 300 << 20
 	// maxSide refuses pictures that are very long and only a few pixels high.
 	maxSide = 30_000
 )
@@ -133,17 +133,25 @@ func (f format) check(data []byte) error {
 		return fault.New(fault.Invalid, "the picture is damaged or incomplete")
 	}
 	pixels := int64(c.Width) * int64(c.Height)
-	if c.Width > maxSide || c.Height > maxSide || pixels > maxPixels || pixels*f.perPixel(c, data) > maxMemory {
+	if c.Width > maxSide || c.Height > maxSide || pixels > maxPixels || pixels*f.perPixel(c) > maxMemory {
 		return fault.New(fault.Invalid, "the picture has too many pixels: make it smaller first")
 	}
 	return nil
 }
 
-// perPixel returns how many bytes a pixel takes while it is decoded.
-func (f format) perPixel(c image.Config, data []byte) int64 {
+// perPixel returns how many bytes a pixel can take while it is decoded. Every JPEG counts as a
+// progressive one, which keeps its coefficients: four bytes of each component, the samples, and the
+// converted picture. Whether it is progressive is not read from the file, because a file could then
+// show one header to this check and another to the decoder.
+func (f format) perPixel(c image.Config) int64 {
+	const coefficient, sample, converted = 4, 1, 4
 	switch {
-	case f.media == mediaJPEG && progressive(data):
-		return 15 // three coefficients of four bytes, and the pixel
+	case f.media == mediaJPEG && c.ColorModel == color.GrayModel:
+		return coefficient + sample
+	case f.media == mediaJPEG && c.ColorModel == color.CMYKModel:
+		return 4*(coefficient+sample) + converted
+	case f.media == mediaJPEG:
+		return 3*(coefficient+sample) + converted
 	case c.ColorModel == color.RGBA64Model || c.ColorModel == color.NRGBA64Model:
 		return 8
 	}

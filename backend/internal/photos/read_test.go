@@ -85,7 +85,6 @@ func TestReadRefuses(t *testing.T) {
 		"a PNG of one line":              {bomb(1_000_000, 1, 2), "too many pixels"},
 		"a PNG of 16 bits":               {bombOf(6_300, 6_300, 6, 16), "too many pixels"},
 		"more than 5 MB":                 {make([]byte, photos.MaxBytes+1), "larger than 5 MB"},
-		"a progressive JPEG of 30 MP":    {progressive(6_000, 5_000), "too many pixels"},
 		"a PNG of 40 MP without content": {bomb(6_000, 6_000, 2), "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,6 +93,39 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// A JPEG counts as a progressive one whatever its markers are: the decoder skips restart markers,
+// fill bytes and bytes between segments, so they must not hide the frame header from the bound.
+func TestReadBoundsEveryJPEG(t *testing.T) {
+	t.Parallel()
+	jfif := []byte("\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00")
+	for name, between := range map[string][]byte{
+		"nothing":                       nil,
+		"a restart marker":              {0xff, 0xd0},
+		"fill bytes":                    {0xff, 0xff, 0xff},
+		"bytes that belong to nothing":  []byte("abc"),
+		"an escaped byte":               {0xff, 0},
+		"JFIF":                          jfif,
+		"JFIF and a restart marker":     append(bytes.Clone(jfif), 0xff, 0xd7),
+		"an EXIF segment of no content": {0xff, 0xe1, 0, 2},
+	} {
+		for _, c := range []struct {
+			frame, components byte
+			width, height     uint16
+		}{
+			{0xc0, 3, 6_000, 4_000}, {0xc1, 3, 6_000, 4_000}, {0xc2, 3, 6_000, 4_000}, {0xc2, 1, 10_000, 7_000}, {0xc2, 4, 5_000, 4_000},
+		} {
+			file := append([]byte{0xff, 0xd8, 0xff, 0xfe, 0, 2}, between...)
+			file = append(file, frameOf(c.frame, c.components, c.width, c.height)...)
+			if _, err := photos.Read(t.Context(), file); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "too many pixels") {
+				t.Errorf("%s before the frame %x of %d components: %v", name, c.frame, c.components, err)
+			}
+		}
+	}
+	if _, err := photos.Read(t.Context(), phototest.JPEG(t, 4608, 3456)); err != nil {
+		t.Errorf("a photo of 16 million pixels: %v", err)
 	}
 }
 
@@ -111,8 +143,16 @@ func bombOf(width, height uint32, kind, bits byte) []byte {
 
 // progressive is the header of a progressive JPEG.
 func progressive(width, height uint16) []byte {
-	out := append([]byte{0xff, 0xd8, 0xff, 0xc2, 0, 17, 8}, byte(height>>8), byte(height), byte(width>>8), byte(width), 3)
-	return append(out, 1, 0x22, 0, 2, 0x11, 0, 3, 0x11, 0, 0xff, 0xda, 0, 2)
+	return append([]byte{0xff, 0xd8}, frameOf(0xc2, 3, width, height)...)
+}
+
+// frameOf is the frame header of a JPEG without subsampling, and the start of a scan.
+func frameOf(marker, components byte, width, height uint16) []byte {
+	out := []byte{0xff, marker, 0, 8 + 3*components, 8, byte(height >> 8), byte(height), byte(width >> 8), byte(width), components}
+	for i := range components {
+		out = append(out, i+1, 0x11, 0)
+	}
+	return append(out, 0xff, 0xda, 0, 2)
 }
 
 // EXIF data is removed, and the picture is upright.
