@@ -68,6 +68,9 @@ func New(c Config) *Handlers {
 		Embeddings: &search.EmbedRPC{Jobs: c.Jobs, Provider: c.Search.Provider()},
 		Jobs: &job.RPC{
 			DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now,
+			Tools: map[string]string{
+				importer.JobKind: "import_file", importer.UndoKind: "undo_change", search.EmbedKind: "embed_objects", export.JobKind: "export_connections",
+			},
 			Next:   map[string]job.Next{importer.JobKind: importer.Next},
 			Cancel: decision.Cancel,
 		},

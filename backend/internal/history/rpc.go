@@ -52,9 +52,41 @@ func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest
 		return nil, err
 	}
 	for _, c := range changes {
-		res.Changes = append(res.Changes, changeMessage(&c, p, names, req.ChangeId != nil))
+		m := changeMessage(&c, p, names, req.ChangeId != nil)
+		if !shows(ctx, &c) {
+			m.Summary, m.Touched, m.Objects = hidden, "", nil
+		}
+		res.Changes = append(res.Changes, m)
 	}
 	return res, nil
+}
+
+// readers are the tools that read objects, by the kind of object. A credential that may not call
+// the tool learns that there was a change, but not of what.
+var readers = map[string]string{ //nolint:gochecknoglobals // a constant table
+	Connection: "get_connection", Relationship: "get_connection", DistinctPair: "find_duplicates",
+	Note: "list_timeline", Interaction: "list_timeline", Group: "list_groups", Membership: "list_groups",
+	Reminder: "list_due", Profile: "get_member_profile", Settings: "get_account",
+}
+
+// ReaderOf returns the tool that reads objects of a kind; empty for an unknown kind.
+func ReaderOf(kind string) string { return readers[kind] }
+
+// hidden is the summary of a change whose contents the caller may not read.
+const hidden = "Not shown: this credential has no tool that reads what changed."
+
+// shows reports whether the caller may see the contents of a change: it may call the tool that made
+// it, or those that read each of its objects. An undo is about what another tool wrote.
+func shows(ctx context.Context, c *Change) bool {
+	if c.Undoes == "" && call.Allows(ctx, c.Tool) {
+		return true
+	}
+	for _, e := range c.Effects {
+		if !call.Allows(ctx, readers[e.Kind]) {
+			return false
+		}
+	}
+	return len(c.Effects) > 0
 }
 
 // queryOf returns the filters of a call.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -40,6 +41,9 @@ type RPC struct {
 	Jobs    Jobs
 	BaseURL string
 	Now     func() time.Time
+	// Tools are the tools that start jobs, by the kind of the job. A job of another kind belongs to
+	// the tool that started it.
+	Tools map[string]string
 	// Next suggests the next calls after a job, by the kind of the job.
 	Next map[string]Next
 	// Cancel is called before a job is cancelled.
@@ -85,7 +89,7 @@ func (h *RPC) answer(ctx context.Context, j *Job, err error) (*jobsv1.GetJobResp
 	if err != nil {
 		return nil, err
 	}
-	message, err := h.message(j)
+	message, err := h.message(ctx, j)
 	return &jobsv1.GetJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
 
@@ -94,7 +98,7 @@ func (h *RPC) next(ctx context.Context, j *Job) []*toolv1.NextCall {
 	if !j.Terminal() {
 		return Wait(ctx, j.Number)
 	}
-	if after := h.Next[j.Kind]; after != nil {
+	if after := h.Next[j.Kind]; after != nil && h.shows(ctx, j) {
 		return after(ctx, j)
 	}
 	return nil
@@ -114,17 +118,26 @@ func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequ
 	if err != nil {
 		return nil, err
 	}
-	message, err := h.message(j)
+	message, err := h.message(ctx, j)
 	return &jobsv1.CancelJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
 
-func (h *RPC) message(j *Job) (*jobsv1.Job, error) {
+// shows reports whether the caller may call the tool of a job. Others learn the job's state and
+// progress, but not its result or error, which may name people.
+func (h *RPC) shows(ctx context.Context, j *Job) bool {
+	return call.Allows(ctx, cmp.Or(h.Tools[j.Kind], j.Tool))
+}
+
+func (h *RPC) message(ctx context.Context, j *Job) (*jobsv1.Job, error) {
 	m := &jobsv1.Job{
 		Object: jobObject, JobId: j.Number, Kind: j.Kind, State: j.State, Terminal: new(j.Terminal()),
 		Progress:   &jobsv1.JobProgress{Done: new(int32(j.Done)), Total: new(int32(j.Total))},
 		RetryAfter: new(int32(j.RetryAfter(h.Now()).Seconds())),
 		Poll:       h.BaseURL + pathJobs + strconv.Itoa(int(j.Number)),
 		CreatedAt:  call.Timestamp(j.CreatedAt), UpdatedAt: call.Timestamp(j.UpdatedAt),
+	}
+	if !h.shows(ctx, j) {
+		return m, nil
 	}
 	if j.Result != "" {
 		result := &structpb.Struct{}

@@ -149,3 +149,34 @@ func TestCancelJob(t *testing.T) {
 		}
 	})
 }
+
+// A job shows its result and its error only to a credential that may call the tool of the job.
+// Others learn its state and progress.
+func TestJobShowsItsResultToItsTool(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		const secret = "Ada Lovelace"
+		for _, state := range []string{job.Succeeded, job.Failed, job.Cancelled} {
+			number := started(t, b.store, b.member, "file_import")
+			ended(t, b.store, "file_import", job.End{
+				State: state, Result: json.RawMessage(`{"import_id":"imp_00000000000000000000000001","errors":[{"row":1,"message":"` + secret + `"}]}`),
+				Failure: &job.Failure{Code: "file_unreadable", Detail: secret},
+			})
+			task := fmt.Sprintf(`{"task_id":%d}`, number)
+			for scopes, shown := range map[string]bool{"": false, "account write": false, "imports": false, "imports write": true} {
+				got := b.call(t, getJob, task, "Authorization", "Bearer "+dbtest.Token(t, b.store, b.member, strings.Fields(scopes)...))
+				shows := got.at("job", "result") != nil || got.at("job", "error") != nil || got.at("job", "import_id") != nil
+				if got.at("job", "state") != state || got.at("job", "progress", "total") != 200.0 || shows != shown {
+					t.Errorf("%s, scopes %q: %v", state, scopes, got.body)
+				}
+				if text := fmt.Sprint(got.body); !shown && (strings.Contains(text, secret) || strings.Contains(text, "imp_")) {
+					t.Errorf("%s, scopes %q: %s", state, scopes, text)
+				}
+			}
+			cancelled := b.call(t, cancelJob, task, "Authorization", "Bearer "+dbtest.Token(t, b.store, b.member, "account", "write"))
+			if text := fmt.Sprint(cancelled.body); cancelled.at("job", "state") != state || strings.Contains(text, secret) || strings.Contains(text, "imp_") {
+				t.Errorf("%s, cancel_job: %s", state, text)
+			}
+		}
+	})
+}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Fifty changes, among them acts on many people, take 8 KB at most; each line says what was
@@ -113,6 +116,51 @@ func TestFilteredChanges(t *testing.T) {
 		}
 		if undone := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, yesterday.at("changes", 0, "id"))); undone.at("change_id") == nil {
 			t.Errorf("undo: %v", undone.body)
+		}
+	})
+}
+
+// A change shows what it is about only to a credential that may call the tool that made it, or the
+// tools that read its objects. Others learn that there was a change.
+func TestChangesShowTheirContentsToReaders(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds.All() {
+		rpcs, err := catalog.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, known := rpcs.Tool(history.ReaderOf(kind)); !known {
+			t.Errorf("no tool reads a %s", kind)
+		}
+	}
+	each(t, func(t *testing.T, b *bundle) {
+		const name, word = "Grace Hopper", "divorce"
+		id := b.made(t, `{"name":"`+name+`"}`)
+		note := b.call(t, addNote, `{"connection_ids":`+idsOf(t, id)+`,"body":"`+word+`"}`)
+		b.call(t, createReminder, fmt.Sprintf(`{"connection_id":%q,"text":%q,"due_on":"2099-01-01"}`, id, word))
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, note.at("change_id")))
+		for scopes, shown := range map[string]string{ // newest first: undo of the note, reminder, note, person
+			"account": "0000", "account write": "0000", "account timeline": "1010", "account reminders": "0100", "account connections": "0001",
+			"account connections timeline reminders": "1111",
+		} {
+			bearer := dbtest.Token(t, b.store, b.member, strings.Fields(scopes)...)
+			got := b.call(t, listChanges, `{}`, "Authorization", "Bearer "+bearer)
+			seen := ""
+			for i := range got.size("changes") {
+				whole := b.call(t, listChanges, fmt.Sprintf(`{"change_id":%q}`, got.at("changes", i, "id")), "Authorization", "Bearer "+bearer)
+				summary := fmt.Sprint(got.at("changes", i, "summary"))
+				switch hidden := strings.HasPrefix(summary, "Not shown: "); {
+				case hidden && whole.at("changes", 0, "objects") == nil:
+					seen += "0"
+				case !hidden && whole.at("changes", 0, "objects") != nil:
+					seen += "1"
+				default:
+					t.Errorf("%s: %v", scopes, whole.body)
+				}
+			}
+			if text := fmt.Sprint(got.body); seen != shown || !strings.Contains(shown, "1") && (strings.Contains(text, name) || strings.Contains(text, word)) {
+				t.Errorf("%s: shows %s, want %s: %s", scopes, seen, shown, text)
+			}
 		}
 	})
 }
