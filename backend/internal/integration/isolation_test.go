@@ -193,8 +193,8 @@ func txAttempts(u *db.Tx) map[string]attempt {
 				{Kind: people.KindEmail, NormalValue: v.email}, {Kind: people.KindPhone, NormalValue: "+12125550100"},
 			}})
 		},
-		"FindNamesake": func(ctx context.Context, _ victim) (any, error) {
-			return people.FindNamesake(ctx, u, &people.Connection{Name: secret, Positions: []people.Position{{Organization: secret, Current: true}}})
+		"FindNamesakes": func(ctx context.Context, _ victim) (any, error) {
+			return people.FindNamesakes(ctx, u, &people.Connection{Name: secret, Positions: []people.Position{{Organization: secret, Current: true}}})
 		},
 		"InsertConnection": func(ctx context.Context, v victim) (any, error) {
 			c := &people.Connection{TenantID: v.tenant, Name: "mine", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}

@@ -105,18 +105,18 @@ AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
 // maxListed limits how many people with the same address are compared by name.
 const maxListed = 100
 
-// FindNamesake returns the id of a live connection with c's folded name and current
-// organisation, or an empty id when there is none.
-func FindNamesake(ctx context.Context, tx *db.Tx, c *Connection) (string, error) {
+// FindNamesakes returns the ids of live connections with c's folded name and current
+// organisation, at most maxSharing.
+func FindNamesakes(ctx context.Context, tx *db.Tx, c *Connection) (ids []string, err error) {
 	organization := NormalOrganization(c.CurrentPosition().Organization)
 	if organization == "" {
-		return "", nil
+		return nil, nil
 	}
-	return tx.FirstID(ctx, `SELECT c.id FROM connections c
-JOIN positions p ON p.tenant_id = c.tenant_id AND p.connection_id = c.id AND p.current
-JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id
-WHERE c.tenant_id = ? AND c.folded_name = ? AND o.normal_name = ? AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT 1`,
-		tx.TenantID(), FoldedName(c), organization, c.ID)
+	err = tx.NewRaw(`SELECT c.id FROM duplicate_keys k CROSS JOIN connections c
+WHERE k.tenant_id = ? AND k.key = ? AND c.tenant_id = k.tenant_id AND c.id = k.connection_id
+AND c.folded_name = ? AND c.archived_at IS NULL AND c.id <> ? ORDER BY k.connection_id LIMIT ?`,
+		tx.TenantID(), NamesakeKey(c.Name, organization), FoldedName(c), c.ID, maxSharing).Scan(ctx, &ids)
+	return ids, err
 }
 
 // ListNames returns the names of the connections that exist, archived or not, by id.

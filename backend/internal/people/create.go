@@ -31,8 +31,8 @@ type Written struct {
 	Connection *Connection
 	// DuplicateOf is the person that already existed; empty when there was none.
 	DuplicateOf string
-	// Sharing are people who share an address with this person, but whose names show that
-	// they are other people; at most maxSharing.
+	// Sharing are people who share an address with this person, but whose names or birthdays show
+	// that they are or may be other people; at most maxSharing.
 	Sharing []Sharing
 	// ChangeID is empty when nothing was written.
 	ChangeID string
@@ -69,16 +69,30 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 const maxSharing = 5
 
 // onFile returns the id of the existing person that c duplicates, if any, and the other
-// people who have an address of c. People who share an address but have different names
-// are not duplicates.
+// people who have an address of c. People who share an address but have different names, or may
+// be relatives (Doubt), are not duplicates.
 func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
 	sharing, err := ListSharing(ctx, w, c)
 	if err != nil {
 		return "", nil, err
 	}
-	said := names.Names{Full: text.Line(d.Name), Nickname: c.Nickname} // a guessed name is no evidence
+	// A guessed name is no evidence.
+	said := EvidenceOf(names.Names{Full: text.Line(d.Name), Nickname: c.Nickname}, c.Handles, c.Dates)
+	namesakes, err := FindNamesakes(ctx, w, c)
+	if err != nil {
+		return "", nil, err
+	}
+	alike := DistinctIDs(slices.Concat(namesakes, IDs(sharing, func(s Sharing) string { return s.ID })))
+	if len(alike) == 0 {
+		return "", nil, nil
+	}
+	others, err := GetConnections(ctx, w, alike)
+	if err != nil {
+		return "", nil, err
+	}
 	for _, other := range sharing {
-		if names.Compatible(said, names.Names{Full: other.Name, Nickname: other.Nickname}) {
+		known := others[other.ID].Evidence()
+		if names.Compatible(said.Names, known.Names) && Doubt(&said, &known) == "" {
 			return other.ID, nil, nil
 		}
 		told := func(s Sharing) bool { return s.ID == other.ID }
@@ -86,8 +100,12 @@ func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate s
 			strangers = append(strangers, other)
 		}
 	}
-	duplicate, err = FindNamesake(ctx, w, c)
-	return duplicate, strangers, err
+	for _, id := range namesakes {
+		if known := others[id].Evidence(); Doubt(&said, &known) == "" {
+			return id, strangers, nil
+		}
+	}
+	return "", strangers, nil
 }
 
 func (d Draft) connection(now time.Time) (*Connection, error) {

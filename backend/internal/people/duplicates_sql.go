@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/uptrace/bun"
 )
@@ -32,11 +33,7 @@ func duplicateKeys(c *Connection) []int64 {
 	}
 	r := newRecord(&p)
 	var keys []int64
-	add := func(parts ...string) {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(strings.Join(parts, "\x00")))
-		keys = append(keys, int64(h.Sum64())) //nolint:gosec // any number will do
-	}
+	add := func(parts ...string) { keys = append(keys, hashKey(parts...)) }
 	for _, k := range r.keys {
 		add(k.kind, k.value)
 	}
@@ -48,6 +45,20 @@ func duplicateKeys(c *Connection) []int64 {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+func hashKey(parts ...string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strings.Join(parts, "\x00")))
+	return int64(h.Sum64()) //nolint:gosec // any number will do
+}
+
+// NamesakeKey returns the duplicate key of the people with a name, in any order of its words, at an
+// organisation, which is given by its normal name.
+func NamesakeKey(name, organization string) int64 {
+	words := names.Parse(name).Words
+	slices.Sort(words)
+	return hashKey(KindName, strings.Join(words, ""), organization)
 }
 
 // insertDuplicateKeys inserts the keys of people who have none, and marks those that are
@@ -149,14 +160,14 @@ func listCandidates(ctx context.Context, q db.Reader, selection string, args ...
 		return s.Where("?TableAlias.? IN (?)", bun.Ident(column), bun.SafeQuery(selection, args...))
 	}
 	var rows []Connection
-	err := among(q.From(&rows).Column("id", "name", "bio", "met_on", "last_interaction_at").Where("archived_at IS NULL"), "id").Order("id").Scan(ctx)
+	err := among(q.From(&rows).Column("id", "name", "nickname", "bio", "met_on", "last_interaction_at").Where("archived_at IS NULL"), "id").Order("id").Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	people := make([]Candidate, len(rows))
 	byID := make(map[string]*Candidate, len(rows))
 	for i, c := range rows {
-		people[i] = Candidate{ID: c.ID, Name: c.Name}
+		people[i] = Candidate{ID: c.ID, Name: c.Name, Nickname: c.Nickname}
 		for _, known := range []bool{c.Bio != "", c.MetOn != "", !c.LastInteractionAt.IsZero()} {
 			if known {
 				people[i].Values++
@@ -172,6 +183,15 @@ func listCandidates(ctx context.Context, q db.Reader, selection string, args ...
 		if p := byID[h.ConnectionID]; p != nil {
 			p.Handles = append(p.Handles, h)
 			p.Values++
+		}
+	}
+	var birthdays []ImportantDate
+	if err := among(q.From(&birthdays).Where("kind = ?", DateBirthday), "connection_id").Order("connection_id", "ordinal").Scan(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range birthdays {
+		if p := byID[d.ConnectionID]; p != nil {
+			p.Birthdays = append(p.Birthdays, d)
 		}
 	}
 	var positionsFound []Position

@@ -10,8 +10,10 @@ import (
 
 // Candidate is the data about a person that distinguishes them from others.
 type Candidate struct {
-	ID, Name, Headline string
-	Handles            []Handle
+	ID, Name, Nickname, Headline string
+	Handles                      []Handle
+	// Birthdays are the dates of that kind.
+	Birthdays []ImportantDate
 	// Organizations are the current ones.
 	Organizations []string
 	// Values counts the values stored about the person.
@@ -27,6 +29,7 @@ type record struct {
 	given, family string   // folded, as far as they can be told
 	organizations []string // normal names
 	keys          []key
+	evidence      Evidence
 }
 
 // key is an address in the form in which all its spellings are equal.
@@ -38,7 +41,7 @@ type key struct {
 
 func newRecord(p *Candidate) record {
 	name := names.Parse(p.Name)
-	k := record{Candidate: p, name: name.Words, squeezed: name.Key}
+	k := record{Candidate: p, name: name.Words, squeezed: name.Key, evidence: EvidenceOf(names.Names{Full: p.Name, Nickname: p.Nickname}, p.Handles, p.Birthdays)}
 	if n := len(name.Words); n > 1 {
 		k.given, k.family = name.Words[0], name.Words[n-1]
 	}

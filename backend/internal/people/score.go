@@ -50,7 +50,8 @@ func (k key) ground(sharers int) ground {
 }
 
 // compare returns how likely it is that two people are one, and why. sharers counts the
-// people who have an address.
+// people who have an address. If something speaks against the pair (Doubt), the score is at most
+// DefaultMinScore.
 func compare(a, b *record, sharers func(key) int) (float64, []string) {
 	var grounds []ground
 	for _, k := range a.keys {
@@ -91,6 +92,10 @@ func compare(a, b *record, sharers func(key) int) (float64, []string) {
 			reasons = append(reasons, "same organisation: "+o)
 			break
 		}
+	}
+	if doubt := Doubt(&a.evidence, &b.evidence); doubt != "" {
+		// The pair is shown, after all certain ones.
+		return min(score, DefaultMinScore), append(reasons, "may be two people: "+doubt)
 	}
 	return min(score, 1), reasons
 }

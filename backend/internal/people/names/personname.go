@@ -62,15 +62,14 @@ func Compatible(a, b Names) bool {
 }
 
 func fullCompatible(a, b string) bool {
+	a, _ = generation(a)
+	b, _ = generation(b)
 	x, y := Parse(a), Parse(b)
 	if x.Key == "" || y.Key == "" || x.Key == y.Key {
 		return true
 	}
-	short, long := x.parts(), y.parts()
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	return fits(short, long)
+	_, _, _, ok := match(x, y)
+	return ok
 }
 
 // maxWords limits the words that are compared.
@@ -85,11 +84,15 @@ func (n Name) parts() []string {
 	return out[:min(len(out), maxWords)]
 }
 
-// fits reports whether each word of the shorter name matches words of the longer one, with
-// no word matched twice. Equal words are matched first, so that an initial does not take
-// their place.
-func fits(short, long []string) bool {
-	taken := make([]bool, len(long))
+// match reports whether each word of the shorter name matches words of the longer one, with
+// no word matched twice. It returns the words of both, and which words of the longer one are
+// matched. Equal words are matched first, so that an initial does not take their place.
+func match(x, y Name) (short, long []string, taken []bool, ok bool) {
+	short, long = x.parts(), y.parts()
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	taken = make([]bool, len(long))
 	var rest []string
 	for _, word := range short {
 		if !take(long, taken, func(run []string) bool { return strings.Join(run, "") == word }) {
@@ -98,10 +101,10 @@ func fits(short, long []string) bool {
 	}
 	for _, word := range rest {
 		if !take(long, taken, func(run []string) bool { return abbreviates(word, run) }) {
-			return false
+			return short, long, taken, false
 		}
 	}
-	return true
+	return short, long, taken, true
 }
 
 // maxRun limits how many words may be written as one: Vanderberg is van der Berg.
