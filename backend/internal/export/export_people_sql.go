@@ -13,6 +13,7 @@ import (
 
 // PeopleFilter says which people to export: all, unless there are ids.
 type PeopleFilter struct {
+	// IDs are the people to export, archived ones too.
 	IDs []string
 	// After is the last id of the previous page, Limit how many people to return.
 	After string
@@ -24,8 +25,8 @@ type PeopleFilter struct {
 	Photos bool
 	// Archived adds archived people, but not those who were merged into others.
 	Archived bool
-	// Live leaves out those of IDs who are archived or do not exist.
-	Live bool
+	// Present leaves out those of IDs who do not exist, instead of failing.
+	Present bool
 }
 
 // MaxTimeline limits the notes, interactions and photos of a page, in characters.
@@ -37,6 +38,7 @@ const MaxTimeline = 2_000_000
 // no person. It fails with fault.NotFound for the id of a person who does not exist. The
 // number of statements is fixed.
 func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People, more bool, err error) {
+	f.Archived = f.Archived || len(f.IDs) > 0
 	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
 		who, err := pageOfPeople(ctx, q, f)
 		if err != nil {
@@ -90,7 +92,7 @@ func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline, withPhotos bo
 func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, error) {
 	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
-		if !f.Live {
+		if !f.Present {
 			if err := allExist(ctx, q, f.IDs); err != nil {
 				return nil, err
 			}
@@ -102,15 +104,15 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 	return who, err
 }
 
-// allExist fails as people.NoConnection does unless all of the people exist.
+// allExist fails as people.NoConnection does unless all of the people exist, archived or not.
 func allExist(ctx context.Context, q db.Reader, who []string) error {
-	var live []string
-	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND archived_at IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &live)
+	var found []string
+	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND merged_into IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &found)
 	if err != nil {
 		return err
 	}
-	on := make(map[string]bool, len(live))
-	for _, id := range live {
+	on := make(map[string]bool, len(found))
+	for _, id := range found {
 		on[id] = true
 	}
 	for _, id := range who {

@@ -56,7 +56,8 @@ func (f File) Count(ctx context.Context, t *db.Tenant) (count int, err error) {
 }
 
 // Write writes the content page by page, and returns how many people are in it. People who
-// were archived or deleted since the file was asked for are left out.
+// were deleted since the file was asked for are left out, and so are those who were archived,
+// unless the file is of chosen people.
 func (f File) Write(ctx context.Context, t *db.Tenant, out io.Writer) (count int, err error) {
 	return f.write(ctx, t, out, f.Format == JSON || f.Format == VCard)
 }
@@ -68,7 +69,7 @@ func (f File) write(ctx context.Context, t *db.Tenant, out io.Writer, withPhotos
 		return 0, err
 	}
 	add := func(filter PeopleFilter) error {
-		filter.Limit, filter.Timeline, filter.Photos, filter.Live = exportPage, f.Format == JSON, withPhotos, true
+		filter.Limit, filter.Timeline, filter.Photos, filter.Present = exportPage, f.Format == JSON, withPhotos, true
 		for {
 			page, more, err := ListPeople(ctx, t, filter)
 			if err != nil {

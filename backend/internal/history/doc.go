@@ -20,9 +20,8 @@
 // effect left it, apart from fields that change by themselves (versions, times, the last
 // contact); an object that is not is a Conflict, and with any conflict nothing is undone.
 // An undo is a change like any other. An object gets all of its recorded fields back,
-// its times too, with two exceptions. Its version grows, so that a write that names an
-// earlier version conflicts. And what an undo archives gets the time of the undo as its
-// archive time; undo compares only whether an object is archived, not since when.
+// its times too, but its version grows, so that a write that names an earlier version
+// conflicts.
 //
 // # Deletions
 //

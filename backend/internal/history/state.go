@@ -21,11 +21,6 @@ func volatile(field string) bool {
 	return false
 }
 
-// lasting lists the fields that are compared only by whether they are set, not by their
-// value: when an undo archives a person again, the archive time is that of the undo, and
-// the archiving change is the same as before.
-func lasting(field string) bool { return field == "ArchivedAt" }
-
 // state is a decoded state; nil when the object did not exist.
 type state map[string]any
 
@@ -59,7 +54,6 @@ func differing(recorded, present state) []string {
 	for name, value := range recorded {
 		switch {
 		case volatile(name), equal(value, present[name]):
-		case lasting(name) && !empty(value) && !empty(present[name]):
 		default:
 			fields = append(fields, name)
 		}

@@ -95,7 +95,7 @@ func (s *step) person(who *person) (err error) {
 			c.UpdatedAt = c.CreatedAt
 		}
 		if who.archived {
-			c.ArchivedAt = s.tx.Now() // the days until the purge start again
+			c.ArchivedAt = s.tx.Now()
 		}
 		s.rows.Created = append(s.rows.Created, c)
 		s.effect(history.Connection, c.ID, nil, c)

@@ -17,6 +17,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func archive(t *testing.T, s *db.DB, owner tenant.ID, away bool, ids ...string) people.Acted {
@@ -207,60 +209,45 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// Thirty days after they were archived, people are permanently deleted, with everything
-// that is only about them, except in read-only accounts.
-func TestSweepPurgesArchivedPeople(t *testing.T) {
+// Nothing deletes archived people, however long ago they were archived. They can be read,
+// exported and restored with everything that is about them.
+func TestArchivedPeopleAreKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		now := time.Now().UTC()
 		s := dbtest.Open(t, url, func() time.Time { return now })
-		owner, frozen := dbtest.Member(t, s, "maria"), dbtest.Member(t, s, "frozen")
-		for _, of := range []tenant.ID{owner, frozen} {
-			ana := create(t, s, of, people.Draft{Name: "Ana", Emails: []string{"a@x.example"}})
-			bo := create(t, s, of, people.Draft{Name: "Bo"})
-			cy := create(t, s, of, people.Draft{Name: "Cy"})
-			addNote(t, s, of, ana.ID)
-			addNote(t, s, of, ana.ID, bo.ID)
-			addNote(t, s, of, ana.ID, cy.ID)
-			archive(t, s, of, true, ana.ID, bo.ID)
-		}
-		readOnly(t, url, frozen)
-		sweep := func(days int) retention.SweepResult {
-			t.Helper()
-			r, err := retention.Sweep(t.Context(), s, now.AddDate(0, 0, days))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-		if r := sweep(29); r.Connections != 0 || r.Notes != 0 {
-			t.Errorf("after 29 days: %+v", r)
-		}
-		indexed, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), -1)
-		if err != nil {
+		owner := dbtest.Member(t, s, "maria")
+		ana := create(t, s, owner, people.Draft{Name: "Ana", Emails: []string{"a@x.example"}})
+		bo := create(t, s, owner, people.Draft{Name: "Bo"})
+		twin := create(t, s, owner, people.Draft{Name: "Ana T", Bio: "Twin"})
+		addNote(t, s, owner, ana.ID)
+		addNote(t, s, owner, ana.ID, bo.ID)
+		merged := merge(t, s, owner, false, ana.ID, twin.ID)
+		archived := archive(t, s, owner, true, ana.ID, bo.ID)
+		stored := file(t, s, owner)
+		counted := onFile(t, s, owner)
+		now = now.AddDate(20, 0, 0)
+		if _, err := retention.Sweep(t.Context(), s, now); err != nil {
 			t.Fatal(err)
 		}
-		if r := sweep(31); r.Connections != 2 || r.Notes != 2 || r.Interactions != 2 {
-			t.Errorf("after 31 days: %+v", r)
+		if diff := cmp.Diff(stored, file(t, s, owner)); diff != "" {
+			t.Errorf("a sweep changed archived people:\n%s", diff)
 		}
-		gone := 0
-		docs, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), indexed.Version)
-		for _, d := range docs.Changed {
-			if d.Gone {
-				gone++
-			}
+		if diff := cmp.Diff(counted, onFile(t, s, owner)); diff != "" {
+			t.Errorf("a sweep changed what is about archived people:\n%s", diff)
 		}
-		if err != nil || docs.Whole || gone != 2 {
-			t.Errorf("an index drops %d people, whole %t, %v", gone, docs.Whole, err)
+		page, _, err := export.ListPeople(t.Context(), s.Tenant(owner, true), export.PeopleFilter{IDs: []string{ana.ID, bo.ID}, Limit: 10, Timeline: true})
+		if err != nil || len(page.People) != 2 || len(page.Notes) != 2 || len(page.Interactions) != 2 {
+			t.Errorf("export of archived people: %+v, %v", page, err)
 		}
-		if left := onFile(t, s, owner); left["people"] != 1 || left["notes"] != 1 || left["interactions"] != 1 {
-			t.Errorf("left: %v", left)
+		if _, _, err := export.ListPeople(t.Context(), s.Tenant(owner, true), export.PeopleFilter{IDs: []string{twin.ID}, Limit: 10}); !fault.Is(err, fault.Conflict) {
+			t.Errorf("export of a merged person: %v", err)
 		}
-		if left := onFile(t, s, frozen); left["people"] != 3 || left["notes"] != 3 {
-			t.Errorf("left of the read-only account: %v", left)
-		}
-		if r := sweep(31); r.Connections != 0 {
-			t.Errorf("again: %+v", r)
+		wantUndone(t, s, owner, archived.ChangeID)
+		wantUndone(t, s, owner, merged.ChangeID)
+		c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), twin.ID)
+		if err != nil || c.Bio != "Twin" || !c.ArchivedAt.IsZero() {
+			t.Errorf("the merged person after undo: %+v, %v", c, err)
 		}
 	})
 }

@@ -258,29 +258,6 @@ func TestDeletionsOfFriendsEndOneByOne(t *testing.T) {
 	})
 }
 
-// When archived people are purged, they are removed from recorded changes.
-func TestPurgedPeopleAreForgotten(t *testing.T) {
-	t.Parallel()
-	dbtest.Databases(t, func(t *testing.T, url string) {
-		now := time.Now()
-		s := dbtest.Open(t, url, func() time.Time { return now })
-		owner := dbtest.Member(t, s, "maria")
-		id, friend := wellKnown(t, s, owner)
-		archive(t, s, owner, true, id, friend)
-		brought := archive(t, s, owner, false, friend)
-		now = now.AddDate(0, 0, 31)
-		if r, err := retention.Sweep(t.Context(), s, now); err != nil || r.Connections != 2 {
-			t.Fatalf("%+v, %v", r, err)
-		}
-		for _, row := range rowsOf(t, dbtest.OpenSQL(t, url), "changes") {
-			if strings.Contains(strings.ToLower(row), "xylo") {
-				t.Errorf("left: %s", row)
-			}
-		}
-		wantUndone(t, s, owner, brought.ChangeID)
-	})
-}
-
 // When an undo and the end of a deletion happen at once, exactly one of them succeeds.
 func TestUndoWhileADeletionEnds(t *testing.T) {
 	t.Parallel()

@@ -21,9 +21,6 @@ func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection
 	var keys []SourceKeyRow
 	for _, c := range people {
 		c.Version++
-		if !c.ArchivedAt.IsZero() {
-			c.ArchivedAt = r.tx.Now() // the days until the purge start again
-		}
 		for _, k := range c.SourceKeys {
 			keys = append(keys, SourceKeyRow{TenantID: r.tx.TenantID(), Key: k.Key, ConnectionID: c.ID, ImportID: k.ImportID})
 		}
@@ -210,9 +207,6 @@ func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawM
 		c := wanted[was.ID]
 		delete(wanted, was.ID)
 		c.Version, c.LastInteractionAt = was.Version+1, was.LastInteractionAt
-		if was.ArchivedAt.IsZero() && !c.ArchivedAt.IsZero() {
-			c.ArchivedAt = r.tx.Now() // the days until the purge start again
-		}
 		changed = append(changed, c)
 	}
 	if err := r.bringBack(ctx, slices.Collect(maps.Values(wanted))...); err != nil {

@@ -26,15 +26,13 @@ const (
 	// keepIdleDocuments is shorter: the metadata document of a client is read again when
 	// the client returns.
 	keepIdleDocuments = 24 * time.Hour
-	// keepArchived is how long archived people can be restored.
-	keepArchived = 30 * 24 * time.Hour
 )
 
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
+	Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
 	// Answers is how many stored answers to refreshes were deleted, Deletions how many
 	// deletions became permanent.
 	Answers, Deletions int64
@@ -44,7 +42,7 @@ type SweepResult struct {
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Answers + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
+		r.Keys + r.Answers + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -68,7 +66,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 //   - uploaded files after a day;
 //   - clients that were not used in the 30 days since they registered, or in the day since their
 //     document was read;
-//   - people who were archived, or moved into the bin, 30 days ago;
+//   - people who were moved to the bin 30 days ago; nothing deletes archived people;
 //   - decisions, 90 days after they could be made;
 //   - photos that were unused for 30 days.
 //
@@ -114,9 +112,6 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sweep: %w", err))
 		}
-	}
-	if err := purge(ctx, s, now.Add(-keepArchived), &r); err != nil {
-		errs = append(errs, fmt.Errorf("sweep archived people: %w", err))
 	}
 	var err error
 	if r.Photos, err = photos.Sweep(ctx, s, now); err != nil {

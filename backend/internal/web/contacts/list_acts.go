@@ -72,14 +72,14 @@ func acts() []act {
 		},
 		{
 			Name: "archive", Label: "Archive", Title: "Archive", Alarm: true, Archived: forOthers, leaves: true, done: "people-archived",
-			Text: "Archived people are not on lists any more, and are deleted for good after 30 days.",
+			Text: "They leave lists, searches and reminders. They are kept, and you can restore them at any time.",
 		},
 		{Name: "restore", Label: "Restore", Title: "Restore", Archived: forArchived, Text: "They are on your lists again.", leaves: true, done: "people-restored"},
 		{
 			Name: actMerge, Label: "Merge", Title: "Merge", Archived: forOthers, done: "people-merged", Alarm: true,
 			Text: "The person who stays gets everything of the others. The others are archived.",
 		},
-		{Name: actExport, Label: "Export", Title: "Export", Archived: forOthers, Field: page.Field{Name: "format", Label: "Format", Required: true}},
+		{Name: actExport, Label: "Export", Title: "Export", Field: page.Field{Name: "format", Label: "Format", Required: true}},
 		{
 			Name: actDelete, Label: "Delete", Title: "Delete", Alarm: true, leaves: true, done: "people-deleted",
 			Text: "They go to the bin with the notes and interactions that are only about them. You can restore them for 30 days.",

@@ -435,7 +435,7 @@ CREATE TABLE connections (
     cadence_days        INTEGER NOT NULL,  -- the person's own keep-in-touch interval; 0 for none
     snoozed_until       TIMESTAMPTZ,
     last_interaction_at TIMESTAMPTZ,
-    archived_at         TIMESTAMPTZ,       -- deleted for good 30 days later
+    archived_at         TIMESTAMPTZ,
     merged_into         TEXT COLLATE "C",  -- the connection that took this one over
     photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
     version             INTEGER NOT NULL,
@@ -450,8 +450,6 @@ CREATE INDEX connections_name ON connections (tenant_id, folded_name);
 CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
 -- The few people with an interval of their own, to list who is due.
 CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE cadence_days > 0;
--- Deletes people who were archived 30 days ago.
-CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
 -- The few archived people of a member, whose reminders are not counted.
 CREATE INDEX connections_archived_of ON connections (tenant_id, id) WHERE archived_at IS NOT NULL;
 -- Who was merged into a person, before that person is deleted.

@@ -29,7 +29,7 @@ type Act int32
 
 const (
 	Act_ACT_UNSPECIFIED Act = 0
-	// Deletes people or parts of their data, or archives people, who are deleted 30 days later.
+	// Deletes people or parts of their data, or archives people, who then leave lists and searches.
 	Act_ACT_DELETE Act = 1
 	// Merges people.
 	Act_ACT_MERGE Act = 2

@@ -98,7 +98,7 @@ type ConnectionServiceClient interface {
 	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
 	// Archive people, or restore them with archived false: by ids or selection. Archived
-	// people are found only with archived true, and are deleted for good after 30 days.
+	// people are kept: they leave lists, searches and reminders; archived true finds them.
 	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
 	// Move one person to the bin, with everything about only them. They disappear from every tool;
@@ -355,7 +355,7 @@ type ConnectionServiceHandler interface {
 	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
 	// Archive people, or restore them with archived false: by ids or selection. Archived
-	// people are found only with archived true, and are deleted for good after 30 days.
+	// people are kept: they leave lists, searches and reminders; archived true finds them.
 	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
 	// Move one person to the bin, with everything about only them. They disappear from every tool;
