@@ -63,8 +63,14 @@ type (
 		Pref  int    `json:"pref,omitempty"`
 		Label string `json:"label,omitempty"`
 	}
+	// cardAddress has the location as the town, where readers look for it.
 	cardAddress struct {
-		Full string `json:"full"`
+		Components []cardComponent `json:"components"`
+		Full       string          `json:"full"`
+	}
+	cardComponent struct {
+		Kind  string `json:"kind"`
+		Value string `json:"value"`
 	}
 	anniversary struct {
 		Kind string      `json:"kind"`
@@ -113,7 +119,7 @@ func cardOf(p *Person) card {
 	c.addPositions(p.Positions)
 	c.addHandles(p)
 	if p.Location != "" {
-		c.Addresses = map[string]cardAddress{"1": {p.Location}}
+		c.Addresses = map[string]cardAddress{"1": {[]cardComponent{{"locality", p.Location}}, p.Location}}
 	}
 	for _, d := range p.Dates {
 		if kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]; kind != "" {

@@ -71,9 +71,9 @@ func (a Alike) For() RowChoice { return RowChoice{Do: DoSame, Person: a.ID, Row:
 // OpenDraft reads a file for the page on which a member chooses the meaning of its columns. It fails
 // with fault.Invalid if the file cannot be read.
 func OpenDraft(f *File, o Options) (*source.File, error) {
-	return source.Open(f.Content, source.Options{
-		Filename: f.Name, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, Columns: o.Columns, Draft: true,
-	})
+	options := o.source(f.Name)
+	options.Draft = true
+	return source.Open(f.Content, options)
 }
 
 // Chosen returns the stored choices of a member for a file.

@@ -307,8 +307,10 @@ type Report struct {
 	Format   string     `json:"format"`
 	Charset  string     `json:"charset"`
 	Warnings []string   `json:"warnings"`
-	ImportID string     `json:"import_id"`
-	DryRun   bool       `json:"dry_run"`
+	// MoreWarnings is how many warnings there are beside the first, which are in Warnings.
+	MoreWarnings int    `json:"more_warnings,omitempty"`
+	ImportID     string `json:"import_id"`
+	DryRun       bool   `json:"dry_run"`
 }
 
 // RowError says what is wrong with a row.
@@ -350,13 +352,14 @@ func (r *Report) fail(row int, err error) outcome {
 	return failed
 }
 
-// warn adds a warning, unless it was added before or there are too many.
+// warn adds a warning, unless it was added before. If there are too many, it only counts it.
 func (r *Report) warn(format string, args ...any) {
-	if len(r.Warnings) >= maxWarnings {
-		return
-	}
 	warning := text.Truncate(fmt.Sprintf(format, args...), maxMessage)
-	if !slices.Contains(r.Warnings, warning) {
+	switch {
+	case slices.Contains(r.Warnings, warning):
+	case len(r.Warnings) >= maxWarnings:
+		r.MoreWarnings++
+	default:
 		r.Warnings = append(r.Warnings, warning)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
@@ -81,8 +83,9 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 	j, started, err := Start(ctx, u, Request{
 		File: file, UploadID: req.GetUploadId(), Price: call.Price(ctx),
 		Options: Options{
-			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(),
-			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()),
+			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(), DateOrder: req.GetDateOrder(),
+			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()), Columns: columns(req.GetColumns()),
+			Locale: tenant.PrincipalFrom(ctx).Locale,
 		},
 	})
 	if err != nil {
@@ -108,6 +111,15 @@ func Next(ctx context.Context, ended *job.Job) []*toolv1.NextCall {
 		calls = call.Next(ctx, "find_duplicates", nil)
 	}
 	return append(calls, call.Next(ctx, "undo_change", map[string]any{"import_id": r.ImportID, "dry_run": true})...)
+}
+
+// columns returns the choices for columns, which are named by their headers.
+func columns(meanings []*importsv1.ColumnMeaning) []source.Choice {
+	var out []source.Choice
+	for _, m := range meanings {
+		out = append(out, source.Choice{Header: m.GetHeader(), Field: m.GetMeaning()})
+	}
+	return out
 }
 
 // lines returns texts in the form in which they are stored.

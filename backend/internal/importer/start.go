@@ -36,9 +36,12 @@ type Options struct {
 	Format        string   `json:"format,omitempty"`
 	Charset       string   `json:"charset,omitempty"`
 	DefaultRegion string   `json:"default_region,omitempty"`
+	DateOrder     string   `json:"date_order,omitempty"`
 	OnMatch       string   `json:"on_match,omitempty"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	Tags          []string `json:"tags,omitempty"`
+	// Locale is the member's locale.
+	Locale string `json:"locale,omitempty"`
 	// Columns are the meanings of a table's columns, Rows the choices for single records, by
 	// their rows. Members set them on the pages; see UpdateChoices.
 	Columns []source.Choice   `json:"columns,omitempty"`
@@ -61,8 +64,10 @@ type Params struct {
 // Normal returns the options with their defaults filled in.
 func (o Options) Normal() Options {
 	const auto = "auto"
-	if o.Format == auto {
-		o.Format = ""
+	for _, option := range []*string{&o.Format, &o.DateOrder} {
+		if *option == auto {
+			*option = ""
+		}
 	}
 	if o.OnMatch == "" {
 		o.OnMatch = OnMatchFillBlanks
@@ -81,9 +86,14 @@ func (p Params) SameWork(other Params) bool {
 
 // Open reads a file as the options say, or fails with fault.Invalid.
 func Open(content []byte, filename string, o Options) (*source.File, error) {
-	return source.Open(content, source.Options{
-		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, Columns: o.Columns,
-	})
+	return source.Open(content, o.source(filename))
+}
+
+// source returns the options for reading a file.
+func (o Options) source(filename string) source.Options {
+	return source.Options{
+		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, DateOrder: o.DateOrder, Locale: o.Locale, Columns: o.Columns,
+	}
 }
 
 // Request is an import to start.

@@ -20,18 +20,20 @@ type cardReader struct {
 	cards  *cards
 	card   *card
 	labels map[string]string // Apple's labels, by group
-	orgs   []string
-	titles []string
-	roles  []string
+	// orgs, titles and roles are what positions are made of.
+	orgs, titles, roles []grouped
 	// namePref is how much the name is preferred among several.
 	namePref int
 	// guessed reports whether a text had to be read in a guessed character set.
 	guessed bool
 }
 
+// grouped is a text and the group of its property, which may be empty.
+type grouped struct{ text, group string }
+
 // record converts a card to a record.
 func (c *cards) record(card *card) Record {
-	d := draft{region: c.region}
+	d := draft{region: c.region, days: c.days}
 	r := cardReader{draft: &d, cards: c, card: card, labels: map[string]string{}}
 	for i := range card.properties {
 		if p := &card.properties[i]; p.name == "X-ABLABEL" && p.group != "" {
@@ -42,9 +44,11 @@ func (c *cards) record(card *card) Record {
 		p := &card.properties[i]
 		read, known := c.readers[p.name]
 		switch {
-		case !known:
 		case len(p.value) > maxCell:
 			d.warn("%s was left out: it is longer than 1 MB", p.name)
+		case !known && !c.isKnown(p.name):
+			r.unknown(p)
+		case !known:
 		default:
 			read(&r, p)
 		}
@@ -75,10 +79,10 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"NICKNAME": func(r *cardReader, p *property) {
 			r.set(&r.Nickname, "nickname", strings.Join(r.list(p, ','), ", "), maxNickname)
 		},
-		"UID":              func(r *cardReader, p *property) { r.fill(&r.ID, p) },
+		"UID":              func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
 		"ORG":              (*cardReader).org,
-		"TITLE":            func(r *cardReader, p *property) { r.titles = append(r.titles, r.text(p)) },
-		"ROLE":             func(r *cardReader, p *property) { r.roles = append(r.roles, r.text(p)) },
+		"TITLE":            func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
+		"ROLE":             func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
 		"EMAIL":            func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
 		"TEL":              func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
 		"URL":              func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
@@ -151,18 +155,30 @@ func (r *cardReader) list(p *property, separator byte) []string {
 	return parts
 }
 
-// fill sets a field that is still empty.
-func (r *cardReader) fill(field *string, p *property) {
+// fill sets a field. A second value is kept in the import note.
+func (r *cardReader) fill(field *string, what string, p *property) {
+	value := strings.TrimSpace(r.text(p))
 	if *field == "" {
-		*field = strings.TrimSpace(r.text(p))
+		*field = value
+		return
+	}
+	r.second(what, *field, value)
+}
+
+// unknown keeps a property that is not read in the import note.
+func (r *cardReader) unknown(p *property) {
+	if value := strings.Trim(r.text(p), "; \t\n"); text.Visible(value) {
+		r.noteOf(p.name, value)
 	}
 }
 
 // fullName reads the preferred FN, or the first one.
 func (r *cardReader) fullName(p *property) {
+	value := strings.TrimSpace(r.text(p))
 	if r.name.full == "" || rank(p.pref) < rank(r.namePref) {
-		r.name.full, r.namePref = strings.TrimSpace(r.text(p)), p.pref
+		value, r.name.full, r.namePref = r.name.full, value, p.pref
 	}
+	r.second("name", r.name.full, value)
 }
 
 // parts reads N: family, given and additional names, prefixes and suffixes.
@@ -171,37 +187,88 @@ func (r *cardReader) parts(p *property) {
 	for i, part := range []*string{&r.name.family, &r.name.given, &r.name.middle, &r.name.prefix, &r.name.suffix} {
 		if i < len(parts) && *part == "" {
 			*part = strings.ReplaceAll(parts[i], ",", " ")
+		} else if i < len(parts) {
+			r.second("name", *part, parts[i])
 		}
 	}
 }
 
-// org reads an organisation; its units are not imported.
+// org reads an organisation. Its units are kept in the import note.
 func (r *cardReader) org(p *property) {
 	parts := r.list(p, ';')
-	r.orgs = append(r.orgs, parts[0])
+	r.orgs = append(r.orgs, grouped{parts[0], p.group})
 	if units := strings.Trim(strings.Join(parts[1:], ", "), ", "); units != "" {
-		r.warn("the department %q was left out", shown(units))
+		r.noteOf("Department", units)
 	}
 }
 
-// positions combines organisations and titles, in their order. A role, what a person does,
-// is used when there is no title.
+// positions combines organisations with titles and roles. Those of one group belong together; the
+// others are combined in their order. A role, what a person does, is used where there is no title.
 func (r *cardReader) positions() {
-	if len(r.titles) == 0 {
-		r.titles, r.roles = r.roles, nil
-	}
-	for _, role := range r.roles {
-		r.warn("the role %q was left out", shown(role))
-	}
-	for i := range max(len(r.orgs), len(r.titles)) {
-		j := r.job(strconv.Itoa(i))
-		if i < len(r.orgs) {
-			j.organization = r.orgs[i]
-		}
-		if i < len(r.titles) {
-			j.title = r.titles[i]
+	titleOf := pairUp(r.orgs, r.titles)
+	untitled := []grouped{}
+	at := []int{}
+	for i, org := range r.orgs {
+		if titleOf[i] < 0 {
+			untitled, at = append(untitled, org), append(at, i)
 		}
 	}
+	add := func(organization, title string) {
+		j := r.job(strconv.Itoa(len(r.jobs)))
+		j.organization, j.title = organization, title
+	}
+	roleOf := map[int]string{}
+	usedRoles := map[int]bool{}
+	for i, role := range pairUp(untitled, r.roles) {
+		if role >= 0 {
+			roleOf[at[i]], usedRoles[role] = r.roles[role].text, true
+		}
+	}
+	used := map[int]bool{}
+	for i, org := range r.orgs {
+		if title := titleOf[i]; title >= 0 {
+			used[title] = true
+			add(org.text, r.titles[title].text)
+		} else {
+			add(org.text, roleOf[i])
+		}
+	}
+	for i, title := range r.titles {
+		if !used[i] {
+			add("", title.text)
+		}
+	}
+	for i, role := range r.roles {
+		switch {
+		case usedRoles[i]:
+		case len(r.jobs) == 0:
+			add("", role.text)
+		default:
+			r.noteOf("Role", role.text)
+		}
+	}
+}
+
+// pairUp returns the index in values of what belongs to each of some texts, or -1: what has the
+// same group; otherwise the next that has no group, or none in common with any other text.
+func pairUp(texts, values []grouped) []int {
+	of := make([]int, len(texts))
+	used := map[int]bool{}
+	for i, t := range texts {
+		of[i] = slices.IndexFunc(values, func(v grouped) bool { return t.group != "" && v.group == t.group })
+		used[of[i]] = true
+	}
+	next := 0
+	for i, t := range texts {
+		for next < len(values) && used[next] {
+			next++
+		}
+		if of[i] >= 0 || next == len(values) || t.group != "" && values[next].group != "" && len(texts)+len(values) > 2 {
+			continue
+		}
+		of[i], used[next] = next, true
+	}
+	return of
 }
 
 // profile reads a page at a social network.
@@ -220,14 +287,24 @@ func (r *cardReader) profile(p *property) {
 func (r *cardReader) address(p *property) {
 	parts := append(r.list(p, ';'), make([]string, 7)...)
 	at := r.place(strconv.Itoa(len(r.places)))
-	at.street, at.city, at.region, at.country = parts[2], parts[3], parts[4], parts[6]
-	at.whole, at.pref = p.label, p.pref
+	for _, line := range parts[:3] {
+		if text.Visible(line) {
+			at.lines = append(at.lines, line)
+		}
+	}
+	at.city, at.region, at.postcode, at.country = parts[3], parts[4], parts[5], parts[6]
+	at.whole, at.pref, at.label = p.label, p.pref, r.label(p)
 }
 
-// categories adds tags, except the group that Google puts every contact in.
+// categories adds tags. Google writes its groups there: the one of all contacts is no tag, and
+// starred is the star.
 func (r *cardReader) categories(p *property) {
 	for _, name := range r.list(p, ',') {
-		if name != "myContacts" {
+		switch name {
+		case "myContacts":
+		case "starred":
+			r.Starred = true
+		default:
 			r.tag(name)
 		}
 	}
@@ -247,7 +324,12 @@ func (r *cardReader) labelled(kind, label string, p *property) {
 	if rest, ok := strings.CutPrefix(value, cmp.Or(p.omitYear, yearOfNone)); ok && len(rest) >= 4 {
 		value = "--" + strings.TrimPrefix(rest, "-")
 	}
-	r.addDate(kind, label, value, monthFirst)
+	var read dateColumn
+	if read.add(value); read.ambiguous != "" && !read.dots && !r.days.forDots {
+		day, _ := readDate(value, r.days)
+		r.warn("the date %q was read as %s; set the order of dates if that is wrong", shown(value), day)
+	}
+	r.addDate(kind, label, value)
 }
 
 // related reads another person: a name, or the key of another card.
@@ -270,12 +352,16 @@ func (r *cardReader) related(p *property) {
 	r.relate(relation)
 }
 
-// label returns the label of an address: Apple's own text, otherwise the types that people
-// know.
+// label returns the label of an address: Apple's own text, otherwise the type that people know,
+// and types that only this card has.
 func (r *cardReader) label(p *property) string {
 	if label := r.labels[p.group]; label != "" && p.group != "" {
 		return label
 	}
+	return joined(append([]string{knownLabel(p)}, p.own...)...)
+}
+
+func knownLabel(p *property) string {
 	for _, known := range []struct {
 		label string
 		types []string
@@ -288,6 +374,17 @@ func (r *cardReader) label(p *property) string {
 		}
 	}
 	return ""
+}
+
+// isOwnType reports whether a type is a person's own word rather than one of the standards.
+func isOwnType(word string) bool {
+	switch strings.ToLower(word) {
+	case "cell", "mobile", "iphone", "fax", "pager", "main", "car", "home", "work", "other", "pref", "voice", "msg", "text", "textphone", "video", "bbs", "modem",
+		"isdn", "pcs", "internet", "x400", "x-internet", "aol", "applelink", "attmail", "cis", "eworld", "ibmmail", "mcimail", "powershare", "prodigy", "tlx",
+		"dom", "intl", "postal", "parcel", "uri", "jpeg", "png", "gif", "smtp", "ex", "main-number", "x-mobile", "x-evolution-ui-slot":
+		return false
+	}
+	return true
 }
 
 // appleLabel converts a built-in Apple label, _$!<Home>!$_, to lower case.

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 )
 
 // cardLines reads the content lines of vCards: unfolded, without the soft line breaks of
@@ -39,12 +40,31 @@ func (l *cardLines) next() ([]byte, bool) {
 			l.extend(0)
 		case more != ' ' && more != '\t':
 			return l.buf, true
-		case l.old:
+		case l.old && !l.insideCharacter():
 			l.extend(0)
 		default:
 			l.extend(1)
 		}
 	}
+}
+
+// insideCharacter reports whether a line was folded between the bytes of a character in UTF-8:
+// the next line has the missing bytes after its blank.
+func (l *cardLines) insideCharacter() bool {
+	for back := 1; back < utf8.UTFMax && back <= len(l.buf); back++ {
+		first := l.buf[len(l.buf)-back:]
+		if !utf8.RuneStart(first[0]) {
+			continue
+		}
+		if first[0] < utf8.RuneSelf || utf8.FullRune(first) || l.at+1 >= len(l.text) {
+			return false
+		}
+		rest := l.text[l.at+1:]
+		whole := append(bytes.Clone(first), rest[:min(len(rest), utf8.UTFMax-1)]...)
+		r, size := utf8.DecodeRune(whole)
+		return r != utf8.RuneError && size > back
+	}
+	return false
 }
 
 // extend appends the next physical line without its first bytes.

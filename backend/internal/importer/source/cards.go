@@ -15,6 +15,7 @@ type cards struct {
 	text   []byte
 	set    charset
 	region string
+	days   calendar
 	// groups are the names of the groups in the file, by the keys of their members.
 	groups  map[string][]string
 	readers map[string]func(*cardReader, *property)
@@ -29,6 +30,8 @@ type card struct {
 	properties []property
 	// ended reports whether its END was found; tooMany, whether properties were left out.
 	ended, tooMany bool
+	// dropped are the names of properties that were not kept because they may be large.
+	dropped []string
 }
 
 // maxProperties limits how many properties of one card are read.
@@ -37,8 +40,9 @@ const maxProperties = 1000
 // openCards counts the cards, finds the groups among them and the properties that are not
 // imported.
 func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
-	c := &cards{text: text[set.skip:], set: set, region: o.DefaultRegion, groups: map[string][]string{}, readers: cardReaders()}
+	c := &cards{text: text[set.skip:], set: set, region: o.DefaultRegion, days: o.calendar(), groups: map[string][]string{}, readers: cardReaders()}
 	lost := map[string]bool{}
+	dropped := map[string]bool{}
 	found, streets := false, false
 	for card := range c.all {
 		found = true
@@ -59,6 +63,9 @@ func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
 				lost[p.name] = true
 			}
 		}
+		for _, name := range card.dropped {
+			dropped[name] = true
+		}
 	}
 	switch {
 	case !found:
@@ -67,7 +74,10 @@ func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
 		return nil, fault.New(fault.Invalid, "the file holds groups and no vCard of a person")
 	}
 	if len(lost) > 0 {
-		f.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(lost)))))
+		f.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(lost)))))
+	}
+	if len(dropped) > 0 {
+		f.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(dropped)))))
 	}
 	if streets {
 		f.warn(streetWarning)
@@ -151,6 +161,9 @@ func (c *card) add(line []byte, last string) string {
 		version := strings.TrimSpace(string(p.value[:min(len(p.value), 8)]))
 		c.old, c.raw = version == "2.1", version == "4.0"
 	case isDropped(p.name) || p.isBinary() && p.name != propertyPhoto:
+		if !slices.Contains(c.dropped, p.name) && len(c.dropped) < maxWarnings {
+			c.dropped = append(c.dropped, p.name)
+		}
 	case len(c.properties) == maxProperties:
 		c.tooMany = true
 	default:
@@ -185,10 +198,10 @@ func (c *cards) group(card *card) (name string, members []string) {
 	return name, members
 }
 
-// hasStreet reports whether an address has its third part.
+// hasStreet reports whether an address has a line above the town.
 func hasStreet(value []byte) bool {
 	parts := bytes.SplitN(value, []byte{';'}, 4)
-	return len(parts) > 2 && len(bytes.TrimSpace(parts[2])) > 0
+	return len(bytes.TrimSpace(bytes.Join(parts[:min(len(parts), 3)], nil))) > 0
 }
 
 // isDropped reports whether a property is not imported and may be large.

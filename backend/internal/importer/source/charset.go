@@ -190,6 +190,9 @@ func (c charset) value(b []byte, name string) (value string, guessed bool) {
 		if utf8.Valid(b) {
 			return string(b), false
 		}
+		if _, ok := nearlyUTF8(b); ok && set.name == "utf-8" && name != "" { // a declared set counts for more than a damaged letter
+			return string(bytes.ToValidUTF8(b, nil)), false
+		}
 		set = c.fallback()
 		guessed = c.encoding == nil
 	}

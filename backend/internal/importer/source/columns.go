@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Choice is what a person decided about one column of a table.
 type Choice struct {
 	// At is the position of the column, from 1; Header is Column.Header. A choice for a
-	// column with another header is ignored.
-	At     int    `json:"at"`
+	// column with another header is ignored. If At is 0, the choice is for all columns with the
+	// header, of which there must be one.
+	At     int    `json:"at,omitempty"`
 	Header string `json:"header"`
 	// Field is the name of one of Fields.
 	Field string `json:"field"`
@@ -63,10 +65,12 @@ func Fields() []Field {
 		{"website", "Website", meaning{fieldWebAddress, ""}}, {"linkedin", "LinkedIn", meaning{fieldProfile, "linkedin"}},
 		{"twitter", "X or Twitter", meaning{fieldProfile, "twitter"}}, {"facebook", "Facebook", meaning{fieldProfile, "facebook"}}, {"github", "GitHub", meaning{fieldProfile, "github"}},
 		{"organization", "Organisation", meaning{fieldOrganization, ""}}, {"job_title", "Job title", meaning{fieldJobTitle, ""}},
-		{"location", "Place", meaning{fieldWholeAddress, ""}}, {"city", "Town", meaning{fieldCity, ""}}, {"region", "Region", meaning{fieldRegion, ""}},
-		{"country", "Country", meaning{fieldCountry, ""}}, {"street", "Street (used if there is no town)", meaning{fieldStreet, ""}},
+		{"location", "Place", meaning{fieldLocation, ""}}, {"city", "Town", meaning{fieldCity, ""}}, {"region", "Region", meaning{fieldRegion, ""}},
+		{"country", "Country", meaning{fieldCountry, ""}}, {"postcode", "Postcode (kept in a note)", meaning{fieldPostcode, ""}},
+		{"street", "Street (kept in a note)", meaning{fieldStreet, ""}}, {"address", "Whole address (kept in a note)", meaning{fieldWholeAddress, ""}},
 		{"bio", "About them", meaning{fieldAboutText, ""}}, {"tags", "Tags", meaning{fieldTags, ""}}, {"groups", "Groups", meaning{fieldGroups, ""}},
-		{"birthday", "Birthday", meaning{fieldBirthday, ""}}, {"anniversary", "Anniversary", meaning{fieldAnniversary, ""}}, {"date", "Another date", meaning{fieldOtherDate, ""}},
+		{"birthday", "Birthday", meaning{fieldBirthday, ""}}, {"birth_day", "Day of birth", meaning{fieldBirthDay, ""}},
+		{"birth_month", "Month of birth", meaning{fieldBirthMonth, ""}}, {"birth_year", "Year of birth", meaning{fieldBirthYear, ""}}, {"anniversary", "Anniversary", meaning{fieldAnniversary, ""}}, {"date", "Another date", meaning{fieldOtherDate, ""}},
 		{"met_on", "When you met", meaning{fieldMetOn, ""}}, {"met_how", "How you met", meaning{fieldText, "met_how"}},
 		{"spouse", "Partner", meaning{fieldRelation, "spouse"}}, {"manager", "Manager", meaning{fieldRelation, "manager"}},
 		{"introduced_by", "Introduced by", meaning{fieldRelation, "introduced_by"}}, {"related", "Related person", meaning{fieldRelation, ""}},
@@ -105,18 +109,42 @@ func (l *layout) choose(choices []Choice) error {
 	for _, c := range choices {
 		f, ok := fieldNamed(c.Field)
 		if !ok {
-			return fault.InvalidField("columns", "%q is no field", shown(c.Field))
+			return fault.InvalidField("columns", "%q is no meaning of a column; use one of %s", shown(c.Field), strings.Join(fieldNames(), ", "))
 		}
-		if c.At < 1 || c.At > len(l.columns) || shown(l.columns[c.At-1].header) != c.Header {
-			continue
+		found := c.At > 0
+		for i := range l.columns {
+			column := &l.columns[i]
+			if c.At == i+1 && shown(column.header) == c.Header || c.At == 0 && text.Fold(shown(column.header)) == text.Fold(shown(c.Header)) {
+				found, column.chosen = true, true
+				if nameOf(column.meaning) != c.Field || c.Field == FieldIgnore || column.field == fieldUnknown {
+					column.meaning, column.labelAt = f.meaning, -1
+				}
+			}
 		}
-		column := &l.columns[c.At-1]
-		column.chosen = true
-		if nameOf(column.meaning) != c.Field || c.Field == FieldIgnore {
-			column.meaning, column.labelAt = f.meaning, -1
+		if !found {
+			return fault.InvalidField("columns", "the file has no column %q; its columns are %s", shown(c.Header), list(l.headers()))
 		}
 	}
 	return nil
+}
+
+func fieldNames() []string {
+	var names []string
+	for _, f := range Fields() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// headers returns the headers that are not empty, shortened.
+func (l *layout) headers() []string {
+	var headers []string
+	for _, c := range l.columns {
+		if header := shown(c.header); header != "" {
+			headers = append(headers, header)
+		}
+	}
+	return headers
 }
 
 // Columns returns the columns of a table that have something in them; nil for other formats.
@@ -169,7 +197,7 @@ func (c Column) slot() string {
 		m = f.meaning
 	}
 	switch m.field {
-	case fieldOrganization, fieldJobTitle, fieldCity, fieldRegion, fieldCountry, fieldStreet, fieldWholeAddress:
+	case fieldOrganization, fieldJobTitle, fieldCity, fieldRegion, fieldCountry, fieldPostcode, fieldWholeAddress:
 		return fmt.Sprint(m.field, m.label, " ", c.detected.number)
 	case fieldNamePrefix, fieldNameSuffix, fieldAnniversary, fieldLastContact, fieldAdded:
 		return fmt.Sprint(m.field)
@@ -198,11 +226,12 @@ func Clashes(columns []Column) map[int]int {
 	return out
 }
 
-// note keeps the value of a column for the note of the person.
-func (d *draft) note(c column, at int, value string) {
-	name := shown(c.header)
-	if name == "" {
-		name = fmt.Sprintf("Column %d", at)
+// note keeps the value of a column for the note of the person. Google has labels for its custom
+// fields.
+func (d *draft) note(c column, at int, label, value string) {
+	name := shown(c.name(at))
+	if label != "" && c.labelAt >= 0 {
+		name = shown(label)
 	}
 	d.rest = append(d.rest, name+": "+strings.TrimSpace(value))
 }

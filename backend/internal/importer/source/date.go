@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,14 +17,86 @@ type dayOrder int
 const (
 	monthFirst dayOrder = iota
 	dayFirst
+	yearFirst
 )
+
+// The orders of Options.DateOrder.
+const (
+	DayMonthYear = "dmy"
+	MonthDayYear = "mdy"
+	YearMonthDay = "ymd"
+)
+
+// DateOrders returns all orders of Options.DateOrder.
+func DateOrders() []string { return []string{DayMonthYear, MonthDayYear, YearMonthDay} }
+
+// calendar says how dates are read whose parts are ambiguous. The zero value reads 3/4/2021 as
+// 4 March, and 3.4.2021 and 3-4-2021 as 3 April.
+type calendar struct {
+	// known is set if order is more than the default. forDots is set if it is for dots, too: the
+	// language of a header says nothing about them.
+	known, forDots bool
+	order          dayOrder
+	// languages are the likely languages of month names, the likeliest first.
+	languages []string
+	// today is the last day that a date may be; the zero value allows all.
+	today time.Time
+}
+
+// calendarOf returns how dates are read by the options: in the given order, otherwise as in the
+// member's locale.
+func (o Options) calendar() calendar {
+	c := calendar{today: o.Today}
+	if c.today.IsZero() {
+		c.today = time.Now().UTC()
+	}
+	c.today = c.today.AddDate(0, 0, 1) // it may be tomorrow elsewhere
+	language, region, _ := strings.Cut(strings.ReplaceAll(o.Locale, "_", "-"), "-")
+	if language != "" {
+		c.languages = []string{strings.ToLower(language)}
+		c.order, c.known = orderIn(c.languages[0], region)
+	}
+	if at := slices.Index(DateOrders(), o.DateOrder); at >= 0 {
+		c.order, c.known, c.forDots = []dayOrder{dayFirst, monthFirst, yearFirst}[at], true, true
+	}
+	return c
+}
+
+// orderIn returns the usual order of dates in a language and a region, which may be empty. It is
+// not known for English without a region.
+func orderIn(language, region string) (order dayOrder, known bool) {
+	for part := range strings.SplitSeq(region, "-") {
+		switch strings.ToUpper(part) {
+		case "US", "PH", "PR", "GU", "VI", "AS", "MP", "FM", "MH", "PW", "UM":
+			return monthFirst, true
+		}
+	}
+	switch language {
+	case "ja", "zh", "ko", "hu", "lt", "mn":
+		return yearFirst, true
+	case "en":
+		return dayFirst, region != "" && !strings.EqualFold(region, "CA")
+	}
+	return dayFirst, true
+}
+
+// orderAt returns the order of numbers with a separator between them.
+func (c calendar) orderAt(separator byte) dayOrder {
+	switch {
+	case c.known && (separator != '.' || c.forDots || c.order == yearFirst):
+		return c.order
+	case separator == '/':
+		return monthFirst
+	}
+	return dayFirst
+}
 
 var errNoDate = errors.New("it is no date")
 
 // readDate returns a date in the form of a DateDraft: YYYY, YYYY-MM, YYYY-MM-DD or
 // --MM-DD. For an empty date, 0/0/00 included, it returns an empty text. It accepts ISO
-// 8601, the dates of vCards, months in words and days with dots or slashes.
-func readDate(value string, order dayOrder) (string, error) {
+// 8601, the dates of vCards, months in words, weekdays before them, and days with dots or slashes.
+func readDate(value string, c calendar) (string, error) {
 	const longest = 60
 	value = strings.TrimSpace(value)
 	if len(value) > longest {
@@ -33,12 +106,16 @@ func readDate(value string, order dayOrder) (string, error) {
 	if strings.Trim(value, "0/-.: ") == "" {
 		return "", nil
 	}
-	for _, read := range []func(string, dayOrder) (date, bool){truncatedDate, numericDate, wordDate} {
-		if d, ok := read(value, order); ok {
+	for _, read := range []func(string, calendar) (date, bool){truncatedDate, numericDate} {
+		if d, ok := read(value, c); ok {
 			return d.partial()
 		}
 	}
-	return "", errNoDate
+	d, err := wordDate(value, c)
+	if err != nil {
+		return "", err
+	}
+	return d.partial()
 }
 
 // date is a day of which parts may be unknown (0).
@@ -82,7 +159,7 @@ func withoutTime(s string) string {
 
 // truncatedDate parses the dates of ISO 8601 without separators or without their
 // beginning, in the form of vCards (RFC 6350, section 4.3.1).
-func truncatedDate(s string, _ dayOrder) (date, bool) {
+func truncatedDate(s string, _ calendar) (date, bool) {
 	dashes := len(s) - len(strings.TrimLeft(s, "-"))
 	digits := strings.ReplaceAll(s[dashes:], "-", "")
 	n, err := strconv.Atoi(digits)
@@ -105,97 +182,140 @@ func truncatedDate(s string, _ dayOrder) (date, bool) {
 	return date{}, false
 }
 
-// numericDate reads three numbers, or a year and a month.
-func numericDate(s string, order dayOrder) (date, bool) {
+// numericDate reads three numbers, a year and a month, or a day and a month.
+func numericDate(s string, c calendar) (date, bool) {
 	separator := strings.Trim(s, "0123456789 ")
 	if separator == "" {
 		return date{}, false
 	}
-	var numbers []int
-	var first string
+	if separator[0] == '.' {
+		s = strings.TrimRight(s, ". ") // 2.4.
+	}
+	var parts []string
 	for part := range strings.SplitSeq(s, separator[:1]) {
-		part = strings.TrimSpace(part)
-		n, err := strconv.Atoi(part)
-		if err != nil || len(numbers) == 3 || strings.ContainsAny(part, "+-") {
+		if part = strings.TrimSpace(part); part == "" || strings.Trim(part, "0123456789") != "" || len(part) > 4 || len(parts) == 3 {
 			return date{}, false
 		}
-		if first == "" {
-			first = part
-		}
-		numbers = append(numbers, n)
+		parts = append(parts, part)
 	}
+	n := func(i int) int { v, _ := strconv.Atoi(parts[i]); return v }
 	switch {
-	case len(numbers) == 2 && len(first) == 4:
-		return date{year: numbers[0], month: numbers[1]}, true
-	case len(numbers) == 2 && numbers[1] > 999:
-		return date{year: numbers[1], month: numbers[0]}, true
-	case len(numbers) != 3:
+	case len(parts) == 2 && len(parts[0]) == 4:
+		return date{year: n(0), month: n(1)}, true
+	case len(parts) == 2 && len(parts[1]) == 4:
+		return date{year: n(1), month: n(0)}, true
+	case len(parts) == 2 && len(parts[0]) <= 2 && len(parts[1]) <= 2:
+		if c.orderAt(separator[0]) == dayFirst && n(1) <= 12 || n(0) > 12 {
+			return date{month: n(1), day: n(0)}, true
+		}
+		return date{month: n(0), day: n(1)}, true
+	case len(parts) != 3:
 		return date{}, false
-	case len(first) == 4:
-		return date{numbers[0], numbers[1], numbers[2]}, true
-	case separator[0] == '/' && order == monthFirst:
-		return date{fullYear(numbers[2]), numbers[0], numbers[1]}, true
+	case len(parts[0]) == 4:
+		return date{n(0), n(1), n(2)}, true
 	}
-	return date{fullYear(numbers[2]), numbers[1], numbers[0]}, true
+	return c.threeNumbers(parts, c.orderAt(separator[0])), true
 }
 
-// fullYear completes a year of two digits to one between 1930 and 2029, when people in
-// address books were born and met.
-func fullYear(n int) int {
-	switch {
-	case n == 0 || n >= 100:
-		return n
-	case n < 30:
-		return 2000 + n
-	default:
-		return 1900 + n
+// threeNumbers returns the date of three numbers in an order. If there is no such month, they are
+// read in the only order in which there is.
+func (c calendar) threeNumbers(parts []string, order dayOrder) date {
+	n := func(i int) int { v, _ := strconv.Atoi(parts[i]); return v }
+	if order == yearFirst && len(parts[2]) <= 2 {
+		return c.withYear(parts[0], n(1), n(2))
 	}
+	first, second := n(0), n(1)
+	if order == dayFirst && second <= 12 || first > 12 {
+		return c.withYear(parts[2], second, first)
+	}
+	return c.withYear(parts[2], first, second)
+}
+
+// withYear returns a date, and completes a year of two digits: to the latest that is not in the
+// future.
+func (c calendar) withYear(year string, month, day int) date {
+	n, _ := strconv.Atoi(year)
+	if len(year) > 2 {
+		return date{n, month, day}
+	}
+	const oldest = 1930 // without a day of today
+	d := date{2000 + n, month, day}
+	switch {
+	case c.today.IsZero() && d.year >= oldest+100, !c.today.IsZero() && d.isAfter(c.today):
+		d.year -= 100
+	}
+	return d
+}
+
+// isAfter reports whether the whole of a date is after a day.
+func (d date) isAfter(day time.Time) bool {
+	return d.year > 0 && time.Date(d.year, time.Month(max(d.month, 1)), max(d.day, 1), 0, 0, 0, 0, time.UTC).After(day)
+}
+
+// isFuture reports whether a date in the form of a DateDraft is in the future.
+func (c calendar) isFuture(day string) bool {
+	d, ok := truncatedDate(day, c)
+	if !ok {
+		d, ok = numericDate(day, c)
+	}
+	return ok && !c.today.IsZero() && d.isAfter(c.today)
 }
 
 // wordDate reads a date with the month in words: 2 Jan 2006, January 2, 2006,
-// 2. März, 2 de enero de 2006; and 2006年1月2日.
-func wordDate(s string, _ dayOrder) (date, bool) {
-	words := strings.FieldsFunc(text.Fold(s), func(r rune) bool { return strings.ContainsRune(" .,-/年月日", r) })
-	if strings.Contains(s, "月") {
-		return numericDate(strings.Join(words, "-"), dayFirst)
+// 2. März, 2 de enero de 2006, Wed, 12 Mar 1980; and 2006年1月2日.
+func wordDate(s string, c calendar) (date, error) {
+	words := dateWords(s)
+	if strings.ContainsAny(s, "月월") {
+		d, ok := numericDate(strings.Join(words, "-"), c)
+		if !ok {
+			return date{}, errNoDate
+		}
+		return d, nil
 	}
-	var d date
+	if len(words) > 1 && isWeekday(words, s) {
+		words = words[1:]
+	}
+	month, day, year := "", 0, ""
 	for _, word := range words {
 		if isDigit(word[0]) {
 			word = strings.TrimRight(word, "stndrhaeo") // 1st, 2nd, 3e
 		}
 		n, err := strconv.Atoi(word)
 		switch {
-		case err == nil && len(word) <= 2 && d.day == 0:
-			d.day = n
-		case err == nil && len(word) <= 2 && d.year == 0:
-			d.year = fullYear(n)
-		case err == nil && len(word) == 4 && d.year == 0:
-			d.year = n
-		case err != nil && d.month == 0 && monthOf(word) > 0:
-			d.month = monthOf(word)
-		case word == "de" || word == "del" || word == "of":
+		case err == nil && len(word) <= 2 && day == 0 && n > 0 && n <= 31:
+			day = n
+		case err == nil && (len(word) == 2 || len(word) == 4) && year == "":
+			year = word
+		case err != nil && month == "" && isMonth(word):
+			month = word
+		case isFiller(word):
 		default:
-			return date{}, false
+			return date{}, errNoDate
 		}
 	}
-	return d, d.month > 0
+	if month == "" {
+		return date{}, errNoDate
+	}
+	at, err := c.month(month)
+	if err != nil {
+		return date{}, err
+	}
+	if year == "" {
+		return date{month: at, day: day}, nil
+	}
+	return c.withYear(year, at, day), nil
 }
 
-// monthOf returns the month that is a prefix of a folded word, in the languages of the
-// known headers; 0 for none.
-func monthOf(word string) int {
-	for month, beginnings := range [][]string{
-		{"jan", "ene", "gen", "sty"}, {"feb", "fev", "lut"}, {"mar", "maa", "mrt", "mae"}, {"apr", "avr", "abr", "kwi"},
-		{"may", "mai", "mei", "mag", "maj"}, {"jun", "juin", "giu", "cze"}, {"jul", "juil", "lug", "lip"},
-		{"aug", "aou", "ago", "sie"}, {"sep", "set", "wrz"}, {"oct", "okt", "out", "ott", "paz"}, {"nov", "lis"},
-		{"dec", "dez", "des", "dic", "gru"},
-	} {
-		for _, beginning := range beginnings {
-			if strings.HasPrefix(word, beginning) {
-				return month + 1
-			}
-		}
+// dateWords returns the folded words and numbers of a date.
+func dateWords(s string) []string {
+	return strings.FieldsFunc(text.Fold(s), func(r rune) bool { return strings.ContainsRune(" .,-/'’年月日년월일", r) })
+}
+
+// isFiller reports words between the parts of a date.
+func isFiller(word string) bool {
+	switch word {
+	case "de", "del", "d", "of", "the", "den", "der", "le", "el", "г", "года", "р", "року", "r", "roku", "god", "godine":
+		return true
 	}
-	return 0
+	return false
 }

@@ -1,8 +1,10 @@
 package source
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,9 +104,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	}
 	d.about(p.Bio)
 	d.Photo = p.Photo
-	d.metOn(p.MetOn, monthFirst)
+	d.metOn(p.MetOn)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
-		d.warn("the interval of %d days was left out", p.CadenceDays)
+		d.keep("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	} else {
 		d.CadenceDays = p.CadenceDays
 	}
@@ -116,7 +118,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.addPosition(export.PositionRecord{Organization: o.Organization, Title: o.Title, StartedOn: o.StartedOn, EndedOn: o.EndedOn, Current: o.Current})
 	}
 	for _, on := range p.ImportantDates {
-		d.addLabelledDate(dateKindOf(on.Kind), on.Label, on.Date, monthFirst)
+		d.addLabelledDate(dateKindOf(on.Kind), on.Label, on.Date)
 	}
 	for _, tag := range p.Tags {
 		d.tag(tag)
@@ -128,7 +130,11 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.relate(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
 	}
 	for _, other := range p.NotSameAs {
-		if key := keyOf(other); key != "" && len(d.NotSameAs) < maxNotSame && !slices.Contains(d.NotSameAs, key) {
+		switch key := keyOf(other); {
+		case key == "" || slices.Contains(d.NotSameAs, key):
+		case len(d.NotSameAs) == maxNotSame:
+			d.warn("%q was left out: one person is marked as not the same as %d others at most", shown(key), maxNotSame)
+		default:
 			d.NotSameAs = append(d.NotSameAs, key)
 		}
 	}
@@ -144,7 +150,7 @@ func (d *draft) handle(h export.HandleRecord) {
 	case people.KindURL, people.KindSocial:
 		d.web(h.Kind, h.Value, h.Label, 0)
 	default:
-		d.warn("%q was left out: %q is no kind of address", shown(h.Value), shown(h.Kind))
+		d.keep("address", h.Value, fmt.Sprintf("%q is no kind of address", shown(h.Kind)))
 	}
 }
 

@@ -28,6 +28,13 @@ type draft struct {
 	places   []place
 	seen     map[string]bool // folded tags and groups
 	warnings []string
+	// unshown is how many warnings are not in warnings, which is bounded.
+	unshown int
+	birth   birth
+	// column is the header of the column that is being read; empty for other formats.
+	column string
+	// days says how dates are read.
+	days calendar
 }
 
 // ranked is a handle and its preference: 1 is the highest, 0 means none.
@@ -43,25 +50,58 @@ type job struct{ number, organization, title string }
 // maxWarnings limits the warnings of one record.
 const maxWarnings = 20
 
+// warn adds a warning, with the column that it is about.
 func (d *draft) warn(format string, args ...any) {
-	if len(d.warnings) < maxWarnings {
-		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	if len(d.warnings) == maxWarnings {
+		d.unshown++
+		return
 	}
+	warning := fmt.Sprintf(format, args...)
+	if d.column != "" {
+		warning = fmt.Sprintf("column %q: %s", shown(d.column), warning)
+	}
+	d.warnings = append(d.warnings, warning)
 }
 
-// line cuts and cleans a field of one line.
+// keep puts a value that no field takes into the import note, under the name of its column or
+// else under what it is, and warns about it.
+func (d *draft) keep(what, value, why string) {
+	d.noteOf(what, value)
+	d.warn("the %s %q is kept in a note: %s", what, shown(value), why)
+}
+
+// noteOf adds a value to the import note, under the name of its column or else under what it is.
+func (d *draft) noteOf(what, value string) {
+	if d.column != "" {
+		what = shown(d.column)
+	}
+	d.rest = append(d.rest, what+": "+strings.TrimSpace(value))
+}
+
+// line cuts and cleans a field of one line. A value that is too long is kept whole in the import
+// note.
 func (d *draft) line(what, value string, limit int) string {
-	value, cut := line(value, limit)
+	short, cut := line(value, limit)
 	if cut {
-		d.warn("the %s was cut to %d characters", what, limit)
+		d.noteOf(what, value)
+		d.warn("the %s was cut to %d characters; a note has all of it", what, limit)
 	}
-	return value
+	return short
 }
 
-// set fills a field of one line that is still empty.
+// set fills a field of one line. A second value is kept in the import note.
 func (d *draft) set(field *string, what, value string, limit int) {
 	if *field == "" {
 		*field = d.line(what, value, limit)
+		return
+	}
+	d.second(what, *field, value)
+}
+
+// second keeps a value in the import note if the field holds another one.
+func (d *draft) second(what, held, value string) {
+	if value = strings.TrimSpace(value); text.Visible(value) && text.Fold(value) != text.Fold(held) {
+		d.keep(what, value, "the person has another one already")
 	}
 }
 
@@ -104,7 +144,7 @@ func (d *draft) addPosition(p export.PositionRecord) {
 		*on = d.partialDay("date of the position", *on)
 	}
 	if len(d.Positions) == maxPositions {
-		d.warn("the position %q was left out: one person holds %d at most", shown(p.Organization+" "+p.Title), maxPositions)
+		d.keep("position", strings.TrimSpace(p.Title+" "+p.Organization), fmt.Sprintf("one person has %d at most", maxPositions))
 		return
 	}
 	d.Positions = append(d.Positions, p)
@@ -112,27 +152,32 @@ func (d *draft) addPosition(p export.PositionRecord) {
 
 // partialDay returns a partial date that has a year, or nothing.
 func (d *draft) partialDay(what, value string) string {
-	day, err := readDate(value, monthFirst)
+	day, err := readDate(value, d.days)
 	if err != nil || strings.HasPrefix(day, "--") {
-		d.warn("the %s %q was left out: it is no date with a year", what, shown(value))
+		d.keep(what, value, "it is no date with a year")
 		return ""
 	}
 	return day
 }
 
-// addDate adds a day that recurs each year, unless it is there already.
-func (d *draft) addDate(kind, label, value string, order dayOrder) {
+// addDate adds a day that recurs each year, unless it is there already. A birthday is never in the
+// future.
+func (d *draft) addDate(kind, label, value string) {
 	if kind != people.DateOther {
 		label = ""
 	}
-	d.addLabelledDate(kind, label, value, order)
+	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
+		d.keep("date", value, "a birthday is not in the future")
+		return
+	}
+	d.addLabelledDate(kind, label, value)
 }
 
 // addLabelledDate adds a date with its label, whatever its kind.
-func (d *draft) addLabelledDate(kind, label, value string, order dayOrder) {
-	day, err := readDate(value, order)
+func (d *draft) addLabelledDate(kind, label, value string) {
+	day, err := readDate(value, d.days)
 	if err != nil {
-		d.warn("the date %q was left out: %v", shown(value), err)
+		d.keep("date", value, err.Error())
 		return
 	}
 	d.keepDate(export.DateRecord{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
@@ -142,23 +187,23 @@ func (d *draft) keepDate(date export.DateRecord) {
 	switch {
 	case date.Date == "" || slices.Contains(d.ImportantDates, date):
 	case len(d.ImportantDates) == maxDates:
-		d.warn("the date %q was left out: one person holds %d at most", date.Date, maxDates)
+		d.keep("date", strings.TrimSpace(date.Label+" "+date.Date), fmt.Sprintf("one person has %d at most", maxDates))
 	default:
 		d.ImportantDates = append(d.ImportantDates, date)
 	}
 }
 
 // metOn sets when the member met the person.
-func (d *draft) metOn(value string, order dayOrder) {
-	if d.MetOn != "" {
-		return
+func (d *draft) metOn(value string) {
+	day, err := readDate(value, d.days)
+	switch {
+	case err != nil || strings.HasPrefix(day, "--"):
+		d.keep("day they met", value, "it is no date with a year")
+	case d.MetOn == "":
+		d.MetOn = day
+	case day != "":
+		d.second("day they met", d.MetOn, day)
 	}
-	day, err := readDate(value, order)
-	if err != nil || strings.HasPrefix(day, "--") {
-		d.warn("the day they met, %q, was left out: it is no date with a year", shown(value))
-		return
-	}
-	d.MetOn = day
 }
 
 // tag adds a tag unless it is there.
@@ -177,7 +222,7 @@ func (d *draft) word(words *[]string, what, value string, limit, most int) {
 	switch {
 	case !text.Visible(value) || d.seen[id]:
 	case len(*words) == most:
-		d.warn("the %s %q was left out: one person has %d at most", what, shown(value), most)
+		d.keep(what, value, fmt.Sprintf("one person has %d at most", most))
 	default:
 		if d.seen == nil {
 			d.seen = map[string]bool{}
@@ -190,18 +235,25 @@ func (d *draft) word(words *[]string, what, value string, limit, most int) {
 // cadence fills the keep-in-touch interval.
 func (d *draft) cadence(value string) {
 	days, err := strconv.Atoi(strings.TrimSpace(value))
-	if err != nil || days < 1 || days > maxCadence {
-		d.warn("the interval %q was left out: it is no number of days from 1 to %d", shown(value), maxCadence)
-		return
+	switch {
+	case err != nil || days < 1 || days > maxCadence:
+		d.keep("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
+	case d.CadenceDays == 0:
+		d.CadenceDays = days
+	default:
+		d.second("interval", strconv.Itoa(d.CadenceDays), value)
 	}
-	d.CadenceDays = days
 }
 
 // relate adds what another person is to this one.
 func (d *draft) relate(r export.RelationshipRecord) {
 	r.Name = d.line("name of a relation", r.Name, maxName)
 	r.ConnectionID = keyOf(r.ConnectionID)
-	if (r.ConnectionID != "" || text.Visible(r.Name)) && len(d.Relationships) < maxRelations && !slices.Contains(d.Relationships, r) {
+	switch {
+	case r.ConnectionID == "" && !text.Visible(r.Name) || slices.Contains(d.Relationships, r):
+	case len(d.Relationships) == maxRelations:
+		d.keep("relation", strings.TrimSpace(r.Type+" "+r.Name), fmt.Sprintf("one person has %d at most", maxRelations))
+	default:
 		d.Relationships = append(d.Relationships, r)
 	}
 }
@@ -222,23 +274,39 @@ func keyOf(value string) string {
 
 // record ends the draft and returns the person, or the reason why there is none.
 func (d *draft) record(row int) Record {
+	d.column = ""
 	for _, j := range d.jobs {
 		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
 	}
 	d.settleHandles()
 	d.settlePlace()
-	if len(d.rest) > 0 {
-		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.rest, "\n")), maxNote)...)
+	d.birth.settle(d)
+	if key := keyOf(d.ID); key != d.ID {
+		if key == "" && text.Visible(d.ID) {
+			d.keep("id", d.ID, "it is too long for an id")
+		}
+		d.ID = key
 	}
-	d.ID = keyOf(d.ID)
 	d.Name = d.line("name", d.name.String(), maxName)
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
-			return Record{Row: row, Err: err, Warnings: d.warnings}
+			return Record{Row: row, Err: err, Warnings: d.warned()}
 		}
 	}
-	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, Warnings: d.warnings}
+	d.name.keepRest(d)
+	if len(d.rest) > 0 {
+		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.rest, "\n")), maxNote)...)
+	}
+	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, Warnings: d.warned()}
+}
+
+// warned returns the warnings, with the number of those that are not among them.
+func (d *draft) warned() []string {
+	if d.unshown == 0 {
+		return d.warnings
+	}
+	return append(d.warnings, fmt.Sprintf("further values are kept in a note: %d", d.unshown))
 }
 
 // guessName names a person without a name: from the first e-mail or web address, otherwise
@@ -294,6 +362,19 @@ func (n nameParts) String() string {
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
+// keepRest keeps the parts of a name that the person's name does not have in the import note.
+func (n nameParts) keepRest(d *draft) {
+	compact := func(s string) string { return strings.Join(text.Words(tidyPart(s)), "") }
+	name := compact(d.Name)
+	for _, part := range []struct{ what, value string }{
+		{"Full name", n.full}, {"Name prefix", n.prefix}, {"Given name", n.given}, {"Middle name", n.middle}, {"Family name", n.family}, {"Name suffix", n.suffix},
+	} {
+		if text.Visible(part.value) && !strings.Contains(name, compact(part.value)) {
+			d.noteOf(part.what, part.value)
+		}
+	}
+}
+
 // tidyPart bounds a part of a name before it is joined.
 func tidyPart(s string) string {
 	s, _ = line(s, maxName)
@@ -332,7 +413,10 @@ func only(s string, tables ...*unicode.RangeTable) bool {
 
 // place is an address; values with the same number belong together.
 type place struct {
-	number, street, city, region, country string
+	number, label string
+	// lines are what is above the town: the street, the post office box and the like.
+	lines                           []string
+	postcode, city, region, country string
 	// whole is the address in one text.
 	whole string
 	pref  int
@@ -349,47 +433,88 @@ func (d *draft) place(number string) *place {
 	return &d.places[len(d.places)-1]
 }
 
-// location returns where a person with that address lives or works: the town and region,
-// otherwise the address as it is.
-func (p place) location() string {
-	town := joined(p.city, p.region, p.country)
+// location returns where a person with that address lives or works: the town, region and country.
+// A street is no location.
+func (p place) location() string { return joined(p.city, p.region, p.country) }
+
+// address returns the whole address for the import note; it is empty if there is no more than the
+// location.
+func (p place) address() string {
 	whole := joined(strings.FieldsFunc(p.whole, func(r rune) bool { return r == '\n' || r == '\r' })...)
+	parts := append(slices.Clone(p.lines), p.postcode, p.city, p.region, p.country)
+	full := joined(append(slices.Clone(p.lines), p.postcode+" "+p.city, p.region, p.country)...)
+	missing := func(part string) bool { return !strings.Contains(compactWords(whole), compactWords(part)) }
 	switch {
-	case p.city != "" || town != "" && whole == "":
-		return town
-	case whole != "":
+	case (whole == "" || text.Fold(whole) == text.Fold(p.location())) && len(p.lines) == 0 && p.postcode == "":
+		return ""
+	case whole == "":
+		return full
+	case !slices.ContainsFunc(parts, missing):
 		return whole
 	}
-	return joined(p.street)
+	return full + " (" + whole + ")"
+}
+
+func compactWords(s string) string {
+	head, _ := firstBytes(s, maxCell)
+	return strings.Join(text.Words(head), "")
 }
 
 // joined joins the visible texts with commas.
 func joined(parts ...string) string {
 	var out []string
 	for _, p := range parts {
-		if p, _ = line(p, maxLocation); text.Visible(p) {
+		if p = text.Line(p); text.Visible(p) {
 			out = append(out, p)
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
-// settlePlace makes the first of the preferred addresses the location.
+// settlePlace makes the town of the first of the preferred addresses the location, unless the file
+// says where the person is. All that is not in the location is kept in the import note.
 func (d *draft) settlePlace() {
-	best, left := place{}, 0
-	for _, p := range d.places {
-		if p.location() == "" {
-			continue
-		}
-		if best.location() != "" {
-			left++
-		}
-		if best.location() == "" || rank(p.pref) < rank(best.pref) {
-			best = p
+	best := -1
+	for i, p := range d.places {
+		if p.location() != "" && (best < 0 || rank(p.pref) < rank(d.places[best].pref)) {
+			best = i
 		}
 	}
-	d.set(&d.Location, "location", best.location(), maxLocation)
-	if left > 0 {
-		d.warn("of %d addresses only %q was kept", left+1, shown(d.Location))
+	if d.Location == "" && best >= 0 {
+		d.Location = d.line("location", d.places[best].location(), maxLocation)
 	}
+	for i, p := range d.places {
+		address := p.address()
+		if address == "" && i != best && p.location() != "" && text.Fold(p.location()) != text.Fold(d.Location) {
+			address = p.location()
+		}
+		if address == "" && i == best && text.Fold(p.location()) != text.Fold(d.Location) {
+			address = p.location()
+		}
+		if address != "" {
+			what := "Address"
+			if p.label != "" {
+				what += " (" + p.label + ")"
+			}
+			d.noteOf(what, address)
+		}
+	}
+}
+
+// birth are the parts of a birthday that are in columns of their own.
+type birth struct{ day, month, year string }
+
+// settle adds the birthday. Parts that are no date are kept in the import note.
+func (b birth) settle(d *draft) {
+	if strings.Trim(b.day+b.month+b.year, "0 ") == "" {
+		return
+	}
+	value := strings.Trim(strings.Join([]string{b.day, b.month, b.year}, "."), ".")
+	if _, err := strconv.Atoi(b.month); err != nil { // in words, or missing
+		value = strings.TrimSpace(strings.Join([]string{b.day, b.month, b.year}, " "))
+	}
+	how := d.days
+	d.days.order, d.days.known, d.days.forDots = dayFirst, true, true
+	d.addDate(people.DateBirthday, "", value)
+	d.days = how
 }

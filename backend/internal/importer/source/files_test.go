@@ -3,6 +3,7 @@ package source_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
@@ -25,6 +26,12 @@ func TestFiles(t *testing.T) {
 		{name: "Outlook: classic, Windows code page, empty dates", file: "outlook_classic.csv"},
 		{name: "Outlook: of the web", file: "outlook_com.csv"},
 		{name: "Outlook: in German", file: "outlook_german.csv"},
+
+		{name: "Outlook: in French, with two titles", file: "outlook_french.csv"},
+		{name: "Google: several values of an organisation and an address", file: "google_several_values.csv"},
+		{name: "Thunderbird: in German", file: "thunderbird_german.csv"},
+		{name: "HubSpot: an associated company", file: "hubspot.csv"},
+		{name: "folk: companies", file: "folk.csv"},
 
 		{name: "CSV: English", file: "csv_english.csv"},
 		{name: "CSV: French, semicolons", file: "csv_french.csv"},
@@ -134,6 +141,7 @@ func TestFiles(t *testing.T) {
 		{name: "vCard: links that run", file: "vcard_links.vcf"},
 		{name: "vCard: long parameters", file: "vcard_long_parameters.vcf"},
 		{name: "vCard: only a group", file: "bad_only_group.vcf"},
+		{name: "vCard: positions by group, own labels", file: "vcard_positions.vcf"},
 
 		{name: "JSContact: a card", file: "jscontact_card.json"},
 		{name: "JSContact: 2.0, without uid", file: "jscontact_2_0.json"},
@@ -153,7 +161,7 @@ func TestFiles(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.options.Filename = c.file
+			c.options.Filename, c.options.Today = c.file, time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
 			checkGolden(t, goldenName(c.name), testFile(t, c.file), c.options)
 		})
 	}

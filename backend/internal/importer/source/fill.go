@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -10,30 +11,40 @@ import (
 )
 
 // fill reads the cells of a row into a draft.
-func (l *layout) fill(d *draft, cells []cell, order dayOrder) {
+func (l *layout) fill(d *draft, cells []cell) {
 	for i, c := range l.columns {
-		if i >= len(cells) || c.field == fieldUnknown || c.field == fieldIgnored || cells[i].blank() {
+		if i >= len(cells) || c.field == fieldIgnored || cells[i].blank() {
 			continue
 		}
-		if c.field == fieldNote {
-			d.note(c, i+1, cells[i].String())
+		value := cells[i].String()
+		if c.field == fieldUnknown && isDefault(value) {
 			continue
 		}
 		label, pref := c.label, 0
 		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
 			label, pref = googleLabel(cells[c.labelAt].String())
 		}
-		for _, value := range l.values(c.field, cells[i].String()) {
-			if value = strings.TrimSpace(value); value != "" {
-				if c.field == fieldGroups && l.googleGroups {
-					d.googleGroup(value)
-					continue
-				}
-				v := entry{value, label, c.number, pref, order}
-				_ = v.name(d, c.field) || v.place(d, c.field) || v.day(d, c.field) || v.other(d, c.field)
+		if c.field == fieldNote || c.field == fieldUnknown {
+			d.note(c, i+1, label, value)
+			continue
+		}
+		d.column, d.days = c.name(i+1), c.days
+		for n, value := range l.values(c.field, value) {
+			if value = strings.TrimSpace(value); value == "" {
+				continue
 			}
+			if c.field == fieldGroups && l.googleGroups {
+				d.googleGroup(value)
+				continue
+			}
+			e := entry{value, label, c.number, pref}
+			if n > 0 {
+				e.number += fmt.Sprint(":::", n)
+			}
+			_ = e.name(d, c.field) || e.place(d, c.field) || e.day(d, c.field) || e.other(d, c.field)
 		}
 	}
+	d.column = ""
 	if d.MetOn != "" && d.MetHow == "" {
 		d.MetHow = l.metHow
 	}
@@ -47,56 +58,72 @@ type entry struct {
 	value, label string
 	number       string
 	pref         int
-	order        dayOrder
 }
 
-// name reads a part of a name or job; it returns false for other fields.
+// name reads a part of a name or job; it returns false for other fields. A second value is kept in
+// the import note.
 func (e entry) name(d *draft, f field) bool {
 	var part *string
+	what := ""
 	switch f {
 	case fieldFullName:
-		part = &d.name.full
+		part, what = &d.name.full, "name"
 	case fieldNamePrefix:
-		part = &d.name.prefix
+		part, what = &d.name.prefix, "name prefix"
 	case fieldGivenName:
-		part = &d.name.given
+		part, what = &d.name.given, "given name"
 	case fieldMiddleName:
-		part = &d.name.middle
+		part, what = &d.name.middle, "middle name"
 	case fieldFamilyName:
-		part = &d.name.family
+		part, what = &d.name.family, "family name"
 	case fieldNameSuffix:
-		part = &d.name.suffix
+		part, what = &d.name.suffix, "name suffix"
 	case fieldOrganization:
-		part = &d.job(e.number).organization
+		part, what = &d.job(e.number).organization, "organisation"
 	case fieldJobTitle:
-		part = &d.job(e.number).title
+		part, what = &d.job(e.number).title, "job title"
 	default:
 		return false
 	}
+	e.into(d, part, what)
+	return true
+}
+
+// into fills a text, or keeps a second value in the import note.
+func (e entry) into(d *draft, part *string, what string) {
 	if *part == "" {
 		*part = e.value
+		return
 	}
-	return true
+	d.second(what, *part, e.value)
 }
 
 // place reads a part of an address; it returns false for other fields.
 func (e entry) place(d *draft, f field) bool {
-	p := func() *place { return d.place(e.label + e.number) }
+	p := func() *place {
+		at := d.place(e.label + e.number)
+		at.label, at.pref = e.label, e.pref
+		return at
+	}
 	switch f {
+	case fieldLocation:
+		d.set(&d.Location, "location", e.value, maxLocation)
 	case fieldCity:
-		p().city = e.value
+		e.into(d, &p().city, "town")
 	case fieldRegion:
-		p().region = e.value
+		e.into(d, &p().region, "region")
 	case fieldCountry:
-		p().country = e.value
+		e.into(d, &p().country, "country")
+	case fieldPostcode:
+		e.into(d, &p().postcode, "postcode")
 	case fieldStreet:
-		p().street = e.value
+		at := p()
+		at.lines = append(at.lines, e.value)
 	case fieldWholeAddress:
-		p().whole = e.value
+		e.into(d, &p().whole, "address")
 	default:
 		return false
 	}
-	p().pref = e.pref
 	return true
 }
 
@@ -104,18 +131,24 @@ func (e entry) place(d *draft, f field) bool {
 func (e entry) day(d *draft, f field) bool {
 	switch f {
 	case fieldBirthday:
-		d.addDate(people.DateBirthday, "", e.value, e.order)
+		d.addDate(people.DateBirthday, "", e.value)
+	case fieldBirthDay:
+		e.into(d, &d.birth.day, "day of birth")
+	case fieldBirthMonth:
+		e.into(d, &d.birth.month, "month of birth")
+	case fieldBirthYear:
+		e.into(d, &d.birth.year, "year of birth")
 	case fieldAnniversary:
-		d.addDate(people.DateAnniversary, "", e.value, e.order)
+		d.addDate(people.DateAnniversary, "", e.value)
 	case fieldOtherDate:
 		kind := dateKind(e.label)
-		d.addDate(kind, e.label, e.value, e.order)
+		d.addDate(kind, e.label, e.value)
 	case fieldMetOn:
-		d.metOn(e.value, e.order)
+		d.metOn(e.value)
 	case fieldLastContact:
-		d.moment(&d.LastInteractionAt, e.value, e.order)
+		d.moment(&d.LastInteractionAt, "last contact", e.value)
 	case fieldAdded:
-		d.moment(&d.CreatedAt, e.value, e.order)
+		d.moment(&d.CreatedAt, "day they were added", e.value)
 	default:
 		return false
 	}
@@ -134,13 +167,19 @@ func dateKind(label string) string {
 }
 
 // moment sets a time of which only the day is known.
-func (d *draft) moment(at *time.Time, value string, order dayOrder) {
-	day, err := readDate(value, order)
-	if err != nil || day == "" {
+func (d *draft) moment(at *time.Time, what, value string) {
+	day, err := readDate(value, d.days)
+	if day == "" && err == nil {
 		return
 	}
-	if on, err := time.Parse(time.DateOnly, day); err == nil {
+	on, err := time.Parse(time.DateOnly, day)
+	switch {
+	case err != nil:
+		d.keep(what, value, "it is no day")
+	case at.IsZero():
 		*at = on
+	default:
+		d.second(what, at.Format(time.DateOnly), day)
 	}
 }
 
@@ -162,19 +201,42 @@ func (e entry) other(d *draft, f field) bool {
 	case fieldGroups:
 		d.group(e.value)
 	case fieldStarred:
-		d.Starred = d.Starred || isYes(e.value)
+		d.star(e.value)
 	case fieldText:
 		d.setText(e.label, e.value)
 	case fieldCadence:
 		d.cadence(e.value)
 	case fieldKey:
-		d.ID = e.value
+		e.into(d, &d.ID, "id")
 	case fieldRelation:
-		d.relate(export.RelationshipRecord{Name: e.value, Type: relationOf(e.label)})
+		d.relation(e.label, e.value)
 	default:
 		return false
 	}
 	return true
+}
+
+// star reads whether a person is starred.
+func (d *draft) star(value string) {
+	switch strings.ToLower(value) {
+	case "no", "n", "false", "0", "nein", "non", "nao", "não", "nee", "nie", "falsch", "faux", "falso", "☆":
+	default:
+		if !isYes(value) {
+			d.keep("star", value, "it is neither yes nor no")
+			return
+		}
+		d.Starred = true
+	}
+}
+
+// relation reads another person by name. A label for which there is no kind of relation is kept in
+// the import note.
+func (d *draft) relation(label, name string) {
+	kind := relationOf(label)
+	if label != "" && kind == people.RelationOther && !strings.EqualFold(label, "other") {
+		d.rest = append(d.rest, shown(label)+": "+strings.TrimSpace(name))
+	}
+	d.relate(export.RelationshipRecord{Name: name, Type: kind})
 }
 
 func isYes(s string) bool {

@@ -2,7 +2,9 @@ package source
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,9 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
 )
 
 // email, phone and web add an address in the form of the contract, or a warning that it is
@@ -22,13 +22,63 @@ func (d *draft) email(value, label string, pref int) {
 	d.address(people.KindEmail, value, label, pref, cleanEmail)
 }
 
+// phone adds the numbers of a value. What is in no number is kept in the import note.
 func (d *draft) phone(value, label string, pref int) {
-	d.address(people.KindPhone, value, label, pref, func(v string) (string, string) { return cleanPhone(v, d.region) })
+	head, cut := firstBytes(value, maxPhones)
+	if !text.Visible(head) || isPlaceholder(head) {
+		return
+	}
+	numbers, rest, wrong := readPhones(head, d.region)
+	switch {
+	case wrong != "":
+		d.keep("phone number", value, wrong)
+		return
+	case cut || rest:
+		d.keep("phone number", value, "not all of it is a number")
+	}
+	for _, n := range numbers {
+		d.address(people.KindPhone, n.value, joined(label, n.words), pref, func(v string) (string, string) { return v, "" })
+	}
 }
 
+// web adds the addresses of a value. An e-mail address among them is added as one.
 func (d *draft) web(kind, value, label string, pref int) {
-	d.address(kind, value, label, pref, cleanURL)
+	for _, one := range splitURLs(value) {
+		bare := strings.TrimSpace(one)
+		if email, wrong := cleanEmail(bare); wrong == "" && !strings.ContainsAny(bare, "/:") || strings.HasPrefix(strings.ToLower(bare), "mailto:") {
+			d.email(cmp.Or(email, bare), label, pref)
+			continue
+		}
+		d.address(kind, one, label, pref, cleanURL)
+	}
 }
+
+// splitURLs splits a text between web addresses: before a scheme or www, and at white space, commas
+// and semicolons if each part looks like an address.
+func splitURLs(s string) []string {
+	s, _ = firstBytes(s, maxURLs)
+	s = addressStart.ReplaceAllString(s, "\n$1")
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		parts := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
+		for i := range parts[:max(len(parts)-1, 0)] {
+			parts[i] = strings.TrimRight(parts[i], ",;")
+		}
+		if slices.ContainsFunc(parts, func(part string) bool { return !looksLikeURL.MatchString(part) }) {
+			parts = []string{line}
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// maxURLs is how much of a value is read for web addresses, in bytes.
+const maxURLs = 20_000
+
+var (
+	addressStart = regexp.MustCompile(`(?i)[\s,;|]+(https?://|www\.)`)
+	looksLikeURL = regexp.MustCompile(`^@?[^\s@]*@?[^\s.]+\.[^\s]+$`)
+)
 
 // mostAddresses limits how many addresses of a record are read, duplicates included.
 const mostAddresses = 200
@@ -37,16 +87,16 @@ const mostAddresses = 200
 // correct, clean returns what is wrong.
 func (d *draft) address(kind, value, label string, pref int, clean func(string) (value, wrong string)) {
 	head, _ := firstBytes(value, 4*maxURL)
-	if head = text.Line(head); !text.Visible(head) {
+	if head = text.Line(head); !text.Visible(head) || isPlaceholder(head) {
 		return
 	}
 	if len(d.handles) == mostAddresses {
-		d.warn("%q was left out: there are too many addresses", shown(value))
+		d.keep(kindInWords(kind), value, "there are too many addresses")
 		return
 	}
 	good, wrong := clean(head)
 	if wrong != "" {
-		d.warn("%q was left out: %s", shown(value), wrong)
+		d.keep(kindInWords(kind), value, wrong)
 		return
 	}
 	d.handles = append(d.handles, ranked{export.HandleRecord{Kind: kind, Value: good, Label: d.line("label of an address", label, maxLabel)}, pref})
@@ -73,7 +123,7 @@ func (d *draft) settleHandles() {
 		switch {
 		case seen[key]:
 		case count[kind] == maxHandlesOfKind:
-			d.warn("%q was left out: one person holds %d of a kind at most", shown(h.Value), maxHandlesOfKind)
+			d.keep(kindInWords(kind), h.Value, fmt.Sprintf("one person has %d of a kind at most", maxHandlesOfKind))
 		default:
 			seen[key] = true
 			count[kind]++
@@ -81,6 +131,19 @@ func (d *draft) settleHandles() {
 		}
 	}
 }
+
+func kindInWords(kind string) string {
+	switch kind {
+	case people.KindEmail:
+		return "e-mail address"
+	case people.KindPhone:
+		return "phone number"
+	}
+	return "web address"
+}
+
+// isPlaceholder reports whether a value is what people type for none, such as a dash.
+func isPlaceholder(s string) bool { return strings.Trim(s, " -–—./?") == "" }
 
 // listOf returns the kind of the list that has handles of a kind: to callers, social
 // addresses are web addresses.
@@ -188,116 +251,12 @@ func isASCII[T string | []byte](s T) bool {
 	return true
 }
 
-// cleanPhone returns a number in the form of the contract: digits and the usual characters
-// between them, and an extension after an x. A number that already has this form keeps its
-// spelling, unless it lacks the country code of region.
-func cleanPhone(value, region string) (phone, wrong string) {
-	phone = value
-	if !isPhone(phone) {
-		phone = plainPhone(value)
-	}
-	switch {
-	case strings.Contains(phone, "E+"):
-		return "", "a spreadsheet has rounded this phone number"
-	case !isPhone(phone):
-		return "", "it is no phone number"
-	}
-	if region == "" || strings.HasPrefix(phone, "+") || strings.HasPrefix(phone, "00") {
-		return phone, ""
-	}
-	number, err := phonenumbers.Parse(phone, region)
-	if err != nil || !phonenumbers.IsPossibleNumber(number) {
-		return phone, ""
-	}
-	extension := number.GetExtension()
-	number.Extension = nil
-	full := phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
-	if extension != "" {
-		full += " x" + extension
-	}
-	if !isPhone(full) {
-		return phone, ""
-	}
-	return full, ""
-}
-
-// plainPhone converts a number to ASCII: digits of any script, dashes, spaces, the tel
-// scheme (RFC 3966) and the notations of an extension.
-func plainPhone(value string) string {
-	const scheme = "tel:"
-	if len(value) > len(scheme) && strings.EqualFold(value[:len(scheme)], scheme) {
-		value = withoutParameters(value[len(scheme):])
-	}
-	var b strings.Builder
-	for _, r := range norm.NFKC.String(value) {
-		switch {
-		case r >= '٠' && r <= '٩':
-			b.WriteRune('0' + r - '٠')
-		case r >= '۰' && r <= '۹':
-			b.WriteRune('0' + r - '۰')
-		case r >= '०' && r <= '९':
-			b.WriteRune('0' + r - '०')
-		case unicode.Is(unicode.Pd, r) || r == '−':
-			b.WriteByte('-')
-		case unicode.IsSpace(r):
-			b.WriteByte(' ')
-		case unicode.Is(unicode.Cf, r): // marks of direction, which come with numbers copied from screens
-		default:
-			b.WriteRune(r)
-		}
-	}
-	plain := strings.TrimLeftFunc(b.String(), func(r rune) bool { return unicode.IsLetter(r) || r == ':' || r == ' ' })
-	return strings.Join(strings.Fields(plainExtension(plain)), " ")
-}
-
-// withoutParameters removes the parameters of a tel URI except its extension.
-func withoutParameters(uri string) string {
-	number, parameters, _ := strings.Cut(uri, ";")
-	for parameter := range strings.SplitSeq(parameters, ";") {
-		if extension, ok := strings.CutPrefix(parameter, "ext="); ok {
-			return number + " x" + extension
-		}
-	}
-	return number
-}
-
-// plainExtension writes an extension with an x.
-func plainExtension(s string) string {
-	lower := strings.ToLower(s)
-	if len(lower) != len(s) {
-		return s
-	}
-	for _, word := range []string{"extension", "ext.", "ext", "x.", "#", ",,", ",", ";", "x"} {
-		at := strings.Index(lower, word)
-		if at <= 0 {
-			continue
-		}
-		extension := strings.Trim(s[at+len(word):], " .:,;#")
-		if extension == "" {
-			return strings.TrimSpace(s[:at])
-		}
-		return strings.TrimSpace(s[:at]) + " x" + extension
-	}
-	return s
-}
-
-// isPhone reports whether the contract accepts the number.
-func isPhone(s string) bool {
-	const shortest = 3
-	if len(s) < shortest || len(s) > maxPhone-1 || s[0] != '+' && s[0] != '(' && !isDigit(s[0]) {
-		return false
-	}
-	for i := 1; i < len(s); i++ {
-		if !isDigit(s[i]) && strings.IndexByte(" ()./x-", s[i]) < 0 {
-			return false
-		}
-	}
-	return strings.ContainsFunc(s, unicode.IsDigit)
-}
-
 // cleanURL returns a web address in the form of the contract, https or http. An address
 // without a scheme gets https. Any other scheme is an error, since some schemes run code.
 func cleanURL(value string) (address, wrong string) {
+	if account := fediverseAccount.FindStringSubmatch(value); account != nil {
+		value = "https://" + account[2] + "/@" + account[1]
+	}
 	scheme, rest, found := strings.Cut(value, ":")
 	switch scheme = strings.ToLower(scheme); {
 	case found && (scheme == "https" || scheme == "http") && strings.HasPrefix(rest, "//"):
@@ -319,6 +278,10 @@ func cleanURL(value string) (address, wrong string) {
 	}
 	return address, ""
 }
+
+// fediverseAccount is an account such as @ana@social.example, whose page is
+// https://social.example/@ana.
+var fediverseAccount = regexp.MustCompile(`^@([A-Za-z0-9_.-]+)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)$`)
 
 // unusable reports white space and invisible characters.
 func unusable(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.C) }

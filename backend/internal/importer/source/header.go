@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -31,8 +32,12 @@ const (
 	fieldCity
 	fieldRegion
 	fieldCountry
+	fieldPostcode
+	// fieldStreet is any line of an address above the town.
 	fieldStreet
+	// fieldWholeAddress is an address in one text; fieldLocation says where the person is.
 	fieldWholeAddress
+	fieldLocation
 	fieldAboutText
 	fieldTags
 	fieldGroups
@@ -41,6 +46,9 @@ const (
 	// fieldText is a text that is imported unchanged; the label is its name.
 	fieldText
 	fieldBirthday
+	fieldBirthDay
+	fieldBirthMonth
+	fieldBirthYear
 	fieldAnniversary
 	fieldOtherDate
 	fieldCadence
@@ -49,7 +57,7 @@ const (
 	fieldKey
 	// fieldRelation is what another person is to this one; the label is the relation.
 	fieldRelation
-	// fieldNote is kept in a note of the person; no header has this meaning.
+	// fieldNote is kept in a note of the person, as fieldUnknown is; a person chose it.
 	fieldNote
 )
 
@@ -94,8 +102,20 @@ type column struct {
 	number string
 	// labelAt is the column that holds the label; -1 for none.
 	labelAt int
+	// isLabel is set if the column holds the labels of another one, or says nothing of a person.
+	isLabel bool
 	// chosen is set if a person decided what it means.
 	chosen bool
+	// days says how its dates are read.
+	days calendar
+}
+
+// name returns the header of the column at a position, or its number if it has none.
+func (c column) name(at int) string {
+	if strings.TrimSpace(c.header) == "" {
+		return fmt.Sprintf("Column %d", at)
+	}
+	return c.header
 }
 
 // column returns the meaning of a header.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,11 +50,16 @@ func (d *draft) jsName(n jsName) {
 			at = &d.name.family
 		case "generation", "credential":
 			at = &d.name.suffix
+		case "separator":
+			continue
 		default:
+			d.noteOf("Name ("+shown(part.Kind)+")", part.Value)
 			continue
 		}
 		if len(*at) < maxName {
 			*at = strings.TrimSpace(*at + " " + part.Value)
+		} else {
+			d.noteOf("Name ("+part.Kind+")", part.Value)
 		}
 	}
 }
@@ -71,14 +77,16 @@ func (d *draft) jsPositions(c *jsCard) {
 			bare = append(bare, id)
 		}
 		for _, unit := range o.Units {
-			d.warn("the department %q was left out", shown(unit.Name))
+			d.noteOf("Department", unit.Name)
 		}
 	})
 	add := func(number string, o jsOrg, title string) {
-		if len(d.jobs) <= maxPositions {
-			j := d.job(number)
-			j.organization, j.title = o.Name, title
+		if len(d.jobs) > maxPositions {
+			d.keep("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", maxPositions))
+			return
 		}
+		j := d.job(number)
+		j.organization, j.title = o.Name, title
 	}
 	inOrder(c.Titles, noPref, func(id string, t jsTitle) {
 		for len(bare) > 0 && t.OrganizationID != "" && before(bare[0], t.OrganizationID) {
@@ -125,7 +133,7 @@ func (d *draft) jsService(a jsAddress) {
 		label = a.Label
 	}
 	if a.URI == "" {
-		d.warn("%q was left out: it is no web address", shown(strings.TrimSpace(a.Service+" "+a.User)))
+		d.keep("online service", strings.TrimSpace(a.Service+" "+a.User), "it is no web address")
 		return
 	}
 	d.web(people.KindSocial, a.URI, label, a.Pref)
@@ -137,13 +145,16 @@ func (d *draft) jsPlace(id string, p jsPlace) {
 	for _, part := range p.Components {
 		switch part.Kind {
 		case "locality":
-			at.city = part.Value
+			at.city = joined(at.city, part.Value)
 		case "region":
-			at.region = part.Value
+			at.region = joined(at.region, part.Value)
 		case "country":
 			at.country = part.Value
-		case "name":
-			at.street = part.Value
+		case "postcode":
+			at.postcode = joined(at.postcode, part.Value)
+		case "separator":
+		default:
+			at.lines = append(at.lines, part.Value)
 		}
 	}
 }
@@ -158,16 +169,16 @@ func (d *draft) jsDay(a jsDay) {
 		kind = people.DateAnniversary
 	}
 	if a.Date.UTC != "" {
-		d.addDate(kind, label, a.Date.UTC, monthFirst)
+		d.addDate(kind, label, a.Date.UTC)
 		return
 	}
 	on := date{a.Date.Year, a.Date.Month, a.Date.Day}
 	day, err := on.partial()
 	if err != nil {
-		d.warn("a date (%d, %d, %d) was left out: %v", on.year, on.month, on.day, err)
+		d.keep("date", fmt.Sprintf("%d-%d-%d", on.year, on.month, on.day), err.Error())
 		return
 	}
-	d.addDate(kind, label, day, monthFirst)
+	d.addDate(kind, label, day)
 }
 
 // jsRelated reads another person, who is identified by key.

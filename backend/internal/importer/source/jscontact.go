@@ -15,6 +15,7 @@ import (
 type jsCards struct {
 	text   []byte
 	region string
+	days   calendar
 	// groups are the names of the groups in the file, by the keys of their members.
 	groups map[string][]string
 	count  int
@@ -23,7 +24,7 @@ type jsCards struct {
 // openJSContact counts the cards, finds the groups among them and the properties that are
 // not imported.
 func (f *File) openJSContact(text []byte, o Options) (reader, error) {
-	c := &jsCards{text: text, region: o.DefaultRegion, groups: map[string][]string{}}
+	c := &jsCards{text: text, region: o.DefaultRegion, days: o.calendar(), groups: map[string][]string{}}
 	lost := map[string]bool{}
 	streets, cut := false, false
 	for e := range elements(text) {
@@ -51,7 +52,7 @@ func (f *File) openJSContact(text []byte, o Options) (reader, error) {
 		f.warn("The file ends before its last card does: it was cut off.")
 	}
 	if len(lost) > 0 {
-		f.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(lost)))))
+		f.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(lost)))))
 	}
 	if streets {
 		f.warn(streetWarning)
@@ -85,11 +86,20 @@ func (c *jsCards) record(row int, e element) Record {
 	if err != nil {
 		return Record{Row: row, Err: err}
 	}
-	d := draft{region: c.region}
+	d := draft{region: c.region, days: c.days}
 	if warning != "" {
 		d.warn("%s", warning)
 	}
 	d.jsCard(&card)
+	for m := range members(e.raw) {
+		switch empty := len(m.raw) <= 2 || string(m.raw) == "null"; {
+		case empty:
+		case m.name == "media":
+			d.warn("photos and other media were left out")
+		case !isKnownMember(m.name):
+			d.noteOf(shown(m.name), strings.Trim(string(m.raw), `"`))
+		}
+	}
 	for _, group := range c.groups[keyOf(card.UID)] {
 		if card.UID != "" {
 			d.group(group)

@@ -67,7 +67,37 @@ func layoutOf(format string, h header, words words) layout {
 	default:
 		l.generic()
 	}
+	l.birthdayInParts()
+	l.streetLines()
 	return l
+}
+
+// birthdayInParts treats a birthday beside a month of birth as the day of the month.
+func (l *layout) birthdayInParts() {
+	if !l.has(fieldBirthMonth) || l.has(fieldBirthDay) {
+		return
+	}
+	for i, c := range l.columns {
+		if c.field == fieldBirthday {
+			l.columns[i].field = fieldBirthDay
+		}
+	}
+}
+
+// streetLines treats a numbered street as a further line of the address without a number, unless
+// there is a numbered town, too.
+func (l *layout) streetLines() {
+	has := func(label, number string, street bool) bool {
+		return slices.ContainsFunc(l.columns, func(c column) bool {
+			isPlace := c.field == fieldCity || c.field == fieldRegion || c.field == fieldCountry || c.field == fieldPostcode
+			return c.label == label && c.number == number && (street && c.field == fieldStreet || !street && isPlace)
+		})
+	}
+	for i, c := range l.columns {
+		if (c.field == fieldStreet || c.field == fieldWholeAddress) && c.number != "" && c.labelAt < 0 && !has(c.label, c.number, false) {
+			l.columns[i].field, l.columns[i].number = fieldStreet, ""
+		}
+	}
 }
 
 // linkedIn treats the address as a profile, and the date as the day of the connection
@@ -94,7 +124,7 @@ func (l *layout) generic() {
 	l.titlesAre(fieldJobTitle)
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field == fieldJobTitle && !isTitle(c) }) {
 		for i, c := range l.columns {
-			if isTitle(c) {
+			if isTitle(c) && c.field != fieldNamePrefix {
 				l.columns[i].field = fieldNamePrefix
 			}
 		}
@@ -119,12 +149,18 @@ func (l *layout) has(f field) bool {
 	return slices.ContainsFunc(l.columns, func(c column) bool { return c.field == f })
 }
 
-// titlesAre decides the meaning of columns whose header is just "Title".
+// titlesAre decides the meaning of columns whose header is just "Title". Of two, as in French
+// files of Outlook, the first is an honorific and the second a job title.
 func (l *layout) titlesAre(f field) {
+	var titles []int
 	for i, c := range l.columns {
 		if isTitle(c) {
+			titles = append(titles, i)
 			l.columns[i].field = f
 		}
+	}
+	if len(titles) == 2 && l.columns[titles[0]].number == l.columns[titles[1]].number {
+		l.columns[titles[0]].field, l.columns[titles[1]].field = fieldNamePrefix, fieldJobTitle
 	}
 }
 
@@ -148,7 +184,7 @@ func (l *layout) check(format string) error {
 	return fault.New(fault.Invalid, "the table has no column of the format %s that identifies a person; leave the format out to detect it", format)
 }
 
-// doubled warns about columns with the same header when only one value is used.
+// doubled warns about columns with the same header when a person has one value only.
 func (l *layout) doubled() string {
 	var names []string
 	seen := map[string]bool{}
@@ -163,32 +199,28 @@ func (l *layout) doubled() string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("Several columns have one name (%s); the first of them with something in it counts.", list(names))
+	return fmt.Sprintf("Several columns have one name (%s); the first of them with something in it counts, and other values are kept in a note.", list(names))
 }
 
-// unused warns about columns with content that is not imported.
-func (l *layout) unused(lost map[int]bool) string {
+// named returns a warning about some columns, by their positions; it is empty if there are none.
+func (l *layout) named(warning string, columns map[int]bool) string {
 	var names []string
 	for i, c := range l.columns {
-		if !lost[i] {
-			continue
+		if columns[i] {
+			names = append(names, shown(c.name(i+1)))
 		}
-		name := shown(c.header)
-		if name == "" {
-			name = fmt.Sprintf("number %d, without a name", i+1)
-		}
-		names = append(names, name)
 	}
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("Columns that were not imported: %s.", list(names))
+	return fmt.Sprintf(warning, list(names))
 }
 
 // isSingle reports fields of which a person has one.
 func (f field) isSingle() bool {
 	switch f {
-	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldText, fieldKey, fieldCadence, fieldBirthday:
+	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldText, fieldKey, fieldCadence, fieldBirthday,
+		fieldBirthDay, fieldBirthMonth, fieldBirthYear, fieldLocation:
 		return true
 	}
 	return false
@@ -215,13 +247,6 @@ func (l *layout) values(f field, cell string) []string {
 		if strings.Count(cell, "@") > 1 {
 			cut = ",; \n"
 		}
-	case fieldPhone:
-		cut = "\n"
-		if l.rule == splitLists && !strings.Contains(strings.ToLower(cell), ";ext") {
-			cut = ";\n"
-		}
-	case fieldWebAddress, fieldProfile:
-		cut = "\n\t "
 	case fieldTags, fieldGroups:
 		if l.rule == splitLists {
 			cut = ",|\n"
@@ -270,9 +295,9 @@ func (l *layout) google() {
 		case thing == "":
 		case part == "Label" || part == "Type" || part == "Service":
 			labels[thing+number] = i
-			l.columns[i].meaning = meaning{field: fieldIgnored}
+			l.columns[i].meaning, l.columns[i].isLabel = meaning{field: fieldIgnored}, true
 		default:
-			l.columns[i].meaning = meaning{field: googleField(thing, part)}
+			l.columns[i].meaning = googleMeaning(thing, part)
 			l.columns[i].number = thing + number
 		}
 	}
@@ -284,13 +309,14 @@ func (l *layout) google() {
 	l.titlesAre(fieldNamePrefix)
 }
 
-func googleField(thing, part string) field {
-	return map[string]field{
+func googleMeaning(thing, part string) meaning {
+	f := map[string]field{
 		"E-mail Value": fieldEmail, "Phone Value": fieldPhone, "Website Value": fieldWebAddress, "Event Value": fieldOtherDate,
 		"Relation Value": fieldRelation, "Organization Name": fieldOrganization, "Organization Title": fieldJobTitle,
-		"Address City": fieldCity, "Address Region": fieldRegion, "Address Country": fieldCountry,
-		"Address Street": fieldStreet, "Address Formatted": fieldWholeAddress,
+		"Address City": fieldCity, "Address Region": fieldRegion, "Address Country": fieldCountry, "Address Postal Code": fieldPostcode,
+		"Address Street": fieldStreet, "Address PO Box": fieldStreet, "Address Extended Address": fieldStreet, "Address Formatted": fieldWholeAddress,
 	}[thing+" "+part]
+	return meaning{field: f}
 }
 
 // googleLabel removes the mark from a label and converts Google's own labels to ours. It

@@ -11,7 +11,9 @@ import (
 type property struct {
 	group, name string
 	// types are in lower case: TYPE=WORK,CELL and the bare ;WORK;CELL of vCard 2.1.
-	types    []string
+	types []string
+	// own are types that are not of the standards, as in the file: Zweithandy, Oficina for X-Oficina.
+	own      []string
 	pref     int
 	encoding string
 	charset  string
@@ -84,11 +86,15 @@ func (p *property) parameter(s string) {
 	switch name {
 	case "TYPE":
 		for word := range strings.SplitSeq(value, ",") {
-			word = strings.ToLower(strings.Trim(word, `" `))
-			if word == "pref" {
+			word = strings.Trim(word, `" `)
+			switch lower := strings.ToLower(word); {
+			case lower == "pref":
 				p.pref = 1
-			} else if word != "" {
-				p.types = append(p.types, word)
+			case lower != "":
+				p.types = append(p.types, lower)
+			}
+			if isOwnType(word) && word != "" {
+				p.own = append(p.own, unescapeParameter(ownWord(word)))
 			}
 		}
 	case "PREF":
@@ -102,6 +108,14 @@ func (p *property) parameter(s string) {
 	case "X-APPLE-OMIT-YEAR":
 		p.omitYear = value
 	}
+}
+
+// ownWord removes the X- before a person's own type.
+func ownWord(word string) string {
+	if len(word) > 2 && strings.EqualFold(word[:2], "x-") {
+		return word[2:]
+	}
+	return word
 }
 
 // unescapeParameter reads the escapes of RFC 6868.

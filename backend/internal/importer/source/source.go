@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -48,6 +49,12 @@ type Options struct {
 	// DefaultRegion is the ISO 3166 code of the country that phone numbers without a
 	// country code belong to. Without it, and in Kith's JSON export, they stay as they are.
 	DefaultRegion string
+	// DateOrder is one of DateOrders, for dates such as 3/4/2021.
+	DateOrder string
+	// Locale is the member's locale, such as de-DE. It decides about dates if nothing in the file does.
+	Locale string
+	// Today is the day of the import; the zero value is the day on which Open is called.
+	Today time.Time
 	// Columns are what a person decided about the columns of a table. With them, the header
 	// may have no word that is known here: then it is the first row.
 	Columns []Choice
@@ -88,7 +95,7 @@ type Record struct {
 	// the order of the file, but the preferred one of a kind comes first of its kind; no
 	// two are the same address. Relationships have a ConnectionID (a key), a name or both.
 	Person export.PersonRecord
-	// Notes are texts that are too long for Bio.
+	// Notes are texts that are too long for Bio, and the values that no field of a person takes.
 	Notes []string
 	// Guessed says that the file has no name of the person: Name was made of an
 	// address, or of another field.
@@ -138,6 +145,10 @@ func Open(data []byte, o Options) (*File, error) {
 // read returns the reader of the format.
 func (f *File) read(data []byte, set charset, o Options) (err error) {
 	f.Format = o.Format
+	byHeader := func(c Choice) bool { return c.At == 0 }
+	if (o.Format == VCard || o.Format == JSContact || o.Format == JSON) && slices.ContainsFunc(o.Columns, byHeader) {
+		return fault.InvalidField("columns", "a file of the format %s has no columns; leave it out", o.Format)
+	}
 	switch o.Format {
 	case VCard:
 		f.reader, err = f.openCards(data, set, o)
@@ -166,13 +177,16 @@ func (f *File) warn(warning string) {
 
 // check fails for invalid options, and replaces "auto" by an empty text.
 func (o *Options) check() error {
-	for _, option := range []*string{&o.Format, &o.Charset, &o.DefaultRegion} {
+	for _, option := range []*string{&o.Format, &o.Charset, &o.DefaultRegion, &o.DateOrder} {
 		if *option == auto {
 			*option = ""
 		}
 	}
 	if o.Format != "" && !slices.Contains(Formats(), o.Format) {
 		return fault.InvalidField("format", "%q cannot be read; use one of auto, %s", shown(o.Format), list(Formats()))
+	}
+	if o.DateOrder != "" && !slices.Contains(DateOrders(), o.DateOrder) {
+		return fault.InvalidField("date_order", "%q is no order of dates; use one of auto, %s", shown(o.DateOrder), list(DateOrders()))
 	}
 	o.DefaultRegion = strings.ToUpper(o.DefaultRegion)
 	if o.DefaultRegion != "" && phonenumbers.GetCountryCodeForRegion(o.DefaultRegion) == 0 {

@@ -3,6 +3,8 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -15,9 +17,7 @@ type table struct {
 	text   []byte
 	layout layout
 	region string
-	// order is what comes first in the dates with slashes of this table.
-	order dayOrder
-	count int
+	count  int
 }
 
 // openTable finds the header of a table, the meaning of its columns, and the columns that
@@ -45,7 +45,7 @@ func (f *File) openTable(text []byte, o Options) (reader, error) {
 	if err := t.layout.check(o.Format); err != nil && !o.Draft {
 		return nil, err
 	}
-	return t, f.survey(t)
+	return t, f.survey(t, o.calendar())
 }
 
 func (t *table) total() int { return t.count }
@@ -93,7 +93,7 @@ func (t *table) record(r row) Record {
 			"the row has %d cells where the header has %d: a cell that holds a separator needs quotation marks", len(r.cells), len(t.layout.columns))}
 	}
 	d := draft{region: t.region}
-	t.layout.fill(&d, r.cells, t.order)
+	t.layout.fill(&d, r.cells)
 	return d.record(r.number)
 }
 
@@ -107,11 +107,11 @@ func (t *table) tooWide(r row) bool {
 	return false
 }
 
-// survey reads the whole table: how many people it has, which dates, and which columns
-// with content are not imported.
-func (f *File) survey(t *table) error {
-	var slashes slashDates
-	lost := map[int]bool{}
+// survey reads the whole table: how many people it has, how its dates are written, and which
+// columns with content are kept in notes or not imported.
+func (f *File) survey(t *table, days calendar) error {
+	dates := make([]dateColumn, len(t.layout.columns))
+	noted, ignored := map[int]bool{}, map[int]bool{}
 	streets := false
 	for r := range t.rows {
 		t.count++
@@ -124,21 +124,25 @@ func (f *File) survey(t *table) error {
 			}
 			switch {
 			case c.field.isDate():
-				slashes.add(r.cells[i].String())
-			case c.field == fieldStreet:
+				dates[i].add(r.cells[i].String())
+			case c.field == fieldStreet || c.field == fieldWholeAddress || c.field == fieldPostcode:
 				streets = true
 			case c.field == fieldUnknown && !isDefault(r.cells[i].String()):
-				lost[i] = true
+				noted[i] = true
+			case c.field == fieldIgnored && !c.chosen && !c.isLabel && !isDefault(r.cells[i].String()):
+				ignored[i] = true
 			}
 		}
 	}
 	if t.count == 0 {
 		return fault.New(fault.Invalid, "the file has a header, but no people below it")
 	}
-	t.order = slashes.order()
 	f.warn(t.layout.doubled())
-	f.warn(t.layout.unused(lost))
-	f.warn(slashes.warning())
+	f.warn(t.layout.named("Columns that are not recognised and are kept in a note of each person: %s.", noted))
+	f.warn(t.layout.named("Columns that were not imported: %s.", ignored))
+	for _, warning := range t.layout.readDates(dates, days) {
+		f.warn(warning)
+	}
 	if streets {
 		f.warn(streetWarning)
 	}
@@ -146,7 +150,7 @@ func (f *File) survey(t *table) error {
 }
 
 // streetWarning is for all formats with postal addresses.
-const streetWarning = "Of postal addresses only town, region and country are kept where they are known."
+const streetWarning = "The town, region and country of a postal address become the place of the person; the address itself is kept in a note."
 
 // isDefault reports whether a value is what Outlook writes into empty columns.
 func isDefault(cell string) bool {
@@ -157,40 +161,137 @@ func isDefault(cell string) bool {
 	return false
 }
 
-// slashDates remembers the dates of a table such as 3/4/2021.
-type slashDates struct {
-	example            string
-	dayFirst, monthOne bool
+// dateColumn is what the dates in a column show about how they are written.
+type dateColumn struct {
+	// dayFirst and monthFirst are set if a date can only be read so.
+	dayFirst, monthFirst bool
+	// ambiguous is the first date that can be read in either way; dots reports whether it has dots.
+	ambiguous string
+	dots      bool
+	// months are how many of the months in words each language has.
+	months map[string]int
 }
 
-func (s *slashDates) add(value string) {
-	const longest = 30
-	if len(value) > longest || strings.Count(value, "/") != 2 {
+// add reads a date.
+func (c *dateColumn) add(value string) {
+	const longest = 60
+	value = strings.TrimSpace(value)
+	if len(value) > longest {
 		return
 	}
-	var a, b, c int
-	if n, _ := fmt.Sscanf(value, "%d/%d/%d", &a, &b, &c); n < 3 || a > 31 || a+b == 0 {
+	if parts := threeParts.FindStringSubmatch(value); parts != nil {
+		first, _ := strconv.Atoi(parts[1])
+		second, _ := strconv.Atoi(parts[3])
+		switch {
+		case first == 0 || second == 0 || first > 31 || second > 31:
+		case first > 12 && second <= 12:
+			c.dayFirst = true
+		case second > 12 && first <= 12:
+			c.monthFirst = true
+		case c.ambiguous == "" && first != second:
+			c.ambiguous, c.dots = value, parts[2] == "."
+		}
 		return
 	}
-	s.example = value
-	s.dayFirst = s.dayFirst || a > 12
-	s.monthOne = s.monthOne || b > 12
+	for _, word := range dateWords(value) {
+		for language := range monthNames()[word] {
+			if c.months == nil {
+				c.months = map[string]int{}
+			}
+			c.months[language]++
+		}
+	}
 }
 
-// order is day first if one of the dates must be read that way and none the other way.
-func (s *slashDates) order() dayOrder {
-	if s.dayFirst && !s.monthOne {
-		return dayFirst
+// threeParts are dates of three numbers that do not begin with a year of four digits.
+var threeParts = regexp.MustCompile(`^\s*(\d{1,2})\s*([./-])\s*(\d{1,2})\s*[./-]\s*(?:\d{2}|\d{4})(?:\D|$)`)
+
+// order returns the order that the dates show, if they do.
+func (c *dateColumn) order() (order dayOrder, known bool) {
+	if c.dayFirst == c.monthFirst {
+		return monthFirst, false
 	}
-	return monthFirst
+	if c.dayFirst {
+		return dayFirst, true
+	}
+	return monthFirst, true
 }
 
-func (s *slashDates) warning() string {
-	if s.example == "" {
-		return ""
+// readDates decides how the dates of each column are read: as the options say, otherwise as the
+// dates in the column show, those in other columns, the language of the header, and the member's
+// locale. It returns warnings about dates that are ambiguous.
+func (l *layout) readDates(dates []dateColumn, days calendar) []string {
+	var all dateColumn
+	months := map[string]int{}
+	for _, d := range dates {
+		all.dayFirst, all.monthFirst = all.dayFirst || d.dayFirst, all.monthFirst || d.monthFirst
+		for language, n := range d.months {
+			months[language] += n
+		}
 	}
-	name := map[dayOrder]string{monthFirst: "month/day/year", dayFirst: "day/month/year"}[s.order()]
-	return fmt.Sprintf("Dates such as %s were read as %s.", shown(s.example), name)
+	var headers []string
+	for _, c := range l.columns {
+		headers = append(headers, c.header)
+	}
+	language := languageOf(headers)
+	languages := days.languages
+	if language != "" {
+		languages = append([]string{language}, languages...)
+	}
+	languages = append(likeliest(months), languages...)
+	var warnings []string
+	for i := range dates {
+		c := days
+		c.languages = languages
+		why := "the language and country of your settings say so"
+		order, here := dates[i].order()
+		other, elsewhere := all.order()
+		switch {
+		case days.forDots:
+			why = "as the option date_order says"
+		case here:
+			c.order, c.known, c.forDots, why = order, true, true, "other dates in the column can only be read so"
+		case elsewhere:
+			c.order, c.known, c.forDots, why = other, true, true, "dates in another column can only be read so"
+		case language != "":
+			c.order, c.known = orderIn(language, "")
+			why = "the header is in a language that writes them so"
+		case !days.known:
+			why = "this is assumed"
+		}
+		l.columns[i].days = c
+		d := dates[i]
+		if d.ambiguous == "" || days.forDots || len(warnings) == maxWarnings {
+			continue
+		}
+		if order := c.orderAt(separatorOf(d.ambiguous)); !d.dots || order != dayFirst { // with dots, days come first nearly everywhere
+			name := map[dayOrder]string{monthFirst: "month/day/year", dayFirst: "day/month/year", yearFirst: "year/month/day"}[order]
+			warnings = append(warnings, fmt.Sprintf("Column %s: dates such as %s were read as %s: %s. Set the order of dates if that is wrong.",
+				shown(l.columns[i].name(i+1)), shown(d.ambiguous), name, why))
+		}
+	}
+	return warnings
+}
+
+// separatorOf returns the first separator of a date of numbers.
+func separatorOf(date string) byte { return strings.TrimLeft(date, "0123456789 ")[0] }
+
+// likeliest returns the language in which all or most of the names of months are; none if two have
+// the same number.
+func likeliest(months map[string]int) []string {
+	most, best := 0, []string(nil)
+	for language, n := range months {
+		switch {
+		case n > most:
+			most, best = n, []string{language}
+		case n == most:
+			best = append(best, language)
+		}
+	}
+	if len(best) != 1 {
+		return nil
+	}
+	return best
 }
 
 // header is the row of a table that names its columns, and what separates them.

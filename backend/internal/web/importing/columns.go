@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,9 +38,9 @@ type columnsContent struct {
 	Save     string
 	Columns  []columnRow
 	// Error is about the columns as a whole.
-	Error           string
-	Format, OnMatch selection
-	Tags, Region    page.Field
+	Error                  string
+	Format, OnMatch, Dates selection
+	Tags, Region           page.Field
 }
 
 // columnRow is one column of the table.
@@ -63,13 +64,14 @@ func (v *request) showColumns() error {
 func (v *request) renderColumns(status int, f *importer.File, o importer.Options, tags string, m *page.Mistakes) error {
 	content := columnsContent{
 		Steps: stepsAt(1, f.ID), Name: f.Name, Save: filePath(f.ID), Error: m.Of("columns"),
-		Format: formats(o.Format, m.Of("format")), OnMatch: onMatches(o.OnMatch, m.Of("on_match")),
+		Format: formats(o.Format, m.Of("format")), OnMatch: onMatches(o.OnMatch, m.Of("on_match")), Dates: dateOrders(o.DateOrder, m.Of("date_order")),
 		Tags: page.Field{Name: "tags", Label: "Tags for everyone in the file", Value: tags, Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
 		Region: page.Field{
 			Name: "default_region", Label: "Country of phone numbers without one", Value: o.DefaultRegion, Autocomplete: "off", Plain: true,
 			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
 		},
 	}
+	o.Locale = v.Principal.Locale
 	o.DefaultRegion = "" // an error in an option does not change the columns
 	opened, err := importer.OpenDraft(f, o)
 	switch {
@@ -185,8 +187,12 @@ func takeOption(m *page.Mistakes, err error) error {
 func (v *request) options(before importer.Options, m *page.Mistakes) (o importer.Options, reread bool) {
 	o = importer.Options{
 		Format: v.Line("format"), OnMatch: v.Line("on_match"), DefaultRegion: strings.ToUpper(v.Line("default_region")), Columns: before.Columns,
+		DateOrder: v.Line("date_order"), Locale: v.Principal.Locale,
 	}
-	known, onMatch := formats("", ""), onMatches("", "")
+	known, onMatch, dates := formats("", ""), onMatches("", ""), dateOrders("", "")
+	if o.DateOrder != "" && !dates.has(o.DateOrder) {
+		m.Add("date_order", "Choose how dates are written.")
+	}
 	if o.Format != "" && !known.has(o.Format) {
 		m.Add("format", "Choose what the file is.")
 	}
@@ -211,7 +217,7 @@ func (v *request) options(before importer.Options, m *page.Mistakes) (o importer
 
 // columns returns the columns in the form, and adds their errors.
 func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes) ([]source.Choice, error) {
-	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns})
+	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns, Locale: o.Locale})
 	if err != nil {
 		return nil, err
 	}
@@ -276,6 +282,16 @@ func kindOf(format string) string {
 		source.LinkedInCSV: "Connections from LinkedIn", source.GoogleCSV: "Contacts from Google", source.OutlookCSV: "Contacts from Outlook",
 		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.JSON: "An export of Kith",
 	}[format]
+}
+
+// dateOrders are the orders of day, month and year.
+func dateOrders(chosen, wrong string) selection {
+	s := selection{Name: "date_order", Label: "Dates such as 3/4/2021", Error: wrong, Options: []option{
+		{Value: auto, Label: "Find it out"}, {Value: source.DayMonthYear, Label: "Day, month, year"},
+		{Value: source.MonthDayYear, Label: "Month, day, year"}, {Value: source.YearMonthDay, Label: "Year, month, day"},
+	}}
+	s.choose(cmp.Or(chosen, auto))
+	return s
 }
 
 func onMatches(chosen, wrong string) selection {

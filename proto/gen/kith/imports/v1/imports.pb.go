@@ -47,7 +47,11 @@ type ImportFileRequest struct {
 	// Only report what would happen.
 	DryRun *bool `protobuf:"varint,9,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	// For all people in the file.
-	Tags          []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
+	Tags []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Order of dates such as 3/4/2021; default: from the file, else the member's locale.
+	DateOrder *string `protobuf:"bytes,11,opt,name=date_order,proto3,oneof" json:"date_order,omitempty"`
+	// What columns of a table mean, where the header is not recognised.
+	Columns       []*ColumnMeaning `protobuf:"bytes,12,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,6 +156,75 @@ func (x *ImportFileRequest) GetTags() []string {
 	return nil
 }
 
+func (x *ImportFileRequest) GetDateOrder() string {
+	if x != nil && x.DateOrder != nil {
+		return *x.DateOrder
+	}
+	return ""
+}
+
+func (x *ImportFileRequest) GetColumns() []*ColumnMeaning {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+// The meaning of a column.
+type ColumnMeaning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The column's header.
+	Header string `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// Such as name, email_work, organization, birthday, note (keep in a note) or ignore; a wrong one is answered with all.
+	Meaning       string `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ColumnMeaning) Reset() {
+	*x = ColumnMeaning{}
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ColumnMeaning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ColumnMeaning) ProtoMessage() {}
+
+func (x *ColumnMeaning) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ColumnMeaning.ProtoReflect.Descriptor instead.
+func (*ColumnMeaning) Descriptor() ([]byte, []int) {
+	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ColumnMeaning) GetHeader() string {
+	if x != nil {
+		return x.Header
+	}
+	return ""
+}
+
+func (x *ColumnMeaning) GetMeaning() string {
+	if x != nil {
+		return x.Meaning
+	}
+	return ""
+}
+
 // The job that was started.
 type ImportFileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -165,7 +238,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[1]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -177,7 +250,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[1]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -190,7 +263,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{1}
+	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ImportFileResponse) GetTaskId() int32 {
@@ -218,7 +291,7 @@ type EmbedObjectsRequest struct {
 
 func (x *EmbedObjectsRequest) Reset() {
 	*x = EmbedObjectsRequest{}
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[2]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -230,7 +303,7 @@ func (x *EmbedObjectsRequest) String() string {
 func (*EmbedObjectsRequest) ProtoMessage() {}
 
 func (x *EmbedObjectsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[2]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -243,7 +316,7 @@ func (x *EmbedObjectsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedObjectsRequest.ProtoReflect.Descriptor instead.
 func (*EmbedObjectsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{2}
+	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *EmbedObjectsRequest) GetOnlyStale() bool {
@@ -266,7 +339,7 @@ type EmbedObjectsResponse struct {
 
 func (x *EmbedObjectsResponse) Reset() {
 	*x = EmbedObjectsResponse{}
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[3]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +351,7 @@ func (x *EmbedObjectsResponse) String() string {
 func (*EmbedObjectsResponse) ProtoMessage() {}
 
 func (x *EmbedObjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_imports_v1_imports_proto_msgTypes[3]
+	mi := &file_kith_imports_v1_imports_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +364,7 @@ func (x *EmbedObjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedObjectsResponse.ProtoReflect.Descriptor instead.
 func (*EmbedObjectsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{3}
+	return file_kith_imports_v1_imports_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EmbedObjectsResponse) GetTaskId() int32 {
@@ -312,7 +385,7 @@ var File_kith_imports_v1_imports_proto protoreflect.FileDescriptor
 
 const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xce\a\n" +
+	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xe2\b\n" +
 	"\x11ImportFileRequest\x12+\n" +
 	"\bfilename\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bfilename\x88\x01\x01\x12*\n" +
@@ -327,7 +400,11 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\bon_match\x18\b \x01(\tB#\xbaH r\x1eR\x04skipR\vfill_blanksR\toverwriteH\aR\bon_match\x88\x01\x01\x12\x1d\n" +
 	"\adry_run\x18\t \x01(\bH\bR\adry_run\x88\x01\x01\x12&\n" +
 	"\x04tags\x18\n" +
-	" \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x14\x18\x01\"\x06r\x04\x10\x01\x18<R\x04tags:\xf7\x01\xbaH\xf3\x01\x1a\xf0\x01\n" +
+	" \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x14\x18\x01\"\x06r\x04\x10\x01\x18<R\x04tags\x12?\n" +
+	"\n" +
+	"date_order\x18\v \x01(\tB\x1a\xbaH\x17r\x15R\x04autoR\x03dmyR\x03mdyR\x03ymdH\tR\n" +
+	"date_order\x88\x01\x01\x12B\n" +
+	"\acolumns\x18\f \x03(\v2\x1e.kith.imports.v1.ColumnMeaningB\b\xbaH\x05\x92\x01\x02\x10dR\acolumns:\xf7\x01\xbaH\xf3\x01\x1a\xf0\x01\n" +
 	"\x0fimport_file.one\x12vgive one of content, content_base64 and upload_id, or none of them for the oldest file that waits on the settings page\x1ae(has(this.content) ? 1 : 0) + (has(this.content_base64) ? 1 : 0) + (has(this.upload_id) ? 1 : 0) <= 1B\v\n" +
 	"\t_filenameB\n" +
 	"\n" +
@@ -341,7 +418,12 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\x0f_default_regionB\v\n" +
 	"\t_on_matchB\n" +
 	"\n" +
-	"\b_dry_run\"d\n" +
+	"\b_dry_runB\r\n" +
+	"\v_date_order\"X\n" +
+	"\rColumnMeaning\x12\"\n" +
+	"\x06header\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x06header\x12#\n" +
+	"\ameaning\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\ameaning\"d\n" +
 	"\x12ImportFileResponse\x12\x18\n" +
 	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
 	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"I\n" +
@@ -370,26 +452,28 @@ func file_kith_imports_v1_imports_proto_rawDescGZIP() []byte {
 	return file_kith_imports_v1_imports_proto_rawDescData
 }
 
-var file_kith_imports_v1_imports_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_kith_imports_v1_imports_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_kith_imports_v1_imports_proto_goTypes = []any{
 	(*ImportFileRequest)(nil),    // 0: kith.imports.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),   // 1: kith.imports.v1.ImportFileResponse
-	(*EmbedObjectsRequest)(nil),  // 2: kith.imports.v1.EmbedObjectsRequest
-	(*EmbedObjectsResponse)(nil), // 3: kith.imports.v1.EmbedObjectsResponse
-	(*v1.NextCall)(nil),          // 4: kith.tool.v1.NextCall
+	(*ColumnMeaning)(nil),        // 1: kith.imports.v1.ColumnMeaning
+	(*ImportFileResponse)(nil),   // 2: kith.imports.v1.ImportFileResponse
+	(*EmbedObjectsRequest)(nil),  // 3: kith.imports.v1.EmbedObjectsRequest
+	(*EmbedObjectsResponse)(nil), // 4: kith.imports.v1.EmbedObjectsResponse
+	(*v1.NextCall)(nil),          // 5: kith.tool.v1.NextCall
 }
 var file_kith_imports_v1_imports_proto_depIdxs = []int32{
-	4, // 0: kith.imports.v1.ImportFileResponse.next:type_name -> kith.tool.v1.NextCall
-	4, // 1: kith.imports.v1.EmbedObjectsResponse.next:type_name -> kith.tool.v1.NextCall
-	0, // 2: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
-	2, // 3: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
-	1, // 4: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
-	3, // 5: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	1, // 0: kith.imports.v1.ImportFileRequest.columns:type_name -> kith.imports.v1.ColumnMeaning
+	5, // 1: kith.imports.v1.ImportFileResponse.next:type_name -> kith.tool.v1.NextCall
+	5, // 2: kith.imports.v1.EmbedObjectsResponse.next:type_name -> kith.tool.v1.NextCall
+	0, // 3: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
+	3, // 4: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
+	2, // 5: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
+	4, // 6: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
+	5, // [5:7] is the sub-list for method output_type
+	3, // [3:5] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_kith_imports_v1_imports_proto_init() }
@@ -398,14 +482,14 @@ func file_kith_imports_v1_imports_proto_init() {
 		return
 	}
 	file_kith_imports_v1_imports_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kith_imports_v1_imports_proto_msgTypes[2].OneofWrappers = []any{}
+	file_kith_imports_v1_imports_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_imports_v1_imports_proto_rawDesc), len(file_kith_imports_v1_imports_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
