@@ -238,7 +238,7 @@ func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, be
 	}
 	t := account.PersonalToken{
 		MemberID: m.ID, Name: n.Name, Hash: account.HashSecret(bearer), Scopes: strings.Join(n.Scopes, " "), Tools: strings.Join(n.Tools, " "),
-		ExpiresAt: n.ExpiresAt.UTC(),
+		ExpiresAt: n.ExpiresAt.UTC(), Access: m.Access(),
 	}
 	err = account.CreatePersonalToken(ctx, a.store, &t)
 	if err := a.record(ctx, err, account.TokenCreated, m.ID, t.ID); err != nil {

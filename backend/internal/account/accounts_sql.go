@@ -43,17 +43,19 @@ func account(ctx context.Context, s *db.DB, column, value string) (*Member, erro
 const Writable = " AND NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = members.id AND st.read_only)"
 
 // SetPassword replaces the password's hash. It ends all of the member's login sessions, and all open
-// links that reset the password or change the address. It fails with fault.NotFound if there is no
-// such member who may have a password.
-func SetPassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		return setPassword(ctx, s, tx, owner, hash)
+// links that reset the password or change the address. It starts a new epoch of access, which it
+// returns. It fails with fault.NotFound if there is no such member who may have a password, and with
+// ErrAccessEnded if the access was revoked.
+func SetPassword(ctx context.Context, s *db.DB, a Access, hash string) (Access, error) {
+	err := changeAccess(ctx, s, a, func(ctx context.Context, tx db.Querier) error {
+		return setPassword(ctx, s, tx, a.Owner, hash)
 	})
-	return err
+	return Access{Owner: a.Owner, Epoch: a.Epoch + 1}, err
 }
 
+// setPassword is SetPassword in a transaction that has locked the member with changeLock.
 func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, hash string) error {
-	result, err := tx.NewRaw("UPDATE members SET password_hash = ?, updated_at = ? WHERE id = ?"+Writable, hash, s.Now(), owner).Exec(ctx)
+	result, err := tx.NewRaw("UPDATE members SET password_hash = ?, access_epoch = access_epoch + 1, updated_at = ? WHERE id = ?"+Writable, hash, s.Now(), owner).Exec(ctx)
 	if err := db.MustMeet(result, err, "there is no such member who may have a password"); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose
 // useLink deletes a valid link and returns it. It locks the member first. Otherwise two concurrent
 // calls for links of one member could deadlock, because each use deletes the member's other links.
 func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose LinkPurpose) (*MailLink, error) {
-	if lock := db.LockRows(tx, "FOR UPDATE"); lock != "" {
+	if lock := db.LockRows(tx, string(changeLock)); lock != "" {
 		_, err := tx.NewRaw("SELECT id FROM members WHERE id = (SELECT member_id FROM mail_links WHERE hash = ?)"+lock, hash).Exec(ctx)
 		if err != nil {
 			return nil, err
@@ -80,9 +80,11 @@ func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
 // verified, and deletes the link. It ends every login session except the one to keep, and every
 // other mail link of the member; agents and tokens keep their access. It fails with
 // fault.NotFound if the link has expired, was used, or belongs to another member. It fails with
-// fault.Conflict if another member has the address; then the link remains.
-func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, keep, linkHash string) error {
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+// fault.Conflict if another member has the address; then the link remains. It starts a new epoch of
+// access, and fails with ErrAccessEnded if the access was revoked.
+func ChangeEmail(ctx context.Context, s *db.DB, a Access, keep, linkHash string) error {
+	owner := a.Owner
+	err := changeAccess(ctx, s, a, func(ctx context.Context, tx db.Querier) error {
 		l, err := useLink(ctx, s, tx, linkHash, PurposeChange)
 		if err != nil {
 			return err
@@ -90,9 +92,12 @@ func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, keep, linkHash 
 		if l.MemberID != owner {
 			return fault.New(fault.NotFound, deadLink)
 		}
-		result, err := tx.NewRaw("UPDATE members SET email = ?, email_verified_at = ?, updated_at = ? WHERE id = ? AND email = ?"+Writable,
+		result, err := tx.NewRaw("UPDATE members SET email = ?, email_verified_at = ?, access_epoch = access_epoch + 1, updated_at = ? WHERE id = ? AND email = ?"+Writable,
 			l.NewEmail, s.Now(), s.Now(), owner, l.Email).Exec(ctx)
 		if err := db.MustMeet(result, err, deadLink); err != nil {
+			return err
+		}
+		if err := recordAddress(ctx, s, tx, owner, l.Email); err != nil {
 			return err
 		}
 		if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx); err != nil {
@@ -104,6 +109,13 @@ func ChangeEmail(ctx context.Context, s *db.DB, owner tenant.ID, keep, linkHash 
 	if db.IsTaken(err) {
 		return fault.New(fault.Conflict, "another account has this e-mail address")
 	}
+	return err
+}
+
+// recordAddress stores that an address was the member's until now.
+func recordAddress(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, email string) error {
+	_, err := tx.NewRaw(`INSERT INTO member_addresses (member_id, email, ended_at) VALUES (?, ?, ?)
+ON CONFLICT (member_id, email) DO UPDATE SET ended_at = excluded.ended_at`, owner, email, s.Now()).Exec(ctx)
 	return err
 }
 

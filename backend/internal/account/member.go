@@ -27,8 +27,10 @@ type Member struct {
 	Locale       string
 	Plan         string
 	SuspendedAt  time.Time `bun:",nullzero"`
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	// AccessEpoch grows whenever access is revoked; see Access.
+	AccessEpoch int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 	// EmailVerifiedAt is when the member's address was verified.
 	EmailVerifiedAt time.Time `bun:",nullzero"`
 	// EmbeddingsHost is the remote embedding provider to which the member allows data

@@ -30,6 +30,10 @@ type Passkey struct {
 	SignCount             uint32
 	Name                  string
 	CreatedAt, LastUsedAt time.Time
+	// AccessEpoch is the member's, read with the passkey by GetPasskey.
+	AccessEpoch int64 `bun:",scanonly"`
+	// Access adds the passkey. Its owner is MemberID.
+	Access Access `bun:"-"`
 }
 
 const (
@@ -79,16 +83,18 @@ func usePasskeyChallenge(ctx context.Context, s *db.DB, tx db.Querier, hash stri
 // factor, the member also gets the recovery codes, and their other login sessions end, as with
 // CreateTOTPSecret; keep is the hash of the one to keep. It returns whether it was the first. It fails
 // with fault.Unauthenticated if the challenge was used, and with fault.Conflict if the passkey is known
-// or the member has MaxPasskeys.
+// or the member has MaxPasskeys. It starts a new epoch of access, and fails with ErrAccessEnded if the
+// access that adds it was revoked.
 func CreatePasskey(ctx context.Context, s *db.DB, row *Passkey, challengeHash string, codes []string, keep string) (first bool, err error) {
 	if row.ID, err = s.NewID(id.Passkey); err != nil {
 		return false, err
 	}
 	row.CreatedAt = s.Now()
 	row.LastUsedAt = row.CreatedAt
-	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+	row.Access.Owner = row.MemberID
+	err = changeAccess(ctx, s, row.Access, func(ctx context.Context, tx db.Querier) error {
 		first = false
-		on, err := lockFactors(ctx, tx, row.MemberID)
+		on, err := hasFactors(ctx, tx, row.MemberID)
 		if err != nil {
 			return err
 		}
@@ -102,11 +108,16 @@ func CreatePasskey(ctx context.Context, s *db.DB, row *Passkey, challengeHash st
 		if count >= MaxPasskeys {
 			return fault.New(fault.Conflict, "there are %d passkeys already: remove one first", MaxPasskeys)
 		}
-		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil || on {
+		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 			return err
 		}
-		first = true
-		return beginFactors(ctx, s, tx, row.MemberID, codes, keep)
+		if !on {
+			first = true
+			if err := beginFactors(ctx, s, tx, row.MemberID, codes, keep); err != nil {
+				return err
+			}
+		}
+		return raiseEpoch(ctx, tx, row.MemberID)
 	})
 	if db.IsTaken(err) {
 		err = fault.New(fault.Conflict, "this passkey is added already")
@@ -121,18 +132,21 @@ func ListPasskeys(ctx context.Context, s *db.DB, owner tenant.ID) ([]Passkey, er
 	return rows, err
 }
 
-// GetPasskey returns the passkey with a credential id, of any member. It fails with
+// GetPasskey returns the passkey with a credential id, of any member, with the epoch of that member's
+// access. It fails with
 // fault.NotFound.
 func GetPasskey(ctx context.Context, s *db.DB, credentialID string) (*Passkey, error) {
 	row := &Passkey{}
-	err := s.NewSelect().Model(row).Where("credential_id = ?", credentialID).Scan(ctx)
+	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.access_epoch").
+		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").Where("?TableAlias.credential_id = ?", credentialID).Scan(ctx)
 	return db.Found(row, err, "there is no such passkey")
 }
 
 // DeletePasskey removes a passkey of a member. If it was the last second factor, the recovery codes
-// are deleted, too. It fails with fault.NotFound if the member has no such passkey.
-func DeletePasskey(ctx context.Context, s *db.DB, owner tenant.ID, passkeyID string) error {
-	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		return deleteFactor(ctx, tx, owner, "there is no such passkey", "DELETE FROM passkeys WHERE id = ? AND member_id = ?", passkeyID, owner)
+// are deleted, too. It starts a new epoch of access. It fails with fault.NotFound if the member has no
+// such passkey, and with ErrAccessEnded if the access was revoked.
+func DeletePasskey(ctx context.Context, s *db.DB, a Access, passkeyID string) error {
+	return changeAccess(ctx, s, a, func(ctx context.Context, tx db.Querier) error {
+		return deleteFactor(ctx, tx, a.Owner, "there is no such passkey", "DELETE FROM passkeys WHERE id = ? AND member_id = ?", passkeyID, a.Owner)
 	})
 }

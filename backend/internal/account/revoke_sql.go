@@ -15,7 +15,7 @@ import (
 func RevokeEverything(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	now := s.Now()
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		result, err := tx.NewRaw("UPDATE members SET updated_at = ? WHERE id = ?"+Writable, now, owner).Exec(ctx)
+		result, err := tx.NewRaw("UPDATE members SET updated_at = ?, access_epoch = access_epoch + 1 WHERE id = ?"+Writable, now, owner).Exec(ctx)
 		if err := db.MustMeet(result, err, "there is no such member whose access can be revoked"); err != nil {
 			return err
 		}
@@ -24,6 +24,7 @@ func RevokeEverything(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	return err
 }
 
+// revokeAll ends all access in a transaction that has locked the member and starts a new epoch.
 func revokeAll(ctx context.Context, tx db.Querier, owner tenant.ID, now time.Time) error {
 	for _, step := range []struct {
 		statement string
@@ -31,7 +32,6 @@ func revokeAll(ctx context.Context, tx db.Querier, owner tenant.ID, now time.Tim
 	}{
 		{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
 		{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
-		{deleteSteps, []any{owner}},
 		{deleteSteps, []any{owner}},
 		{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
 		{"DELETE FROM linked_identities WHERE member_id = ?", []any{owner}},

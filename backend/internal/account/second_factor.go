@@ -36,6 +36,8 @@ type TOTPSecret struct {
 	LastStep   int64
 	CreatedAt  time.Time
 	LastUsedAt time.Time
+	// Access adds the app. Its owner is MemberID.
+	Access Access `bun:"-"`
 }
 
 // TOTPPurpose is the purpose with which secrets of TOTPSecret are encrypted.
@@ -54,9 +56,14 @@ type SignInStep struct {
 	// afterwards; empty for none.
 	AttemptHash string
 	ReturnTo    string
+	// AccessEpoch is the member's when the password was checked.
+	AccessEpoch int64
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
+
+// access returns the access with which the sign-in began.
+func (s *SignInStep) access() Access { return Access{Owner: s.MemberID, Epoch: s.AccessEpoch} }
 
 // SignInStepLifetime is how long a sign-in waits for the second factor.
 const SignInStepLifetime = 10 * time.Minute

@@ -64,21 +64,29 @@ func GetTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) (*TOTPSecret,
 // CreateTOTPSecret turns one-time codes on. The secret's LastStep is the time step of the code that
 // confirmed it. If this is the first second factor, the member also gets the recovery codes, and
 // their other login sessions end, because those began without it; keep is the hash of the session to
-// keep. It returns whether it was the first. It fails with fault.Conflict if the member already has
-// an app.
+// keep. It returns whether it was the first. It starts a new epoch of access. It fails with
+// fault.Conflict if the member already has an app, and with ErrAccessEnded if the access that adds it
+// was revoked.
 func CreateTOTPSecret(ctx context.Context, s *db.DB, row *TOTPSecret, codes []string, keep string) (first bool, err error) {
 	row.CreatedAt = s.Now()
 	row.LastUsedAt = row.CreatedAt
-	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		on, err := lockFactors(ctx, tx, row.MemberID)
+	row.Access.Owner = row.MemberID
+	err = changeAccess(ctx, s, row.Access, func(ctx context.Context, tx db.Querier) error {
+		first = false
+		on, err := hasFactors(ctx, tx, row.MemberID)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil || on {
+		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 			return err
 		}
-		first = true
-		return beginFactors(ctx, s, tx, row.MemberID, codes, keep)
+		if !on {
+			first = true
+			if err := beginFactors(ctx, s, tx, row.MemberID, codes, keep); err != nil {
+				return err
+			}
+		}
+		return raiseEpoch(ctx, tx, row.MemberID)
 	})
 	if db.IsTaken(err) {
 		err = fault.New(fault.Conflict, "an app for one-time codes is already set up")
@@ -106,10 +114,11 @@ func insertCodes(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 }
 
 // ReplaceRecoveryCodes replaces a member's recovery codes. It fails with fault.NotFound if the
-// member has no second factor.
-func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, owner tenant.ID, codes []string) error {
-	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		on, err := lockFactors(ctx, tx, owner)
+// member has no second factor, and with ErrAccessEnded if the access was revoked.
+func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, a Access, codes []string) error {
+	return changeAccess(ctx, s, a, func(ctx context.Context, tx db.Querier) error {
+		owner := a.Owner
+		on, err := hasFactors(ctx, tx, owner)
 		if err != nil {
 			return err
 		}
@@ -123,12 +132,8 @@ func ReplaceRecoveryCodes(ctx context.Context, s *db.DB, owner tenant.ID, codes 
 	})
 }
 
-// lockFactors locks a member's factors against concurrent changes, and reports whether there is a
-// second factor.
-func lockFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, err error) {
-	if _, err := tx.NewRaw("UPDATE members SET updated_at = updated_at WHERE id = ?", owner).Exec(ctx); err != nil {
-		return false, err
-	}
+// hasFactors reports whether a member has a second factor.
+func hasFactors(ctx context.Context, tx db.Querier, owner tenant.ID) (on bool, err error) {
 	return on, tx.NewRaw("SELECT "+hasFactor("?0"), owner).Scan(ctx, &on)
 }
 
@@ -139,32 +144,33 @@ func hasFactor(member string) string {
 }
 
 // DeleteTOTPSecret turns one-time codes off. With the last second factor it also deletes the recovery
-// codes. It fails with fault.NotFound if there is no app.
-func DeleteTOTPSecret(ctx context.Context, s *db.DB, owner tenant.ID) error {
-	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		return deleteFactor(ctx, tx, owner, "there is no app for one-time codes", "DELETE FROM totp_secrets WHERE member_id = ?", owner)
+// codes. It starts a new epoch of access. It fails with fault.NotFound if there is no app, and with
+// ErrAccessEnded if the access was revoked.
+func DeleteTOTPSecret(ctx context.Context, s *db.DB, a Access) error {
+	return changeAccess(ctx, s, a, func(ctx context.Context, tx db.Querier) error {
+		return deleteFactor(ctx, tx, a.Owner, "there is no app for one-time codes", "DELETE FROM totp_secrets WHERE member_id = ?", a.Owner)
 	})
 }
 
-// deleteFactor runs a statement that deletes a second factor, and deletes the recovery codes if it was
-// the last one.
+// deleteFactor runs a statement that deletes a second factor, deletes the recovery codes if it was the
+// last one, and starts a new epoch. The member must be locked with changeLock.
 func deleteFactor(ctx context.Context, tx db.Querier, owner tenant.ID, missing, statement string, args ...any) error {
-	if _, err := lockFactors(ctx, tx, owner); err != nil {
-		return err
-	}
 	result, err := tx.NewRaw(statement, args...).Exec(ctx)
 	if err := db.MustMeet(result, err, missing); err != nil {
 		return err
 	}
-	return dropUselessCodes(ctx, tx, owner)
+	if err := dropUselessCodes(ctx, tx, owner); err != nil {
+		return err
+	}
+	return raiseEpoch(ctx, tx, owner)
 }
 
 // DeleteSecondFactors removes all second factors and recovery codes of a member, for an operator,
 // and ends the member's login sessions. Afterwards the password alone is enough to sign in. It fails
 // with fault.NotFound if there are none.
 func DeleteSecondFactors(ctx context.Context, s *db.DB, owner tenant.ID) error {
-	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		on, err := lockFactors(ctx, tx, owner)
+	return RevokeAccess(ctx, s, owner, func(ctx context.Context, tx db.Querier) error {
+		on, err := hasFactors(ctx, tx, owner)
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, n
 func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		now := s.Now()
-		owner, err = setSuspended(ctx, tx, username, "UPDATE members SET suspended_at = ?, updated_at = ? WHERE username = ? AND suspended_at IS NULL", now, now)
+		owner, err = setSuspended(ctx, tx, username, "UPDATE members SET suspended_at = ?, access_epoch = access_epoch + 1, updated_at = ? WHERE username = ? AND suspended_at IS NULL", now, now)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,9 @@ type LoginSession struct {
 	Timezone string `bun:",scanonly"`
 	Locale   string `bun:",scanonly"`
 	Plan     string `bun:",scanonly"`
+	// AccessEpoch is the member's, of which Access tells: it is read with the session, and must still be
+	// the present one when the session is stored.
+	AccessEpoch int64 `bun:",scanonly"`
 	// SecondFactor is set if the member has one.
 	SecondFactor bool `bun:",scanonly"`
 }

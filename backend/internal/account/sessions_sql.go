@@ -5,23 +5,21 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 const sessionEnded = "the login session has ended"
 
-// CreateLoginSession inserts the session of a member who has just signed in, and sets its id.
+// CreateLoginSession inserts the session of a member who has just signed in, and sets its id. It fails
+// with ErrAccessEnded if access was revoked since the epoch of the row.
 func CreateLoginSession(ctx context.Context, s *db.DB, row *LoginSession) error {
-	if err := begin(s, row); err != nil {
-		return err
-	}
-	_, err := s.NewInsert().Model(row).Exec(ctx)
-	return err
+	return StoreCredential(ctx, s, Access{Owner: row.MemberID, Epoch: row.AccessEpoch}, func(ctx context.Context, tx db.Querier) error {
+		return insertLoginSession(ctx, s, tx, row)
+	})
 }
 
-// insertLoginSession is CreateLoginSession in a transaction.
+// insertLoginSession inserts a session in a transaction of StoreCredential.
 func insertLoginSession(ctx context.Context, s *db.DB, tx db.Querier, row *LoginSession) error {
 	if err := begin(s, row); err != nil {
 		return err
@@ -66,7 +64,7 @@ func RotateLoginSession(ctx context.Context, s *db.DB, oldHash, newHash string, 
 // fault.NotFound.
 func GetLoginSession(ctx context.Context, s *db.DB, hash string) (*LoginSession, error) {
 	row := &LoginSession{}
-	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale, m.plan").ColumnExpr("f.member_id IS NOT NULL OR k.id IS NOT NULL AS second_factor").
+	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale, m.plan, m.access_epoch").ColumnExpr("f.member_id IS NOT NULL OR k.id IS NOT NULL AS second_factor").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Join("JOIN profiles AS p ON p.member_id = m.id").
 		Join("LEFT JOIN totp_secrets AS f ON f.member_id = m.id").
@@ -82,10 +80,16 @@ func DeleteLoginSession(ctx context.Context, s *db.DB, hash string) error {
 	return err
 }
 
-// DeleteLoginSessions ends all sessions of a member except the one to keep.
+// DeleteLoginSessions ends all sessions of a member except the one to keep, and the sign-ins that
+// wait for the second factor.
 func DeleteLoginSessions(ctx context.Context, s *db.DB, owner tenant.ID, keep string) error {
-	_, err := s.NewWrite("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx)
-	return err
+	return RevokeAccess(ctx, s, owner, func(ctx context.Context, tx db.Querier) error {
+		if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx); err != nil {
+			return err
+		}
+		_, err := tx.NewRaw(deleteSteps, owner).Exec(ctx)
+		return err
+	})
 }
 
 // ListLoginSessions returns the live sessions of a member that were used after a time, the
@@ -100,8 +104,14 @@ func ListLoginSessions(ctx context.Context, s *db.DB, owner tenant.ID, usedAfter
 // EndLoginSession ends one of the member's sessions, with its requests for consent. It fails with
 // fault.NotFound if the member has no such session.
 func EndLoginSession(ctx context.Context, s *db.DB, owner tenant.ID, sessionID string) error {
-	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no such session"),
-		"DELETE FROM login_sessions WHERE id = ? AND member_id = ?", sessionID, owner)
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		// What the session stores at this moment waits, and then finds that it has ended.
+		if _, err := lockMember(ctx, tx, owner, changeLock); err != nil {
+			return err
+		}
+		result, err := tx.NewRaw("DELETE FROM login_sessions WHERE id = ? AND member_id = ?", sessionID, owner).Exec(ctx)
+		return db.MustMeet(result, err, "there is no such session")
+	})
 }
 
 // MarkSessionUsed records when a session was last used. It never sets an earlier time.

@@ -39,7 +39,12 @@ type PersonalToken struct {
 	ExpiresAt  time.Time `bun:",nullzero"`
 	LastUsedAt time.Time `bun:",nullzero"`
 	RevokedAt  time.Time `bun:",nullzero"`
+	// Access makes the token. Its owner is MemberID.
+	Access Access `bun:"-"`
 }
+
+// MaxTokens is how many live personal tokens a member may have.
+const MaxTokens = 50
 
 // GenerateToken returns a new token.
 func GenerateToken() (string, error) { return NewSecret(Prefix) }

@@ -10,15 +10,29 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// CreatePersonalToken inserts a personal token and sets its id.
+// CreatePersonalToken inserts a personal token and sets its id. It fails with fault.Exhausted if the
+// member has MaxTokens live ones, and with ErrAccessEnded if the access that makes it was revoked.
 func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error {
 	tokenID, err := s.NewID(id.Token)
 	if err != nil {
 		return err
 	}
 	t.ID, t.CreatedAt = tokenID, s.Now()
-	_, err = s.NewInsert().Model(t).Exec(ctx)
-	return err
+	t.Access.Owner = t.MemberID
+	// The exclusive lock makes the count right for tokens that are made at the same time.
+	return changeAccess(ctx, s, t.Access, func(ctx context.Context, tx db.Querier) error {
+		var live int
+		err := tx.NewRaw("SELECT count(*) FROM personal_tokens WHERE member_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)",
+			t.MemberID, t.CreatedAt).Scan(ctx, &live)
+		if err != nil {
+			return err
+		}
+		if live >= MaxTokens {
+			return fault.New(fault.Exhausted, "there are %d tokens already: revoke one first", live)
+		}
+		_, err = tx.NewInsert().Model(t).Exec(ctx)
+		return err
+	})
 }
 
 // ListPersonalTokens returns a member's tokens, newest first, revoked ones included.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -241,7 +242,9 @@ func (s *DB) NewDelete() *bun.DeleteQuery { return s.pool(s.engine.serviceWrite,
 // Dialect implements Querier.
 func (s *DB) Dialect() schema.Dialect { return s.engine.serviceRead.Dialect() }
 
-// Write runs fn in one transaction across tenants, which is committed when fn returns nil.
+// Write runs fn in one transaction across tenants, which is committed when fn returns nil. PostgreSQL may
+// abort a transaction because of another one; then fn runs again, in a new transaction. So fn must set
+// its results anew each time, and do nothing that a rollback does not take back.
 func (s *DB) Write(ctx context.Context, fn func(context.Context, Querier) error) error {
 	return s.inTx(ctx, s.engine.serviceWrite, nil, func(ctx context.Context, tx bun.Tx) error { return fn(ctx, tx) })
 }
@@ -260,16 +263,35 @@ func (e engine) snapshot() *sql.TxOptions {
 	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 }
 
-// inTx runs fn in one transaction of a pool.
+// maxTries is how often a transaction is tried that PostgreSQL aborts because of others.
+const maxTries = 5
+
+// inTx runs fn in one transaction of a pool. It repeats a transaction that ended in a deadlock or a
+// serialization failure, maxTries times at most, with a short random wait.
 func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
 	err := s.fault("BEGIN")
 	if err == nil {
 		err = pool.RunInTx(ctx, options, fn)
+		for try := 1; try < maxTries && isAborted(err) && waitShortly(ctx, try); try++ {
+			err = pool.RunInTx(ctx, options, fn)
+		}
 	}
 	if err == nil {
 		err = s.fault("COMMITTED")
 	}
 	return Coded(err)
+}
+
+// waitShortly waits up to 20 ms for each try so far. It returns false if the context ends before.
+func waitShortly(ctx context.Context, try int) bool {
+	timer := time.NewTimer(rand.N(time.Duration(try) * 20 * time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // ScanRows reads rows of Prepared.Rows into models, and closes them.

@@ -142,6 +142,13 @@ func Outcome(err error) string {
 	}
 }
 
+// isAborted reports whether PostgreSQL rolled a transaction back because of others: a deadlock or a
+// serialization failure.
+func isAborted(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "40P01" || pg.Code == "40001")
+}
+
 // isConflict reports whether a statement was aborted because of another transaction, so
 // that it may succeed when it is repeated.
 func isConflict(err error) bool {

@@ -57,7 +57,7 @@ type Tx struct {
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
-// transaction's time is fixed. It fails with fault.ReadOnly for a read-only tenant.
+// transaction's time is fixed. As in DB.Write, fn may run again. It fails with fault.ReadOnly for a read-only tenant.
 func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Tx) error) error {
 	return t.WriteAfter(ctx, actor, nil, fn)
 }
@@ -71,6 +71,11 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 	ctx = withTenant(ctx, t.id)
 	var x *Tx
 	err := t.service.inTx(ctx, t.service.engine.tenantWrite, nil, func(ctx context.Context, tx bun.Tx) error {
+		if x != nil { // the transaction was aborted and is repeated
+			for _, end := range x.onEnd {
+				end(errAborted)
+			}
+		}
 		now := t.service.Now()
 		x = &Tx{
 			reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, actor: actor,
@@ -96,6 +101,9 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 	}
 	return err
 }
+
+// errAborted is what functions of OnEnd get for a transaction that is repeated.
+var errAborted = errors.New("the transaction was aborted and is repeated")
 
 // Snapshot runs fn in one reading transaction, so that all its statements see the
 // same state.

@@ -26,7 +26,7 @@ func suspend(t *testing.T, url string, owner tenant.ID) {
 
 func login(t *testing.T, s *db.DB, owner tenant.ID, hash string) {
 	t.Helper()
-	row := &account.LoginSession{Hash: hash, MemberID: owner, ExpiresAt: time.Now().Add(time.Hour)}
+	row := &account.LoginSession{Hash: hash, MemberID: owner, AccessEpoch: dbtest.Epoch(t, s, owner), ExpiresAt: time.Now().Add(time.Hour)}
 	if err := account.CreateLoginSession(t.Context(), s, row); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestSetPassword(t *testing.T) {
 		for _, purpose := range []account.LinkPurpose{account.PurposeReset, account.PurposeVerify} {
 			mailLink(t, s, maria, "maria", "link-"+string(purpose), purpose)
 		}
-		if err := account.SetPassword(t.Context(), s, maria, "new"); err != nil {
+		if _, err := account.SetPassword(t.Context(), s, account.Access{Owner: maria}, "new"); err != nil {
 			t.Fatal(err)
 		}
 		if m, err := account.GetMemberByID(t.Context(), s, maria); err != nil || m.PasswordHash != "new" {
@@ -86,7 +86,7 @@ func TestSetPassword(t *testing.T) {
 			t.Errorf("the verification link is gone: %v", err)
 		}
 		for _, nobody := range []tenant.ID{demo, "mem_x"} {
-			if err := account.SetPassword(t.Context(), s, nobody, "new"); !fault.Is(err, fault.NotFound) {
+			if _, err := account.SetPassword(t.Context(), s, account.Access{Owner: nobody}, "new"); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %v", nobody, err)
 			}
 		}

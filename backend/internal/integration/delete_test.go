@@ -33,18 +33,20 @@ import (
 // secondFactor gives a member an app for one-time codes, a passkey, recovery codes and a sign-in that waits.
 func secondFactor(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	t.Helper()
-	secret := &account.TOTPSecret{MemberID: owner, Secret: "sealed-" + username}
+	secret := &account.TOTPSecret{MemberID: owner, Secret: "sealed-" + username, Access: account.Access{Epoch: dbtest.Epoch(t, s, owner)}}
 	if _, err := account.CreateTOTPSecret(t.Context(), s, secret, account.NewRecoveryCodes(), "session-"+username); err != nil {
 		t.Fatal(err)
 	}
 	if err := account.CreatePasskeyChallenge(t.Context(), s, "challenge-"+username); err != nil {
 		t.Fatal(err)
 	}
-	key := &account.Passkey{MemberID: owner, CredentialID: "credential-" + username, PublicKey: []byte{1}, Name: username}
+	key := &account.Passkey{
+		MemberID: owner, CredentialID: "credential-" + username, PublicKey: []byte{1}, Name: username, Access: account.Access{Epoch: dbtest.Epoch(t, s, owner)},
+	}
 	if _, err := account.CreatePasskey(t.Context(), s, key, "challenge-"+username, nil, "session-"+username); err != nil {
 		t.Fatal(err)
 	}
-	if err := account.CreateSignInStep(t.Context(), s, &account.SignInStep{Hash: "step-" + username, MemberID: owner}); err != nil {
+	if err := account.CreateSignInStep(t.Context(), s, &account.SignInStep{Hash: "step-" + username, MemberID: owner, AccessEpoch: dbtest.Epoch(t, s, owner)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,6 +74,9 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		t.Fatal(err)
 	}
 	event(t, s, owner)
+	if _, err := s.NewWrite("INSERT INTO member_addresses (member_id, email, ended_at) VALUES (?, ?, ?)", owner, "old-"+username+"@people.example", s.Now()).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := account.CreateNotMeLink(t.Context(), s, owner, username+"@people.example"); err != nil {
 		t.Fatal(err)
 	}

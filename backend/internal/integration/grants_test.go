@@ -51,7 +51,9 @@ func (f flow) request(t *testing.T, hash string) {
 func (f flow) code(t *testing.T, hash string) string {
 	t.Helper()
 	f.request(t, "request of "+hash)
-	if _, err := oauth.DecideRequest(t.Context(), f.s, "request of "+hash, f.session, &oauth.AuthorizationCode{Hash: hash, MemberID: f.owner, Scopes: asked}); err != nil {
+	if _, err := oauth.DecideRequest(t.Context(), f.s, "request of "+hash, f.session, &oauth.AuthorizationCode{
+		Hash: hash, MemberID: f.owner, Scopes: asked, AccessEpoch: dbtest.Epoch(t, f.s, f.owner),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return hash

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -42,7 +43,7 @@ func linked(t *testing.T, s *db.DB, owner tenant.ID, subject string) {
 	t.Helper()
 	hash := "link-" + subject
 	answered(t, s, hash, subject, "x")
-	if err := signin.LinkIdentity(t.Context(), s, hash, "b", owner); err != nil {
+	if err := signin.LinkIdentity(t.Context(), s, hash, "b", account.Access{Owner: owner, Epoch: dbtest.Epoch(t, s, owner)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,7 +65,7 @@ func TestProviderAttempts(t *testing.T) {
 			if a, err := signin.GetProviderAttempt(t.Context(), s, c.hash, c.browser); !fault.Is(err, fault.NotFound) || a != nil {
 				t.Errorf("%s: %+v, %v", name, a, err)
 			}
-			if err := signin.LinkIdentity(t.Context(), s, c.hash, c.browser, "mem_x"); !fault.Is(err, fault.NotFound) {
+			if err := signin.LinkIdentity(t.Context(), s, c.hash, c.browser, account.Access{Owner: "mem_x"}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("link %s: %v", name, err)
 			}
 		}
@@ -99,7 +100,7 @@ func TestProviderAttemptsEnd(t *testing.T) {
 		if _, err := signin.GetProviderAttempt(t.Context(), s, "answered", "b"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("answered: %v", err)
 		}
-		if err := signin.LinkIdentity(t.Context(), s, "answered", "b", maria); !fault.Is(err, fault.NotFound) {
+		if err := signin.LinkIdentity(t.Context(), s, "answered", "b", account.Access{Owner: maria}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("link: %v", err)
 		}
 	})
@@ -139,11 +140,11 @@ func TestLinkIdentity(t *testing.T) {
 			"another case's subject": {"M", other, ""},
 		} {
 			answered(t, s, name, c.subject, "x")
-			if err := signin.LinkIdentity(t.Context(), s, name, "b", c.owner); c.code == "" && err != nil || c.code != "" && !fault.Is(err, c.code) {
+			if err := signin.LinkIdentity(t.Context(), s, name, "b", account.Access{Owner: c.owner}); c.code == "" && err != nil || c.code != "" && !fault.Is(err, c.code) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := signin.LinkIdentity(t.Context(), s, "again", "b", maria); !fault.Is(err, fault.NotFound) {
+		if err := signin.LinkIdentity(t.Context(), s, "again", "b", account.Access{Owner: maria}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("an attempt for the second time: %v", err)
 		}
 		links, err := signin.ListIdentities(t.Context(), s, maria)
@@ -165,14 +166,18 @@ func TestLinkIdentityAtOnce(t *testing.T) {
 			answered(t, s, fmt.Sprint("shared-", n), "shared", "x")
 			members = append(members, dbtest.Member(t, s, fmt.Sprint("member-", n)))
 		}
-		for n, err := range together(10, func(n int) error { return signin.LinkIdentity(t.Context(), s, fmt.Sprint("same-", n), "b", same) }) {
+		for n, err := range together(10, func(n int) error {
+			return signin.LinkIdentity(t.Context(), s, fmt.Sprint("same-", n), "b", account.Access{Owner: same})
+		}) {
 			if err != nil {
 				t.Errorf("tab %d: %v", n, err)
 			}
 		}
-		oneWins(t, together(10, func(n int) error { return signin.LinkIdentity(t.Context(), s, fmt.Sprint("many-", n), "b", one) }), fault.Conflict)
 		oneWins(t, together(10, func(n int) error {
-			return signin.LinkIdentity(t.Context(), s, fmt.Sprint("shared-", n), "b", members[n])
+			return signin.LinkIdentity(t.Context(), s, fmt.Sprint("many-", n), "b", account.Access{Owner: one})
+		}), fault.Conflict)
+		oneWins(t, together(10, func(n int) error {
+			return signin.LinkIdentity(t.Context(), s, fmt.Sprint("shared-", n), "b", account.Access{Owner: members[n]})
 		}), fault.Conflict)
 	})
 }

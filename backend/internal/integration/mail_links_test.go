@@ -114,11 +114,11 @@ func TestChangeEmailOnce(t *testing.T) {
 		changeLink(t, s, maria, "maria@people.example", "two", "newer@people.example")
 		mailLink(t, s, maria, "maria", "reset", account.PurposeReset)
 		changeLink(t, s, other, "other@people.example", "other's", "new@people.example")
-		if err := account.ChangeEmail(t.Context(), s, other, "", "one"); !fault.Is(err, fault.NotFound) {
+		if err := account.ChangeEmail(t.Context(), s, account.Access{Owner: other}, "", "one"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("another member used the link: %v", err)
 		}
 		oneWins(t, together(20, func(n int) error {
-			return account.ChangeEmail(t.Context(), s, maria, "", []string{"one", "two"}[n%2])
+			return account.ChangeEmail(t.Context(), s, account.Access{Owner: maria}, "", []string{"one", "two"}[n%2])
 		}), fault.NotFound)
 		m, err := account.GetMemberByID(t.Context(), s, maria)
 		if err != nil || m.Email != "new@people.example" && m.Email != "newer@people.example" || m.EmailVerifiedAt.IsZero() {
@@ -145,7 +145,9 @@ func TestChangeEmailToOneAddress(t *testing.T) {
 		changeLink(t, s, owners[1], "other@people.example", "1", "new@people.example")
 		login(t, s, owners[0], "0")
 		login(t, s, owners[1], "1")
-		errs := together(2, func(n int) error { return account.ChangeEmail(t.Context(), s, owners[n], "", strconv.Itoa(n)) })
+		errs := together(2, func(n int) error {
+			return account.ChangeEmail(t.Context(), s, account.Access{Owner: owners[n]}, "", strconv.Itoa(n))
+		})
 		oneWins(t, errs, fault.Conflict)
 		for n, err := range errs {
 			m, findErr := account.GetMemberByID(t.Context(), s, owners[n])
@@ -190,13 +192,13 @@ func TestDeadMailLinks(t *testing.T) {
 		deadChanges := func(of ...string) {
 			t.Helper()
 			for _, who := range of {
-				if err := account.ChangeEmail(t.Context(), s, owners[who], "", "change-"+who); !fault.Is(err, fault.NotFound) {
+				if err := account.ChangeEmail(t.Context(), s, account.Access{Owner: owners[who]}, "", "change-"+who); !fault.Is(err, fault.NotFound) {
 					t.Errorf("the address of %s changes: %v", who, err)
 				}
 			}
 		}
 		deadChanges("moved", "suspended", "demo-one")
-		if err := account.ChangeEmail(t.Context(), s, owners["expired"], "", "expired"); !fault.Is(err, fault.NotFound) {
+		if err := account.ChangeEmail(t.Context(), s, account.Access{Owner: owners["expired"]}, "", "expired"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("a link for another purpose changes the address: %v", err)
 		}
 		dead("unknown", account.PurposeReset)

@@ -37,6 +37,7 @@ func leftOut() map[string]string {
 	return map[string]string{
 		"login_sessions": credential, "personal_tokens": credential, "grants": credential, "access_tokens": credential, "refresh_tokens": credential,
 		"authorization_codes": credential, "mail_links": credential, "not_me_links": credential,
+		"member_addresses":       "says which links of this installation may restore an address",
 		"totp_secrets":           "encrypted with the secret key of this installation",
 		"passkeys":               "belong to the host name of this installation",
 		"recovery_codes":         "replace a second factor, which is not moved",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -32,12 +33,15 @@ AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []an
 	}
 }
 
-// takeSteps runs steps in one transaction. It fails with fault.NotFound if they changed
+// takeSteps runs steps in one transaction, which first locks the member. It fails with fault.NotFound if they changed
 // nothing.
-func takeSteps(ctx context.Context, s *db.DB, steps []step) error {
+func takeSteps(ctx context.Context, s *db.DB, owner tenant.ID, steps []step) error {
 	changed := int64(0)
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		changed = 0
+		if err := account.LockForChange(ctx, tx, owner); err != nil {
+			return err
+		}
 		for _, step := range steps {
 			result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)
 			if err != nil {
@@ -63,7 +67,7 @@ func noSuchAgent() error { return fault.New(fault.NotFound, "there is no such co
 // tokens, every unused code, and every request that waits for consent. It fails with
 // fault.NotFound if there is none of these.
 func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
-	return takeSteps(ctx, s, append(endPending(owner, clientID), step{
+	return takeSteps(ctx, s, owner, append(endPending(owner, clientID), step{
 		"UPDATE grants SET revoked_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{s.Now(), clientID, owner},
 	}))
 }
@@ -72,7 +76,7 @@ func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 // also ends the client's unused codes and its requests that wait for consent. Calls that are
 // already running continue. It fails with fault.NotFound if there is nothing to pause.
 func PauseAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
-	return takeSteps(ctx, s, append(endPending(owner, clientID), step{
+	return takeSteps(ctx, s, owner, append(endPending(owner, clientID), step{
 		"UPDATE grants SET paused_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NULL",
 		[]any{s.Now(), clientID, owner},
 	}))
@@ -81,7 +85,7 @@ func PauseAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string)
 // ResumeAgent ends the pause of a client's grants; their tokens work as before. It fails
 // with fault.NotFound if none is paused.
 func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
-	return takeSteps(ctx, s, []step{{
+	return takeSteps(ctx, s, owner, []step{{
 		"UPDATE grants SET paused_at = NULL WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND paused_at IS NOT NULL",
 		[]any{clientID, owner},
 	}})
@@ -90,7 +94,7 @@ func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 // SetAsks sets, for all grants of a client, which acts need the member's approval. It fails with
 // fault.NotFound if the client has no grant.
 func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, asks tenant.Asks) error {
-	return takeSteps(ctx, s, []step{{
+	return takeSteps(ctx, s, owner, []step{{
 		"UPDATE grants SET asks = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{asks.String(), clientID, owner},
 	}})
 }
@@ -112,6 +116,9 @@ func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) 
 // and with fault.Invalid, and changes nothing, if no grant would be left.
 func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		if err := account.LockForChange(ctx, tx, owner); err != nil {
+			return err
+		}
 		for _, step := range endPending(owner, clientID) {
 			if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
 				return err

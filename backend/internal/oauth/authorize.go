@@ -266,6 +266,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	}
 	s.finish(w, r, secret, login, &AuthorizationCode{
 		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(scopes, " "), Tools: strings.Join(tools, " "), Asks: asks.String(), Days: days,
+		AccessEpoch: login.AccessEpoch, SessionID: login.ID,
 	}, url.Values{"code": {code}})
 }
 
@@ -290,6 +291,8 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	switch {
 	case fault.Is(err, fault.NotFound):
 		s.over(w, r, err)
+	case errors.Is(err, account.ErrAccessEnded):
+		s.Pages.Problem(w, r, http.StatusForbidden, "You were signed out in the meantime", "Nothing was allowed. Start again at the application, and sign in when asked.")
 	case fault.Is(err, fault.Invalid): // nothing changed: show the page again
 		s.askAgain(w, r, secret, login)
 	case err != nil:

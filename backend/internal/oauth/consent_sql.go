@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
@@ -23,10 +24,19 @@ AND NOT EXISTS (SELECT 1 FROM consent_answers a WHERE a.request_hash = authoriza
 // the code is stored in the same transaction, with the given scopes. Repeating the same
 // answer, with the code, scopes, tools, asks and days of the first, changes nothing and succeeds while
 // that code is unused. It fails with fault.NotFound if this session has no such
-// request, or if the request has expired or was answered differently.
+// request, or if the request has expired or was answered differently, and with
+// account.ErrAccessEnded if access was revoked since the epoch of the code.
 func DecideRequest(ctx context.Context, s *db.DB, hash, sessionHash string, code *AuthorizationCode) (*Request, error) {
 	r := &Request{}
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+	write := s.Write
+	if code != nil {
+		write = func(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+			access := account.Access{Owner: code.MemberID, Epoch: code.AccessEpoch, SessionID: code.SessionID}
+			return account.StoreCredential(ctx, s, access, fn)
+		}
+	}
+	err := write(ctx, func(ctx context.Context, tx db.Querier) error {
+		*r = Request{}
 		// The update changes nothing, but it locks the row, so that concurrent answers
 		// wait.
 		err := tx.NewRaw("UPDATE authorization_requests SET session_hash = session_hash WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING *",

@@ -84,6 +84,10 @@ type AuthorizationCode struct {
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
 	UsedAt        time.Time `bun:",nullzero"`
+	// AccessEpoch is the member's at the consent. The code ends when access is revoked.
+	AccessEpoch int64
+	// SessionID is the login session that allows it. It is not stored.
+	SessionID string `bun:"-"`
 	// GrantID is the grant that the code was exchanged for.
 	GrantID string `bun:",nullzero"`
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -77,7 +78,8 @@ func GetCode(ctx context.Context, s *db.DB, hash string) (*AuthorizationCode, er
 }
 
 // RedeemCode exchanges an issued code for a grant with a first pair of tokens. It fails
-// with fault.Conflict for a used or expired code, and for a used one it revokes the
+// with fault.Conflict for a used or expired code, and for one that was issued before
+// access was revoked, and for a used one it revokes the
 // grant that it was exchanged for. With that error it returns the revoked grant, of
 // which only the member is set, or nil if none was revoked.
 func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, error) {
@@ -87,8 +89,15 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 	}
 	var made, killed *Grant
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		killed = nil
+		made, killed = nil, nil
+		epoch, err := lockOwner(ctx, tx, "SELECT member_id FROM authorization_codes WHERE hash = ?", hash)
+		if err != nil {
+			return err
+		}
 		code, err := useCode(ctx, s, tx, hash)
+		if err == nil && code.AccessEpoch != epoch {
+			return nil // it was issued before access was revoked: nobody can use it any more
+		}
 		if errors.Is(err, sql.ErrNoRows) {
 			killed, err = killReplayedCode(ctx, s, tx, hash)
 			return err
@@ -128,6 +137,19 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 		return killed, fault.New(fault.Conflict, "the code was used already or has expired")
 	}
 	return made, nil
+}
+
+// lockOwner locks the member of a code or token, whom a query returns, as every transaction on
+// credentials does first. It returns the epoch of the member's access; 0 if there is no such member.
+func lockOwner(ctx context.Context, tx db.Querier, query, hash string) (epoch int64, err error) {
+	var owner tenant.ID
+	if err = tx.NewRaw(query, hash).Scan(ctx, &owner); err == nil {
+		epoch, err = account.LockForCredential(ctx, tx, owner)
+	}
+	if errors.Is(err, sql.ErrNoRows) || fault.Is(err, fault.NotFound) {
+		return 0, nil
+	}
+	return epoch, err
 }
 
 // useCode marks an issued code as used and returns it; it returns sql.ErrNoRows if
@@ -188,8 +210,11 @@ expires_at = excluded.expires_at, answer = excluded.answer`,
 func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair, once *RefreshOnce) (g *Grant, repeated []byte, err error) {
 	var rotated, killed *Grant
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		killed, repeated = nil, nil
-		g := &Grant{}
+		rotated, killed, repeated = nil, nil, nil
+		if _, err := lockOwner(ctx, tx, "SELECT g.member_id FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id WHERE r.hash = ?", hash); err != nil {
+			return err
+		}
+		pair, g := pair, &Grant{}
 		now := s.Now()
 		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
 AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id

@@ -143,7 +143,7 @@ func (v *request) changeEmail() error {
 	if err != nil {
 		return err
 	}
-	err = account.ChangeEmail(v.R.Context(), v.Store, v.Login.MemberID, v.Login.Hash, l.Hash)
+	err = account.ChangeEmail(v.R.Context(), v.Store, v.Login.Access(), v.Login.Hash, l.Hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return linkOver()

@@ -128,11 +128,23 @@ func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice
 	})
 }
 
+// takenBack writes the email to an address that a link took the account back from.
+func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
+	return e.write(used.Replaced, email{
+		Subject: "Your Kith account has its previous e-mail address again",
+		Lines: []string{
+			"The owner of the previous address said that the change to this address was not theirs. All access was ended, and the account has the previous address again.",
+		},
+		Close: "If you are the owner of the account, ask the people who run this service for help.",
+	})
+}
+
 // notMeContent is the content of the page that the link in a notice opens.
 type notMeContent struct {
 	Link, Username, Email string
-	// Restores is set if the account's e-mail address has changed since.
-	Restores bool
+	// Restores is set if the account gets the e-mail address back. EndsOnly is set if the address was
+	// changed after the email.
+	Restores, EndsOnly bool
 }
 
 func notMeOver() error {
@@ -152,7 +164,7 @@ func (v *request) showNotMe() error {
 		return err
 	}
 	v.Render(http.StatusOK, "not-me", page.Page{Title: "Was this not you?", Content: notMeContent{
-		Link: secret, Username: l.Username, Email: l.Email, Restores: l.Present != l.Email,
+		Link: secret, Username: l.Username, Email: l.Email, Restores: l.Restores && l.Present != l.Email, EndsOnly: !l.Restores && l.Present != l.Email,
 	}})
 	return nil
 }
@@ -169,6 +181,14 @@ func (v *request) notMe() error {
 	}
 	v.record(account.NotMe, used.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
+	if used.Replaced != "" && v.Mailer != nil && !v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.takenBack(used) }) {
+		v.Logger.WarnContext(v.R.Context(), "tell an address that the account was taken back", "error", "the queue of emails is full")
+	}
+	if !used.Reset && !used.Taken {
+		return page.Refuse(http.StatusConflict, "All access is ended",
+			"The e-mail address of the account was changed after this email was sent, so it stays as it is. Ask for a new password with the present address, "+
+				"or open the link in the email that told you about the change. If you have neither, ask the people who run this service.")
+	}
 	if !used.Reset {
 		return page.Refuse(http.StatusConflict, "All access is ended, but your e-mail address is taken",
 			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the people who run this service for help.", used.Email))

@@ -41,7 +41,7 @@ func TestNotMe(t *testing.T) {
 		other := s.SignedIn(t, "other")
 		thief := s.Browser(t)
 		wantRedirect(t, signInWith(thief, "maria", safari), "/")
-		link := p.link(t, s, "maria@people.example", newDeviceSubject)
+		old := p.link(t, s, "maria@people.example", newDeviceSubject)
 		made := makeToken(t, thief, webtest.Values("name", "thiefs"))
 		bearer := webtest.TextOf(made.ByID("made-token"))
 		p.link(t, s, "maria@people.example", newTokenSubject)
@@ -51,9 +51,10 @@ func TestNotMe(t *testing.T) {
 		p.link(t, s, "maria@people.example", exportSubject)
 		thief.Owner = owner.Owner
 		thief.Submit(thief.Get(p.changeLink(t, s, thief, "thief@people.example")), confirmForm, nil)
-		p.link(t, s, "maria@people.example", emailChangedSubject)
+		link := p.link(t, s, "maria@people.example", emailChangedSubject)
 
 		reader := s.Browser(t)
+		want(t, reader.Get(old), http.StatusOK, "It stays as it is")
 		for range 3 { // looking changes nothing
 			want(t, reader.Get(link), http.StatusOK, "Was this not you?", "maria", "becomes maria@people.example again")
 		}

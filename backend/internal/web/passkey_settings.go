@@ -50,7 +50,7 @@ func (v *request) addPasskey() error {
 	if err != nil {
 		return v.refuseFactor("This is no passkey that works here. Try again.")
 	}
-	row.Name = name
+	row.Name, row.Access = name, v.Login.Access()
 	codes := account.NewRecoveryCodes()
 	first, err := account.CreatePasskey(v.R.Context(), v.Store, row, v.adding().hash(answer.Challenge()), codes, v.Login.Hash)
 	switch {
@@ -74,7 +74,7 @@ func (v *request) refuseFactor(why string) error {
 // removePasskey removes one of the member's passkeys.
 func (v *request) removePasskey() error {
 	passkeyID := v.Line("id")
-	err := account.DeletePasskey(v.R.Context(), v.Store, v.Login.MemberID, passkeyID)
+	err := account.DeletePasskey(v.R.Context(), v.Store, v.Login.Access(), passkeyID)
 	if fault.Is(err, fault.NotFound) { // the form was sent twice
 		v.Redirect(pathFactors)
 		return nil

@@ -42,7 +42,7 @@ func (v *request) signInByPasskey() error {
 	if !m.Active() {
 		return v.refuseSuspended(m)
 	}
-	err = v.BeginWith(m.ID, func(session *account.LoginSession) error {
+	err = v.BeginWith(account.Access{Owner: m.ID, Epoch: key.AccessEpoch}, func(session *account.LoginSession) error {
 		return account.CompletePasskeySignIn(v.R.Context(), v.Store, m.ID, proof, session)
 	})
 	if fault.Is(err, fault.Unauthenticated) {

@@ -101,13 +101,14 @@ func (v *request) comeFromProvider() error {
 	case err != nil:
 		return err
 	}
-	if asked, err := v.askSecondFactor(link.MemberID, account.SignInStep{ReturnTo: a.ReturnTo}); asked || err != nil {
+	if asked, err := v.askSecondFactor(account.Access{Owner: link.MemberID, Epoch: link.AccessEpoch}, account.SignInStep{ReturnTo: a.ReturnTo}); asked || err != nil {
 		return err
 	}
 	m, err := account.GetMemberByID(ctx, v.Store, link.MemberID)
 	if err != nil {
 		return err
 	}
+	m.AccessEpoch = link.AccessEpoch // of when the identity was checked
 	if err := v.signInAs(m); err != nil {
 		return err
 	}

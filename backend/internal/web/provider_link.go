@@ -74,7 +74,7 @@ func (v *request) linkProvider() error {
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
 		return nil
 	}
-	if asked, err := v.askSecondFactor(m.ID, account.SignInStep{AttemptHash: a.Hash, ReturnTo: a.ReturnTo}); asked || err != nil {
+	if asked, err := v.askSecondFactor(m.Access(), account.SignInStep{AttemptHash: a.Hash, ReturnTo: a.ReturnTo}); asked || err != nil {
 		return err
 	}
 	if linked, err := v.linkIdentity(m, a.Hash, a.BrowserHash); !linked || err != nil {
@@ -93,7 +93,7 @@ func (v *request) linkIdentity(m *account.Member, attemptHash, browserHash strin
 	if v.Provider == nil {
 		return false, v.noProvider()
 	}
-	err = signin.LinkIdentity(v.R.Context(), v.Store, attemptHash, browserHash, m.ID)
+	err = signin.LinkIdentity(v.R.Context(), v.Store, attemptHash, browserHash, m.Access())
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return false, v.attemptOver()

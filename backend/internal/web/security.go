@@ -94,14 +94,17 @@ func (v *request) changePassword() error {
 	if err != nil {
 		return err
 	}
-	if err := account.SetPassword(v.R.Context(), v.Store, m.ID, hash); err != nil {
+	// The session must still live: its member may have ended it while the password was hashed.
+	access := v.Login.Access()
+	access.Epoch = m.AccessEpoch
+	if access, err = account.SetPassword(v.R.Context(), v.Store, access, hash); err != nil {
 		return err
 	}
 	// All sessions have ended. This browser gets a new one: its user knew both passwords.
-	if err := v.Begin(m.ID); err != nil {
+	if err := v.Begin(access); err != nil {
 		return err
 	}
-	m.PasswordHash = hash
+	m.PasswordHash, m.AccessEpoch = hash, access.Epoch
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (v *request) signIn() error {
 		wrong.Add(fieldLogin, wrongPassword)
 		return v.renderSignIn(http.StatusForbidden, login, back, wrong)
 	}
-	if asked, err := v.askSecondFactor(m.ID, account.SignInStep{ReturnTo: back}); asked || err != nil {
+	if asked, err := v.askSecondFactor(m.Access(), account.SignInStep{ReturnTo: back}); asked || err != nil {
 		return err
 	}
 	if err := v.signInAs(m); err != nil {
@@ -139,7 +139,7 @@ func (v *request) signInKind(m *account.Member) account.EventKind {
 
 // enter signs the browser in, remembers it, and records an event of the kind.
 func (v *request) enter(m *account.Member, kind account.EventKind) error {
-	if err := v.Begin(m.ID); err != nil {
+	if err := v.Begin(m.Access()); err != nil {
 		return err
 	}
 	return v.signedIn(m, kind)

@@ -38,9 +38,6 @@ type toolChoice struct {
 	Checked     bool
 }
 
-// maxTokens is how many live tokens a member may have.
-const maxTokens = 50
-
 // lifetimes are the choices of the form, in days; 0 means no expiry.
 func lifetimes() []choice {
 	return []choice{{"30", "30 days", false}, {"90", "90 days", false}, {"365", "One year", false}, {"0", "Never", false}}
@@ -89,12 +86,12 @@ func (v *request) createToken() error {
 	if !known {
 		m.Add("expires", "Choose how long it works.")
 	}
-	if err := v.checkTokenCount(m); err != nil {
-		return err
-	}
-	if len(m.List) > 0 {
+	again := func() error {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
 		return v.renderMCP(http.StatusUnprocessableEntity, form, m, nil)
+	}
+	if len(m.List) > 0 {
+		return again()
 	}
 	bearer, err := account.GenerateToken()
 	if err != nil {
@@ -102,9 +99,14 @@ func (v *request) createToken() error {
 	}
 	row := &account.PersonalToken{
 		MemberID: v.Login.MemberID, Name: name, Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " "),
-		Tools: strings.Join(tools, " "), ExpiresAt: expiresAt,
+		Tools: strings.Join(tools, " "), ExpiresAt: expiresAt, Access: v.Login.Access(),
 	}
-	if err := account.CreatePersonalToken(v.R.Context(), v.Store, row); err != nil {
+	err = account.CreatePersonalToken(v.R.Context(), v.Store, row)
+	if fault.Is(err, fault.Exhausted) {
+		m.Add("name", "You have "+strconv.Itoa(account.MaxTokens)+" tokens. Revoke one that you do not use any more.")
+		return again()
+	}
+	if err != nil {
 		return err
 	}
 	v.record(account.TokenCreated, v.Login.MemberID, row.ID)
@@ -138,14 +140,6 @@ func (v *request) expiry(lifetime string) (time.Time, bool) {
 		return time.Time{}, known
 	}
 	return v.Now().UTC().Add(time.Duration(days) * 24 * time.Hour), true
-}
-
-func (v *request) checkTokenCount(m *page.Mistakes) error {
-	tokens, err := account.ListPersonalTokens(v.R.Context(), v.Store, v.Login.MemberID)
-	if live := v.tokenRows(tokens, nil); len(live) >= maxTokens {
-		m.Add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
-	}
-	return err
 }
 
 func (v *request) revokeToken() error {

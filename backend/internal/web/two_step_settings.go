@@ -155,7 +155,7 @@ func (v *request) addTOTP() error {
 		wrong.Add(fieldCode, "This is not the code that the app shows now. Check that the clock of your phone is right.")
 		return v.renderFactors(http.StatusUnprocessableEntity, sealed, wrong)
 	}
-	row := &account.TOTPSecret{MemberID: owner, LastStep: step}
+	row := &account.TOTPSecret{MemberID: owner, LastStep: step, Access: v.Login.Access()}
 	if row.Secret, err = v.Secrets.Seal(secret, account.TOTPPurpose, string(owner)); err != nil {
 		return err
 	}
@@ -178,6 +178,9 @@ func noFactors() error {
 // factorAdded records a new second factor, and leads to the page that shows the recovery codes if
 // it is the first.
 func (v *request) factorAdded(first bool, codes []string, object, notice string) error {
+	if err := v.Rotate(); err != nil { // a copy of the cookie ends
+		return err
+	}
 	v.record(account.FactorAdded, v.Login.MemberID, object)
 	if first {
 		if err := v.handOver(codesCookie, madeToken{Codes: codes}); err != nil {
@@ -191,12 +194,15 @@ func (v *request) factorAdded(first bool, codes []string, object, notice string)
 // newRecoveryCodes replaces the member's recovery codes.
 func (v *request) newRecoveryCodes() error {
 	codes := account.NewRecoveryCodes()
-	err := account.ReplaceRecoveryCodes(v.R.Context(), v.Store, v.Login.MemberID, codes)
+	err := account.ReplaceRecoveryCodes(v.R.Context(), v.Store, v.Login.Access(), codes)
 	if fault.Is(err, fault.NotFound) {
 		v.Redirect(pathFactors)
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := v.Rotate(); err != nil { // a copy of the cookie ends
 		return err
 	}
 	v.record(account.RecoveryCodesMade, v.Login.MemberID, "")
@@ -209,7 +215,7 @@ func (v *request) newRecoveryCodes() error {
 
 // removeTOTP turns one-time codes off.
 func (v *request) removeTOTP() error {
-	err := account.DeleteTOTPSecret(v.R.Context(), v.Store, v.Login.MemberID)
+	err := account.DeleteTOTPSecret(v.R.Context(), v.Store, v.Login.Access())
 	if fault.Is(err, fault.NotFound) { // the form was sent twice
 		v.Redirect(pathFactors)
 		return nil

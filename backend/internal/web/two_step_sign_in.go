@@ -7,7 +7,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/totp"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -23,8 +22,8 @@ const fieldCode = "code"
 // askSecondFactor leads to the page that asks for the second factor, if the member has one. The
 // browser is not signed in yet: it only has the secret of the step, which gives access to nothing
 // else. Every way to sign in that checks a password, or what replaces one, calls this first.
-func (v *request) askSecondFactor(owner tenant.ID, step account.SignInStep) (asked bool, err error) {
-	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, owner)
+func (v *request) askSecondFactor(access account.Access, step account.SignInStep) (asked bool, err error) {
+	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, access.Owner)
 	if err != nil || !factors.On() {
 		return false, err
 	}
@@ -32,7 +31,7 @@ func (v *request) askSecondFactor(owner tenant.ID, step account.SignInStep) (ask
 	if err != nil {
 		return false, err
 	}
-	step.Hash, step.MemberID = account.HashSecret(secret), owner
+	step.Hash, step.MemberID, step.AccessEpoch = account.HashSecret(secret), access.Owner, access.Epoch
 	if err := account.CreateSignInStep(v.R.Context(), v.Store, &step); err != nil {
 		return false, err
 	}
@@ -115,8 +114,8 @@ func (v *request) twoStep() error {
 		return err
 	}
 	if proof != nil {
-		err = v.BeginWith(m.ID, func(session *account.LoginSession) error {
-			return account.CompleteSignIn(v.R.Context(), v.Store, step.Hash, m.ID, proof, session)
+		err = v.BeginWith(m.Access(), func(session *account.LoginSession) error {
+			return account.CompleteSignIn(v.R.Context(), v.Store, step, proof, session)
 		})
 	}
 	switch {
@@ -158,6 +157,7 @@ func (v *request) checkFactor(step *account.SignInStep, m *account.Member) (proo
 // entered redirects a browser that has just signed in with two factors to the page it wanted.
 func (v *request) entered(m *account.Member, step *account.SignInStep) error {
 	v.ClearCookie(v.W, stepCookie)
+	m.AccessEpoch = step.AccessEpoch // the epoch of the password and of the session
 	if err := v.signedIn(m, v.signInKind(m)); err != nil {
 		return err
 	}

@@ -132,6 +132,16 @@ func Member(t testing.TB, s *db.DB, username string) tenant.ID {
 	return m.ID
 }
 
+// Epoch returns the present epoch of a member's access, with which credentials can be stored.
+func Epoch(t testing.TB, s *db.DB, owner tenant.ID) int64 {
+	t.Helper()
+	m, err := account.GetMemberByID(t.Context(), s, owner)
+	if err != nil {
+		t.Fatalf("read member: %v", err)
+	}
+	return m.AccessEpoch
+}
+
 // Token creates a personal token of a member and returns the token.
 func Token(t testing.TB, s *db.DB, owner tenant.ID, scopes ...string) string {
 	t.Helper()
@@ -140,6 +150,7 @@ func Token(t testing.TB, s *db.DB, owner tenant.ID, scopes ...string) string {
 		t.Fatal(err)
 	}
 	row := &account.PersonalToken{MemberID: owner, Name: "test", Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " ")}
+	row.Access.Epoch = Epoch(t, s, owner)
 	if err := account.CreatePersonalToken(t.Context(), s, row); err != nil {
 		t.Fatalf("create token: %v", err)
 	}

@@ -46,16 +46,17 @@ func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 // already linked to the member stays linked. It fails with fault.NotFound as
 // UseProviderAttempt does, or if the member may not sign in, and with fault.Conflict if
 // the identity is linked to another member or the member is linked to another identity
-// of the issuer.
-func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, owner tenant.ID) error {
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+// of the issuer. It fails with account.ErrAccessEnded if the access was revoked since the password was
+// checked.
+func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, access account.Access) error {
+	err := account.StoreCredential(ctx, s, access, func(ctx context.Context, tx db.Querier) error {
 		a := &Attempt{}
 		err := tx.NewRaw("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject <> '' RETURNING *",
 			hash, browserHash, s.Now()).Scan(ctx, a)
 		if a, err = db.Found(a, err, deadAttempt); err != nil {
 			return err
 		}
-		return linkIdentity(ctx, s, tx, a, owner)
+		return linkIdentity(ctx, s, tx, a, access.Owner)
 	})
 	return err
 }
@@ -82,12 +83,12 @@ SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+accoun
 	return nil
 }
 
-// UseIdentity returns the link of an identity to a member who may sign in, and records
-// the time. It fails with fault.NotFound if there is none.
+// UseIdentity returns the link of an identity to a member who may sign in, with the epoch of that
+// member's access, and records the time. It fails with fault.NotFound if there is none.
 func UseIdentity(ctx context.Context, s *db.DB, issuer, subject string) (*LinkedIdentity, error) {
 	link := &LinkedIdentity{}
 	err := s.NewWrite(`UPDATE linked_identities SET last_used_at = ? WHERE issuer = ? AND subject = ?
-AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING *",
+AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING *, (SELECT access_epoch FROM members WHERE members.id = linked_identities.member_id) AS access_epoch",
 		s.Now(), issuer, subject).Scan(ctx, link)
 	return db.Found(link, err, "no member who may sign in is linked to the identity")
 }
@@ -99,8 +100,10 @@ func ListIdentities(ctx context.Context, s *db.DB, owner tenant.ID) ([]LinkedIde
 	return links, err
 }
 
-// DeleteIdentities unlinks all identities of a member.
+// DeleteIdentities unlinks all identities of a member, and starts a new epoch of access.
 func DeleteIdentities(ctx context.Context, s *db.DB, owner tenant.ID) error {
-	_, err := s.NewWrite("DELETE FROM linked_identities WHERE member_id = ?", owner).Exec(ctx)
-	return err
+	return account.RevokeAccess(ctx, s, owner, func(ctx context.Context, tx db.Querier) error {
+		_, err := tx.NewRaw("DELETE FROM linked_identities WHERE member_id = ?", owner).Exec(ctx)
+		return err
+	})
 }

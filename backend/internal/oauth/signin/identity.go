@@ -46,4 +46,6 @@ type LinkedIdentity struct {
 	Subject               string `bun:",pk"`
 	MemberID              tenant.ID
 	CreatedAt, LastUsedAt time.Time
+	// AccessEpoch is the member's, read with the identity by UseIdentity.
+	AccessEpoch int64 `bun:",scanonly"`
 }

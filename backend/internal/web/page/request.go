@@ -233,6 +233,9 @@ func (v *Request) fail(err error) {
 	err = db.Coded(err) // a connection may break while rows are read
 	switch {
 	case ok:
+	case errors.Is(err, account.ErrAccessEnded):
+		refused = Refuse(http.StatusForbidden, "You were signed out in the meantime",
+			"The sign-in to your account was changed while this was under way, so nothing was done. Sign in if you are asked to, and try again.")
 	case fault.Is(err, fault.NotFound):
 		refused = Refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
 	case fault.Is(err, fault.Invalid): // forms show such errors at their fields: this is an address

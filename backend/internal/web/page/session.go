@@ -46,13 +46,15 @@ func (s *Site) markUsed(login *account.LoginSession) {
 
 // Begin signs the browser in, always with a new secret, which replaces the session before. So a
 // session that an attacker planted is useless (session fixation). The member has just proved who
-// they are, with everything that the account asks for.
-func (v *Request) Begin(owner tenant.ID) error {
-	return v.BeginWith(owner, func(row *account.LoginSession) error { return account.CreateLoginSession(v.R.Context(), v.Store, row) })
+// they are, with everything that the account asks for. It fails with account.ErrAccessEnded if that
+// access was revoked in the meantime.
+func (v *Request) Begin(access account.Access) error {
+	return v.BeginWith(access, func(row *account.LoginSession) error { return account.CreateLoginSession(v.R.Context(), v.Store, row) })
 }
 
 // BeginWith is Begin with a function that stores the session.
-func (v *Request) BeginWith(owner tenant.ID, create func(*account.LoginSession) error) error {
+func (v *Request) BeginWith(access account.Access, create func(*account.LoginSession) error) error {
+	owner := access.Owner
 	secret, err := account.NewSecret("")
 	if err != nil {
 		return err
@@ -63,7 +65,7 @@ func (v *Request) BeginWith(owner tenant.ID, create func(*account.LoginSession) 
 		}
 	}
 	row := &account.LoginSession{
-		Hash: account.HashSecret(secret), MemberID: owner, Device: v.Device(), Address: v.Network(),
+		Hash: account.HashSecret(secret), MemberID: owner, AccessEpoch: access.Epoch, Device: v.Device(), Address: v.Network(),
 		ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
 	}
 	if v.Login != nil && v.Login.MemberID == owner {

@@ -209,7 +209,11 @@ func (s *Site) BrowserOf(t testing.TB, owner tenant.ID) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &account.LoginSession{Hash: account.HashSecret(secret), MemberID: owner, Device: account.DeviceOf(""), ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
+	m, err := account.GetMemberByID(t.Context(), s.Store, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &account.LoginSession{Hash: account.HashSecret(secret), MemberID: owner, AccessEpoch: m.AccessEpoch, Device: account.DeviceOf(""), ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
 	if err := account.CreateLoginSession(t.Context(), s.Store, row); err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,7 @@ CREATE TABLE members (
     plan              TEXT NOT NULL,             -- decides the monthly credits
     embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
     suspended_at      TIMESTAMPTZ,
+    access_epoch      BIGINT NOT NULL DEFAULT 0, -- grows by one whenever access is revoked; see account.Access
     steps_hidden_at   TIMESTAMPTZ,               -- when the member hid the first steps on Today
     created_at        TIMESTAMPTZ NOT NULL,
     updated_at        TIMESTAMPTZ NOT NULL
@@ -162,11 +163,20 @@ CREATE TABLE not_me_links (
     hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link
     member_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     email      TEXT NOT NULL,                 -- where it was sent
+    changed_at TIMESTAMPTZ,  -- when the address was replaced, if the email told that: the link may restore it; else NULL
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL
 );
 -- The links of a member.
 CREATE INDEX not_me_links_member ON not_me_links (member_id);
+
+-- The addresses that a member had before, each until it was replaced the last time.
+CREATE TABLE member_addresses (
+    member_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    email     TEXT COLLATE "C" NOT NULL,
+    ended_at  TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (member_id, email)
+);
 
 -- A person who wants to become a member and has not proved their address yet.
 CREATE TABLE sign_ups (
@@ -241,6 +251,7 @@ CREATE TABLE sign_in_steps (
     member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     attempt_hash TEXT NOT NULL,                 -- of the provider_attempts row to link afterwards; empty for none
     return_to    TEXT NOT NULL,                 -- the path of this service to go to; empty for none
+    access_epoch BIGINT NOT NULL DEFAULT 0,      -- members.access_epoch when the password was checked
     created_at   TIMESTAMPTZ NOT NULL,
     expires_at   TIMESTAMPTZ NOT NULL
 );
@@ -384,6 +395,7 @@ CREATE TABLE authorization_codes (
     days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
+    access_epoch   BIGINT NOT NULL DEFAULT 0,  -- members.access_epoch at the consent: the code ends with it
     created_at     TIMESTAMPTZ NOT NULL,
     expires_at     TIMESTAMPTZ NOT NULL,
     used_at        TIMESTAMPTZ,
@@ -1019,7 +1031,7 @@ CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_to
 -- Access ------------------------------------------------------------------------------
 
 -- Only kith_service reaches the tables without a tenant, and those of credentials.
-GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, not_me_links, sign_ups, owner_links, login_attempts,
+GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, not_me_links, member_addresses, sign_ups, owner_links, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
     authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, passkeys, passkey_challenges, recovery_codes, sign_in_steps TO kith_service;

@@ -32,6 +32,7 @@ CREATE TABLE members (
     plan              TEXT NOT NULL,             -- decides the monthly credits
     embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
     suspended_at      TIMESTAMP,
+    access_epoch      BIGINT NOT NULL DEFAULT 0, -- grows by one whenever access is revoked; see account.Access
     steps_hidden_at   TIMESTAMP,                 -- when the member hid the first steps on Today
     created_at        TIMESTAMP NOT NULL,
     updated_at        TIMESTAMP NOT NULL
@@ -148,11 +149,20 @@ CREATE TABLE not_me_links (
     hash       TEXT PRIMARY KEY,  -- of the secret in the link
     member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     email      TEXT NOT NULL,     -- where it was sent
+    changed_at TIMESTAMP,  -- when the address was replaced, if the email told that: the link may restore it; else NULL
     created_at TIMESTAMP NOT NULL,
     expires_at TIMESTAMP NOT NULL
 );
 -- The links of a member.
 CREATE INDEX not_me_links_member ON not_me_links (member_id);
+
+-- The addresses that a member had before, each until it was replaced the last time.
+CREATE TABLE member_addresses (
+    member_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    email     TEXT NOT NULL,
+    ended_at  TIMESTAMP NOT NULL,
+    PRIMARY KEY (member_id, email)
+);
 
 -- A person who wants to become a member and has not proved their address yet.
 CREATE TABLE sign_ups (
@@ -227,6 +237,7 @@ CREATE TABLE sign_in_steps (
     member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     attempt_hash TEXT NOT NULL,     -- of the provider_attempts row to link afterwards; empty for none
     return_to    TEXT NOT NULL,     -- the path of this service to go to; empty for none
+    access_epoch BIGINT NOT NULL DEFAULT 0, -- members.access_epoch when the password was checked
     created_at   TIMESTAMP NOT NULL,
     expires_at   TIMESTAMP NOT NULL
 );
@@ -365,6 +376,7 @@ CREATE TABLE authorization_codes (
     days           INTEGER NOT NULL,  -- how long the grant lasts; 0 for until it is revoked
     resource       TEXT NOT NULL,
     code_challenge TEXT NOT NULL,
+    access_epoch   BIGINT NOT NULL DEFAULT 0,  -- members.access_epoch at the consent: the code ends with it
     created_at     TIMESTAMP NOT NULL,
     expires_at     TIMESTAMP NOT NULL,
     used_at        TIMESTAMP,

@@ -1,0 +1,377 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// thiefStores returns each way in which a thief who was let in stores a credential, or replaces one. n
+// makes it unique. Each uses the access, which was checked before.
+func thiefStores(ctx context.Context, f flow) map[string]func(a account.Access, n string) error {
+	s := f.s
+	return map[string]func(a account.Access, n string) error{
+		"session": func(a account.Access, n string) error {
+			return account.CreateLoginSession(ctx, s, &account.LoginSession{Hash: "thief " + n, MemberID: a.Owner, AccessEpoch: a.Epoch, ExpiresAt: s.Now().Add(time.Hour)})
+		},
+		"half a sign-in": func(a account.Access, n string) error {
+			return account.CreateSignInStep(ctx, s, &account.SignInStep{Hash: "thief " + n, MemberID: a.Owner, AccessEpoch: a.Epoch})
+		},
+		"token": func(a account.Access, n string) error {
+			return account.CreatePersonalToken(ctx, s, &account.PersonalToken{MemberID: a.Owner, Name: "thief", Hash: "thief " + n, Scopes: "connections", Access: a})
+		},
+		"one-time codes": func(a account.Access, _ string) error {
+			_, err := account.CreateTOTPSecret(ctx, s, &account.TOTPSecret{MemberID: a.Owner, Secret: "thief", Access: a}, account.NewRecoveryCodes(), "")
+			return err
+		},
+		"passkey": func(a account.Access, n string) error {
+			if err := account.CreatePasskeyChallenge(ctx, s, "thief "+n); err != nil {
+				return err
+			}
+			row := &account.Passkey{MemberID: a.Owner, CredentialID: "thief " + n, PublicKey: []byte("x"), Name: "thief", Access: a}
+			_, err := account.CreatePasskey(ctx, s, row, "thief "+n, account.NewRecoveryCodes(), "")
+			return err
+		},
+		"identity": func(a account.Access, n string) error {
+			waiting := &signin.Attempt{Hash: "thief " + n, BrowserHash: "b", Issuer: "https://thief.example", Subject: "thief " + n, Email: "x@people.example"}
+			if err := signin.CreateProviderAttempt(ctx, s, waiting); err != nil {
+				return err
+			}
+			return signin.LinkIdentity(ctx, s, "thief "+n, "b", a)
+		},
+		"password": func(a account.Access, _ string) error {
+			_, err := account.SetPassword(ctx, s, a, "thief")
+			return err
+		},
+	}
+}
+
+// thiefHolds returns what a thief has of a member: credentials that work now, and the password.
+func thiefHolds(t *testing.T, s *db.DB, owner tenant.ID) map[string]int {
+	t.Helper()
+	held := map[string]int{}
+	for name, query := range map[string]string{
+		"sessions":   "SELECT count(*) FROM login_sessions WHERE member_id = ? AND hash LIKE 'thief%'",
+		"steps":      "SELECT count(*) FROM sign_in_steps WHERE member_id = ? AND hash LIKE 'thief%'",
+		"tokens":     "SELECT count(*) FROM personal_tokens WHERE member_id = ? AND hash LIKE 'thief%' AND revoked_at IS NULL",
+		"apps":       "SELECT count(*) FROM totp_secrets WHERE member_id = ? AND secret = 'thief'",
+		"passkeys":   "SELECT count(*) FROM passkeys WHERE member_id = ? AND credential_id LIKE 'thief%'",
+		"identities": "SELECT count(*) FROM linked_identities WHERE member_id = ? AND subject LIKE 'thief%'",
+		"codes":      "SELECT count(*) FROM authorization_codes WHERE member_id = ? AND used_at IS NULL",
+		"grants":     "SELECT count(*) FROM grants WHERE member_id = ? AND revoked_at IS NULL",
+		"passwords":  "SELECT count(*) FROM members WHERE id = ? AND password_hash = 'thief'",
+		"addresses":  "SELECT count(*) FROM members WHERE id = ? AND email LIKE 'thief%'",
+	} {
+		var n int
+		if err := s.NewRaw(query, owner).Scan(t.Context(), &n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			held[name] = n
+		}
+	}
+	return held
+}
+
+// ownerRevokes returns each act of an owner after which access that was checked before is worth nothing.
+func ownerRevokes(t *testing.T, f flow) map[string]func() error {
+	t.Helper()
+	link := notMeLink(t, f, f.name+"@people.example")
+	present := func() account.Access {
+		m, err := account.GetMemberByID(t.Context(), f.s, f.owner)
+		if err != nil {
+			t.Error(err)
+			return account.Access{}
+		}
+		return m.Access()
+	}
+	return map[string]func() error{
+		"not me": func() error {
+			_, err := account.UseNotMeLink(t.Context(), f.s, link)
+			return err
+		},
+		"new password": func() error {
+			_, err := account.SetPassword(t.Context(), f.s, present(), "new")
+			return err
+		},
+		"suspension": func() error {
+			_, err := account.SuspendMember(t.Context(), f.s, f.name)
+			return err
+		},
+		"second factor": func() error {
+			row := &account.TOTPSecret{MemberID: f.owner, Secret: "owner", Access: present()}
+			_, err := account.CreateTOTPSecret(t.Context(), f.s, row, account.NewRecoveryCodes(), f.session)
+			return err
+		},
+		"everything": func() error { return account.RevokeEverything(t.Context(), f.s, f.owner) },
+		"sessions":   func() error { return account.DeleteLoginSessions(t.Context(), f.s, f.owner, "") },
+	}
+}
+
+// What was checked before a revocation is not stored after it.
+func TestNothingIsStoredAfterARevocation(t *testing.T) {
+	t.Parallel()
+	for _, act := range []string{"not me", "new password", "suspension", "second factor", "everything", "sessions"} {
+		t.Run(act, func(t *testing.T) {
+			t.Parallel()
+			eachFlow(t, func(t *testing.T, f flow) {
+				m, err := account.GetMemberByID(t.Context(), f.s, f.owner)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checked := m.Access()
+				f.code(t, "issued before")
+				if err := ownerRevokes(t, f)[act](); err != nil {
+					t.Fatal(err)
+				}
+				for name, store := range thiefStores(t.Context(), f) {
+					if err := store(checked, name); err == nil {
+						t.Errorf("%s: stored after the revocation", name)
+					}
+				}
+				if _, err := oauth.RedeemCode(t.Context(), f.s, "issued before", f.pair("1")); !fault.Is(err, fault.Conflict) {
+					t.Errorf("the code: %v", err)
+				}
+				if act != "suspension" {
+					checked.Epoch = dbtest.Epoch(t, f.s, f.owner)
+					if err := thiefStores(t.Context(), f)["session"](checked, "again"); err != nil {
+						t.Errorf("a sign-in afterwards: %v", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Forty requests of a thief run together with "this was not me". Nothing deadlocks, and the thief
+// holds nothing.
+func TestRevocationAmongRequestsInFlight(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		m, err := account.GetMemberByID(t.Context(), f.s, f.owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, stores := m.Access(), thiefStores(t.Context(), f)
+		var codes []string
+		for n := range 10 {
+			codes = append(codes, f.code(t, fmt.Sprint("thief code ", n)))
+		}
+		revoke := ownerRevokes(t, f)["not me"]
+		names := []string{"session", "half a sign-in", "token", "identity", "session", "passkey"}
+		for n, err := range together(40, func(n int) error {
+			switch {
+			case n == 20:
+				return revoke()
+			case n < len(codes):
+				_, err := oauth.RedeemCode(t.Context(), f.s, codes[n], f.pair(fmt.Sprint(n)))
+				return err
+			}
+			return stores[names[n%len(names)]](checked, fmt.Sprint(n))
+		}) {
+			if n == 20 && err != nil || err != nil && !errors.Is(err, account.ErrAccessEnded) && !fault.Is(err, fault.Conflict) {
+				t.Errorf("request %d: %v", n, err)
+			}
+		}
+		if held := thiefHolds(t, f.s, f.owner); len(held) > 0 {
+			t.Errorf("the thief holds %v", held)
+		}
+	})
+}
+
+// takeover is a random sequence of acts of an owner and a thief who knows the password at first.
+type takeover struct {
+	flow
+	*testing.T
+
+	random *rand.Rand
+	moves  int
+	// links are those in the owner's mailbox.
+	links []string
+}
+
+func (a *takeover) access() account.Access {
+	m, err := account.GetMemberByID(a.Context(), a.s, a.owner)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return m.Access()
+}
+
+func (a *takeover) address() string {
+	m, err := account.GetMemberByID(a.Context(), a.s, a.owner)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return m.Email
+}
+
+// notice sends an email to an address about an event there, or about the change that replaced it.
+func (a *takeover) notice(address string) {
+	secret, err := account.CreateNotMeLink(a.Context(), a.s, a.owner, address)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		a.Error(err)
+	}
+	if err == nil && address == a.name+"@people.example" {
+		a.links = append(a.links, account.HashSecret(secret))
+	}
+	if err == nil && address != a.name+"@people.example" && a.random.IntN(2) == 0 { // the thief says "not me", too
+		if _, err := account.UseNotMeLink(a.Context(), a.s, account.HashSecret(secret)); err != nil {
+			a.Error(err)
+		}
+	}
+}
+
+// move lets the thief change the address.
+func (a *takeover) move() {
+	a.moves++
+	from, to, hash := a.address(), fmt.Sprintf("thief%d@people.example", a.moves), fmt.Sprint("move ", a.moves)
+	changeLink(a.T, a.s, a.owner, from, hash, to)
+	if err := account.ChangeEmail(a.Context(), a.s, a.access(), "", hash); err != nil {
+		a.Error(err)
+	}
+	a.notice(from)
+	a.notice(to)
+}
+
+// After the owner used the links in their mailbox, a thief holds nothing, whatever the two did before,
+// and whatever of the thief was in flight.
+func TestOwnerAlwaysGetsTheAccountBack(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			eachFlow(t, func(t *testing.T, f flow) {
+				a := &takeover{flow: f, T: t, random: rand.New(rand.NewPCG(seed, 31))} //nolint:gosec // repeatable
+				mine, stores := f.name+"@people.example", thiefStores(t.Context(), f)
+				kinds := []string{"session", "half a sign-in", "token", "one-time codes", "passkey", "identity", "password"}
+				var checked []account.Access
+				for n := range 12 {
+					checked = append(checked, a.access())
+					switch a.random.IntN(4) {
+					case 0:
+						a.move()
+					case 1:
+						a.notice(a.address())
+					default:
+						_ = stores[kinds[a.random.IntN(len(kinds))]](a.access(), fmt.Sprint("before ", n))
+					}
+				}
+				checked = append(checked, a.access())
+				if len(a.links) == 0 {
+					a.notice(mine)
+				}
+				// The owner opens the newest email first. The thief's requests run at the same time.
+				for i := len(a.links) - 1; i >= 0; i-- {
+					for n, err := range together(40, func(n int) error {
+						if n == 20 {
+							_, err := account.UseNotMeLink(t.Context(), f.s, a.links[i])
+							return err
+						}
+						_ = stores[kinds[n%len(kinds)]](checked[n%len(checked)], fmt.Sprint(i, " ", n))
+						return nil
+					}) {
+						if n == 20 && err != nil && !fault.Is(err, fault.NotFound) {
+							t.Errorf("the link: %v", err)
+						}
+					}
+				}
+				if held := thiefHolds(t, f.s, f.owner); len(held) > 0 || a.address() != mine {
+					t.Errorf("the thief holds %v, and the address is %s", held, a.address())
+				}
+				reset := &account.MailLink{Hash: "reset", MemberID: f.owner, Purpose: account.PurposeReset, Email: mine}
+				if err := account.CreateMailLink(t.Context(), f.s, reset); err != nil {
+					t.Fatal(err)
+				}
+				if err := account.ResetPassword(t.Context(), f.s, "reset", "the owner's"); err != nil {
+					t.Errorf("the owner's new password: %v", err)
+				}
+				for _, kind := range kinds { // of before
+					if err := stores[kind](checked[len(checked)-1], "late "+kind); err == nil {
+						t.Errorf("%s: stored late", kind)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A link of before a change of the address ends access only: the mailbox may be another person's.
+func TestNotMeRestoresTheAddress(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		a := &takeover{flow: f, T: t, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // repeatable
+		mine := f.name + "@people.example"
+		before := notMeLink(t, f, mine)
+		changeLink(t, f.s, f.owner, mine, "move", "next@people.example")
+		if err := account.ChangeEmail(t.Context(), f.s, a.access(), "", "move"); err != nil {
+			t.Fatal(err)
+		}
+		told, next := notMeLink(t, f, mine), notMeLink(t, f, "next@people.example")
+		if done, err := account.UseNotMeLink(t.Context(), f.s, before); err != nil || done.Reset || a.address() != "next@people.example" {
+			t.Fatalf("the link of before: %+v, %v, %s", done, err, a.address())
+		}
+		if done, err := account.UseNotMeLink(t.Context(), f.s, told); err != nil || !done.Reset || done.Replaced != "next@people.example" || a.address() != mine {
+			t.Fatalf("the link of the change: %+v, %v, %s", done, err, a.address())
+		}
+		if _, err := account.UseNotMeLink(t.Context(), f.s, next); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the link that went to the other address: %v", err)
+		}
+		if _, err := account.CreateNotMeLink(t.Context(), f.s, f.owner, "next@people.example"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a new link to the other address: %v", err)
+		}
+		// Another member took the address in the meantime.
+		changeLink(t, f.s, f.owner, mine, "again", "third@people.example")
+		if err := account.ChangeEmail(t.Context(), f.s, a.access(), "", "again"); err != nil {
+			t.Fatal(err)
+		}
+		told = notMeLink(t, f, mine)
+		other := dbtest.Member(t, f.s, "other")
+		change(t, f.s, "UPDATE members SET email = '"+mine+"' WHERE username = 'other'")
+		login(t, f.s, f.owner, "the thief's")
+		login(t, f.s, other, "other's")
+		if done, err := account.UseNotMeLink(t.Context(), f.s, told); err != nil || done.Reset || !done.Taken {
+			t.Fatalf("the link to an address that is taken: %+v, %v", done, err)
+		}
+		if _, err := account.GetLoginSession(t.Context(), f.s, "the thief's"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the session goes on: %v", err)
+		}
+		session(t, f.s, "other's")
+	})
+}
+
+// The limit of tokens holds for tokens that are made at the same time.
+func TestTokensAreLimitedTogether(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		maria := dbtest.Member(t, s, "maria")
+		for range account.MaxTokens - 5 {
+			dbtest.Token(t, s, maria, "connections")
+		}
+		made := 0
+		for _, err := range together(40, func(n int) error {
+			return account.CreatePersonalToken(t.Context(), s, &account.PersonalToken{MemberID: maria, Name: "x", Hash: fmt.Sprint(n), Scopes: "connections"})
+		}) {
+			switch {
+			case err == nil:
+				made++
+			case !fault.Is(err, fault.Exhausted):
+				t.Error(err)
+			}
+		}
+		if made != 5 {
+			t.Errorf("%d more tokens were made", made)
+		}
+	})
+}
