@@ -31,7 +31,7 @@ for peer in */main.go; do # a peer that cannot be built is reported as missing
 done
 npm ci --prefix oidcprovider --no-audit --no-fund --ignore-scripts >&2 || echo "cannot install oidc-provider" >&2
 
-for policy in PROFILE DIRECTORY BATCH MCP MCP_SANDBOX JOBS OAUTH_REGISTER OAUTH_AUTHORIZE OAUTH_TOKEN LOGIN IDENTITY SETTINGS; do export KITH_RATE_$policy=off; done
+for policy in PROFILE DIRECTORY BATCH MCP MCP_SANDBOX JOBS OAUTH_REGISTER OAUTH_AUTHORIZE OAUTH_TOKEN LOGIN IDENTITY SETTINGS FORMS; do export KITH_RATE_$policy=off; done
 export KITH_LOG_LEVEL=warn KITH_MAX_IN_FLIGHT=-1 KITH_SERVICE_TOKEN=0123456789abcdef-bench KITH_CREDITS_FREE=1000000000
 export KITH_TEST_CHROMIUM=${KITH_TEST_CHROMIUM:-none}
 "$root/deploy/e2e/with-services.sh" bash -c 'exec "$0" -postgres "$KITH_TEST_POSTGRES_URL" "$@"' "$work/bench" \

@@ -3,10 +3,13 @@ package server
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -75,6 +78,9 @@ func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 		{"POST /oauth/authorize", 405, "oauth-authorize"},
 		{"GET /oauth/consent", 405, "oauth-authorize"},
 		{"GET /sandbox/agent/identity", 405, "identity"},
+		{"PUT /sign-in", 405, "forms"},
+		{"GET /sign-out", 405, "forms"},
+		{"GET /verify/x", 404, "forms"},
 
 		{"OPTIONS /api/human/amara", 204, ""},
 		{"OPTIONS /api/human/a/b", 404, ""},
@@ -102,6 +108,49 @@ func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 		if told := w.Header()[policy]; test.policy != "" && !strings.HasPrefix(told[0], `"`+test.policy+`";`) {
 			t.Errorf("%s: policy %s, want %s", test.request, told, test.policy)
 		}
+	}
+}
+
+// Every route that takes a POST has a rate policy: those of the edge, those of the pages that it
+// proxies, and their copies for the demo and the sandbox. The policies of routes without a bearer
+// count addresses. At the limit, the route refuses before it does anything.
+func TestEveryPostHasARatePolicy(t *testing.T) {
+	t.Parallel()
+	policies := map[string]ratelimit.Policy{}
+	for _, p := range ratelimit.Defaults() {
+		policies[p.Name] = p
+	}
+	c := testConfig(backendtest.New())
+	c.RateLimits = map[string]string{}
+	for name := range policies {
+		if name != ratelimit.PolicyMCPSandbox {
+			c.RateLimits[name] = "1/3600"
+		}
+	}
+	posts := 0
+	for _, r := range route.Mounted(Routes(), true) {
+		if !slices.Contains(r.Methods, http.MethodPost) {
+			continue
+		}
+		posts++
+		p, known := policies[r.RatePolicy]
+		if !known || p.Quota == 0 || p.Quota > 300 || p.Window > time.Hour {
+			t.Errorf("%s: policy %q, %+v", r.Pattern, r.RatePolicy, p)
+		}
+		if r.RatePolicy == ratelimit.PolicyMCPSandbox { // its quota is fixed
+			continue
+		}
+		h := newServer(t, c).Handler()
+		for i, status := range []int{0, http.StatusTooManyRequests} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, strings.NewReplacer("{", "", "}", "").Replace(r.Pattern), nil))
+			if limited := w.Code == http.StatusTooManyRequests; limited != (status != 0) || limited && w.Header().Get("Retry-After") == "" {
+				t.Errorf("POST %s, call %d: %d", r.Pattern, i+1, w.Code)
+			}
+		}
+	}
+	if posts < 60 {
+		t.Errorf("only %d routes take a POST", posts)
 	}
 }
 

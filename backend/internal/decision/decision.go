@@ -10,6 +10,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
+// Path is the page on which members decide.
+const Path = "/decide"
+
 // JobKind is the kind of the jobs of decisions.
 const JobKind = "decision"
 
@@ -58,11 +61,14 @@ type Decision struct {
 	DecidedAt time.Time `bun:",nullzero"`
 	// JobState and JobError are those of the job; empty once the job is deleted. Only ListLast sets them.
 	JobState, JobError string `bun:",scanonly"`
+	// Changed is set if a target has changed since the agent asked, so that the approved call would
+	// not be made. Only ListWaiting sets it.
+	Changed bool `bun:"-"`
 }
 
 // Preview says what a call would do.
 type Preview struct {
-	// Summary describes the call in one line.
+	// Summary says in one line what the call would do, such as "delete Ada Lovelace".
 	Summary string `json:"summary"`
 	// Effects are the first effects of the change that it would record; More is the number of
 	// further ones.
@@ -72,13 +78,27 @@ type Preview struct {
 	People int `json:"people,omitempty"`
 	// Price is its cost in credits.
 	Price int `json:"price,omitempty"`
-	// Digest is a hash of the people that it would change and of what it would delete. The approved
-	// call must have the same digest.
+	// Digest is a hash of what it would do to which objects, and of the states of these objects. The
+	// approved call must have the same digest.
 	Digest string `json:"digest"`
+	// Targets are the first people whom it names or changes, as they were when the agent asked.
+	Targets []Target `json:"targets,omitempty"`
+}
+
+// Target is a person in a state.
+type Target struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Version int    `json:"version"`
 }
 
 // Why are the kinds of acts that the call performs.
 func (d *Decision) Why() []string { return strings.Fields(d.Kinds) }
+
+// Waits reports whether a job is that of a call that waits for the member.
+func Waits(j *job.Job) bool {
+	return j.Kind == JobKind && j.State == job.Queued && !j.CancelRequested && j.RunAt.Equal(j.CreatedAt.Add(Lifetime))
+}
 
 // Outcome returns the state, or Failed if the job was abandoned.
 func (d *Decision) Outcome() string {

@@ -1,13 +1,19 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/job"
 )
@@ -44,6 +50,9 @@ func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err e
 	if waiting >= MaxWaiting {
 		return nil, false, fault.New(fault.Conflict, "%d calls wait for the member's decision, and no more can: ask them to decide on /decide", waiting)
 	}
+	if c.Preview.Targets, err = readTargets(ctx, tx, peopleIn(c.Preview.Effects)); err != nil {
+		return nil, false, err
+	}
 	expires := tx.Now().Add(Lifetime)
 	j, err := job.AddJob(ctx, tx, job.Draft{Kind: JobKind, Params: struct{}{}, RunAt: expires})
 	if err != nil {
@@ -59,6 +68,18 @@ func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err e
 	}
 	_, err = tx.NewInsert().Model(d).Exec(ctx)
 	return d, waiting == 0, err
+}
+
+// AskAgain ends an approved decision, because what its call would do has changed since the member
+// was asked, and asks about the call as it is now. It reports false if the decision is no longer
+// approved.
+func AskAgain(ctx context.Context, tx *db.Tx, d *Decision, kinds []string, p Preview) (again *Decision, moved bool, err error) {
+	if moved, err = End(ctx, tx, d, Failed, ""); err != nil || !moved {
+		return nil, moved, err
+	}
+	p.Price = d.Preview.Price
+	again, _, err = Ask(ctx, tx, Call{Fingerprint: d.Fingerprint, Arguments: d.Arguments, Kinds: strings.Join(kinds, " "), Preview: p})
+	return again, true, err
 }
 
 // Decide approves or refuses a waiting call, and makes its job due. It fails with fault.NotFound
@@ -155,11 +176,76 @@ func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 	return all, err
 }
 
-// ListWaiting returns the waiting decisions that have not expired, the oldest first.
+// ListWaiting returns the waiting decisions that have not expired, the oldest first. Their summaries
+// have the present names of people.
 func ListWaiting(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var waiting []Decision
 	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("id").Scan(ctx)
-	return waiting, err
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, d := range waiting {
+		for _, t := range d.Preview.Targets {
+			ids = append(ids, t.ID)
+		}
+	}
+	slices.Sort(ids)
+	present, err := readTargets(ctx, q, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]Target{}
+	for _, t := range present {
+		byID[t.ID] = t
+	}
+	for i := range waiting {
+		waiting[i].refresh(byID)
+	}
+	return waiting, nil
+}
+
+// refresh puts the present names of the targets into the summary, and notes whether one of them has
+// changed.
+func (d *Decision) refresh(present map[string]Target) {
+	renamed := map[string]string{}
+	for _, was := range d.Preview.Targets {
+		is, found := present[was.ID]
+		d.Changed = d.Changed || !found || is.Version != was.Version
+		if found && is.Name != was.Name {
+			renamed[was.Name] = is.Name
+		}
+	}
+	// Longer names first: a name may begin with another one.
+	names := slices.SortedFunc(maps.Keys(renamed), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, name := range names {
+		pairs = append(pairs, name, renamed[name])
+	}
+	d.Preview.Summary = strings.NewReplacer(pairs...).Replace(d.Preview.Summary)
+}
+
+// peopleIn returns the ids of the people whom effects are about, in order.
+func peopleIn(effects []history.Effect) []string {
+	var ids []string
+	for _, e := range effects {
+		if id.Valid(id.Connection, e.ID) {
+			ids = append(ids, e.ID)
+		}
+		for _, recorded := range []json.RawMessage{e.Before, e.After} {
+			var state map[string]any
+			if json.Unmarshal(recorded, &state) != nil {
+				continue
+			}
+			for _, value := range state {
+				if one, _ := value.(string); id.Valid(id.Connection, one) {
+					ids = append(ids, one)
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // ListLast returns the decisions that have ended or expired, the latest first.

@@ -71,6 +71,7 @@ func New(c Config) *Handlers {
 			Tools: map[string]string{
 				importer.JobKind: "import_file", importer.UndoKind: "undo_change", search.EmbedKind: "embed_objects", export.JobKind: "export_connections",
 			},
+			Waits: decision.Waits, DecidePath: decision.Path,
 			Next:   map[string]job.Next{importer.JobKind: importer.Next},
 			Cancel: decision.Cancel,
 		},

@@ -2,6 +2,7 @@ package history
 
 import (
 	"slices"
+	"strings"
 )
 
 // What a write did to an object.
@@ -101,6 +102,66 @@ func handlesOf(list any, kinds []string) any {
 		}
 	}
 	return out
+}
+
+// Loses reports whether a write removed an object or something that it held: it archived a person,
+// emptied a field, took entries off a list, or replaced the text of a note or an interaction by a
+// text that does not contain it.
+func (e Effect) Loses() bool {
+	switch e.describe().Action {
+	case ActionRemoved, ActionArchived:
+		return true
+	case ActionUpdated:
+	default:
+		return false
+	}
+	before, errBefore := decode(e.Before)
+	after, errAfter := decode(e.After)
+	if errBefore != nil || errAfter != nil {
+		return true
+	}
+	for _, name := range differing(before, after) {
+		if wire := wireName(name); !progress(wire) && loses(e.Kind, wire, before[name], after[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// progress reports whether a field says how far something got. Resetting it loses nothing.
+func progress(field string) bool {
+	return strings.HasSuffix(field, "_at") || strings.HasSuffix(field, "_until")
+}
+
+func loses(kind, field string, before, after any) bool {
+	switch was := before.(type) {
+	case bool, nil:
+		return false
+	case []any:
+		is, _ := after.([]any)
+		if field == "handles" {
+			return slices.ContainsFunc([]string{"email", "phone", "url", "social"}, func(one string) bool {
+				held, _ := handlesOf(was, []string{one}).([]any)
+				left, _ := handlesOf(is, []string{one}).([]any)
+				return len(left) < len(held)
+			})
+		}
+		return len(is) < len(was)
+	case map[string]any:
+		is, _ := after.(map[string]any)
+		for name, value := range was {
+			if loses(kind, wireName(name), value, is[name]) {
+				return true
+			}
+		}
+		return false
+	case string:
+		is, _ := after.(string)
+		if kind == Note && field == "body" || kind == Interaction && field == "summary" {
+			return !strings.Contains(is, was)
+		}
+	}
+	return !empty(before) && empty(after)
 }
 
 // FieldChange is a field that a write changed, with its recorded values; nil is no value.

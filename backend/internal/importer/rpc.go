@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/proto/catalog"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
 	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
@@ -38,8 +39,8 @@ func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChang
 		return nil, err
 	}
 	res := &accountv1.UndoChangeResponse{
-		Restored: history.ObjectMessages(undone.Restored), RestoredCount: int32(len(undone.Restored)),
-		AlreadyUndone: undone.AlreadyUndone, ChangeId: call.Optional(undone.ChangeID),
+		Restored: history.ObjectMessages(undone.Restored), RestoredCount: new(int32(len(undone.Restored))),
+		AlreadyUndone: new(undone.AlreadyUndone), ChangeId: call.Optional(undone.ChangeID),
 	}
 	for _, c := range undone.Conflicts[:min(len(undone.Conflicts), history.MaxObjects)] {
 		res.Conflicts = append(res.Conflicts, &accountv1.Conflict{Kind: c.Kind, Id: c.ID, Reason: text.Truncate(c.Reason, maxConflictReason)})
@@ -54,7 +55,7 @@ func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accou
 		return nil, err
 	}
 	if j == nil {
-		return &accountv1.UndoChangeResponse{AlreadyUndone: true}, nil
+		return &accountv1.UndoChangeResponse{AlreadyUndone: new(true), RestoredCount: new(int32(0))}, nil
 	}
 	if started {
 		u.OnCommit(h.Jobs.Wake)
@@ -81,7 +82,7 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 		return nil, err
 	}
 	j, started, err := Start(ctx, u, Request{
-		File: file, UploadID: req.GetUploadId(), Price: call.Price(ctx),
+		File: file, UploadID: req.GetUploadId(), Price: call.Price(ctx), Count: bulkLimit(ctx),
 		Options: Options{
 			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(), DateOrder: req.GetDateOrder(),
 			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()), Columns: columns(req.GetColumns()),
@@ -97,6 +98,15 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 		call.Waive(ctx)
 	}
 	return &importsv1.ImportFileResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
+}
+
+// bulkLimit returns above how many people a call needs the approval of the member; 0 if it needs
+// none.
+func bulkLimit(ctx context.Context) int {
+	if p := tenant.PrincipalFrom(ctx); p != nil && p.Credential.Asks.Before(catalog.ActBulk) {
+		return p.Credential.Asks.Above
+	}
+	return 0
 }
 
 // Next returns the calls that make sense after an import that has ended: to look at the duplicates

@@ -59,6 +59,9 @@ type Params struct {
 	Uploaded bool `json:"uploaded,omitempty"`
 	// Free imports do not charge for their rows.
 	Free bool `json:"free,omitempty"`
+	// People is how many people the file has, to tell whether the import changes many at once; 0 if
+	// that was not counted.
+	People int `json:"people,omitempty"`
 }
 
 // Normal returns the options with their defaults filled in.
@@ -107,6 +110,8 @@ type Request struct {
 	// rows.
 	Price int
 	Free  bool
+	// Count makes Start count the people of the file, up to one more than this; 0 does not count.
+	Count int
 }
 
 // checkAtOnce is the size, in bytes, up to which Start checks that a file can be read.
@@ -130,10 +135,12 @@ func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, 
 	if live != nil {
 		return live, false, p.checkLive(live)
 	}
-	if f.Size <= checkAtOnce {
-		if _, err := Open(f.Content, f.Name, p.Options); err != nil {
+	if f.Size <= checkAtOnce || r.Count > 0 {
+		file, err := Open(f.Content, f.Name, p.Options)
+		if err != nil {
 			return nil, false, err
 		}
+		p.count(file, r.Count)
 	}
 	if p.ImportID, err = w.NewID(id.Import); err != nil {
 		return nil, false, err
@@ -142,6 +149,19 @@ func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, 
 		return nil, false, err
 	}
 	return job.StartJob(ctx, w, job.Draft{Kind: JobKind, Params: p, Charged: r.Price})
+}
+
+// count counts the people of a file, up to one more than limit; a limit of 0 does not count. A dry
+// run changes none.
+func (p *Params) count(file *source.File, limit int) {
+	if limit == 0 || p.Options.DryRun {
+		return
+	}
+	for range file.Records() {
+		if p.People++; p.People > limit {
+			return
+		}
+	}
 }
 
 // params returns the file to import and the parameters of the job.

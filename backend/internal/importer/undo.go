@@ -34,6 +34,16 @@ type UndoParams struct {
 	UndoID string `json:"undo_id"`
 }
 
+// undoStart are the stored parameters: those of the job, and what approval is asked about.
+type undoStart struct {
+	UndoParams
+
+	// People is how many people the undo changes at most. InForce names the changes of the import that
+	// are in force.
+	People  int    `json:"people"`
+	InForce string `json:"in_force"`
+}
+
 // UndoReport is the result of the job.
 type UndoReport struct {
 	UndoParams
@@ -84,7 +94,24 @@ func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, star
 	if err != nil {
 		return nil, false, err
 	}
-	return job.StartJob(ctx, w, job.Draft{Kind: UndoKind, Params: UndoParams{ImportID: importID, UndoID: undoID}, Total: inForce})
+	p := undoStart{UndoParams: UndoParams{ImportID: importID, UndoID: undoID}}
+	if err := p.measure(ctx, w); err != nil {
+		return nil, false, err
+	}
+	return job.StartJob(ctx, w, job.Draft{Kind: UndoKind, Params: p, Total: inForce})
+}
+
+// measure counts what an undo changes. The database counts in the recorded changes, because those of
+// a large import would take seconds to read. Quotes within texts are escaped there, so the word that
+// is counted occurs only in effects.
+func (p *undoStart) measure(ctx context.Context, w *db.Tx) error {
+	const person = `"kind":"connection"`
+	var changes int
+	var last string
+	err := w.NewRaw(`SELECT count(*), coalesce(max(id), ''), coalesce(sum((length(effects) - length(replace(effects, ?, ''))) / ?), 0)
+FROM changes WHERE tenant_id = ? AND import_id = ? AND undone_by IS NULL`, person, len(person), w.TenantID(), p.ImportID).Scan(ctx, &changes, &last, &p.People)
+	p.InForce = fmt.Sprintf("%d %s", changes, last)
+	return err
 }
 
 // checkUndo returns how many changes of an import are in force. It fails with

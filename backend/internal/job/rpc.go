@@ -44,6 +44,9 @@ type RPC struct {
 	// Tools are the tools that start jobs, by the kind of the job. A job of another kind belongs to
 	// the tool that started it.
 	Tools map[string]string
+	// Waits reports whether a job waits for the member, and until its RunAt; they decide on DecidePath.
+	Waits      func(j *Job) bool
+	DecidePath string
 	// Next suggests the next calls after a job, by the kind of the job.
 	Next map[string]Next
 	// Cancel is called before a job is cancelled.
@@ -95,6 +98,9 @@ func (h *RPC) answer(ctx context.Context, j *Job, err error) (*jobsv1.GetJobResp
 
 // next returns the calls to suggest after reading a job.
 func (h *RPC) next(ctx context.Context, j *Job) []*toolv1.NextCall {
+	if h.waits(j) {
+		return nil
+	}
 	if !j.Terminal() {
 		return Wait(ctx, j.Number)
 	}
@@ -122,6 +128,11 @@ func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequ
 	return &jobsv1.CancelJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
 
+// waitsForMember is how often to read a job that waits for the member.
+const waitsForMember = time.Minute
+
+func (h *RPC) waits(j *Job) bool { return h.Waits != nil && h.Waits(j) }
+
 // shows reports whether the caller may call the tool of a job. Others learn the job's state and
 // progress, but not its result or error, which may name people.
 func (h *RPC) shows(ctx context.Context, j *Job) bool {
@@ -135,6 +146,10 @@ func (h *RPC) message(ctx context.Context, j *Job) (*jobsv1.Job, error) {
 		RetryAfter: new(int32(j.RetryAfter(h.Now()).Seconds())),
 		Poll:       h.BaseURL + pathJobs + strconv.Itoa(int(j.Number)),
 		CreatedAt:  call.Timestamp(j.CreatedAt), UpdatedAt: call.Timestamp(j.UpdatedAt),
+	}
+	if h.waits(j) {
+		m.WaitingForMember, m.DecideUrl, m.ExpiresAt = new(true), new(h.BaseURL+h.DecidePath), call.Timestamp(j.RunAt)
+		m.RetryAfter = new(int32(waitsForMember.Seconds()))
 	}
 	if !h.shows(ctx, j) {
 		return m, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// What one person can be to another. Report and introduced appear only in answers: they
-// are the inverses of manager and introduced_by, as child is of parent.
+// What one person can be to another. Report and introduced are the inverses of manager and
+// introduced_by, as child is of parent.
 const (
 	RelationSpouse       = "spouse"
 	RelationParent       = "parent"
@@ -51,6 +51,22 @@ func Inverse(relation string) string {
 	default:
 		return relation
 	}
+}
+
+// RelationOf returns the relation of a word of link_connections: a relation itself, or a word that
+// says what the first person is to the second.
+func RelationOf(word string) string {
+	switch word {
+	case "child_of":
+		return RelationParent
+	case "parent_of":
+		return RelationChild
+	case "manager_of":
+		return RelationReport
+	case "reports_to":
+		return RelationManager
+	}
+	return word
 }
 
 // Normal returns the form in which a relationship is stored, whichever direction the caller used.

@@ -138,7 +138,7 @@ func (h *RPC) mergedInto(ctx context.Context, req *connectionsv1.MergeConnection
 
 // LinkConnections implements the RPC.
 func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.LinkConnectionsRequest) (*connectionsv1.LinkConnectionsResponse, error) {
-	relations, changeID, err := Link(ctx, u, req.GetFromId(), req.GetToId(), req.GetType(), req.GetRemove())
+	relations, changeID, err := Link(ctx, u, req.GetFromId(), req.GetToId(), RelationOf(req.GetType()), req.GetRemove())
 	if err != nil {
 		return nil, err
 	}

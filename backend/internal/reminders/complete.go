@@ -35,7 +35,8 @@ type Completed struct {
 // Complete ends a reminder. A recurring reminder that is done moves to its next day after
 // today instead; a recurring reminder that is dismissed ends.
 //
-// Repeating the call changes nothing more: a reminder that has ended stays unchanged. A
+// Repeating the call changes nothing more: a reminder that has ended in the same way stays
+// unchanged, and one that has ended in the other way is fault.Conflict. A
 // recurring one moves only from the day DueOn or, without DueOn, only once on one day of
 // the member.
 func Complete(ctx context.Context, w *db.Tx, c Completion) (Completed, error) {
@@ -74,6 +75,8 @@ func Complete(ctx context.Context, w *db.Tx, c Completion) (Completed, error) {
 // the reminder has changed since the caller read it.
 func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
 	switch {
+	case r.State != Open && r.State != c.Outcome:
+		return false, fault.New(fault.Conflict, "%s is %s, so it cannot be %s: undo that first, or create another", r.ID, r.State, c.Outcome)
 	case r.State != Open:
 		return true, nil
 	case c.DueOn != "" && c.DueOn == r.DueOn:

@@ -144,6 +144,9 @@ func (a *approvals) carryOut(ctx context.Context, run *job.Run, d *decision.Deci
 	if err == nil || errors.Is(err, errMoved) {
 		return end, err
 	}
+	if changed := (*changedSince)(nil); errors.As(err, &changed) {
+		return a.askAgain(ctx, run, d, changed)
+	}
 	if why := a.failure(ctx, run, err); why != nil {
 		return a.without(ctx, run, d, decision.Failed, why)
 	}
@@ -190,7 +193,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 			return job.Step{}, err
 		}
 		if did.Digest != d.Preview.Digest {
-			return job.Step{}, job.Fail(decision.CodeChanged, "What this call would do has changed since the member was asked, so nothing was done or charged. Call again to ask about it as it is now.")
+			return job.Step{}, &changedSince{preview: did.Preview, acts: did.Acts(rule.Tool.Acts, p.Credential.Asks)}
 		}
 		if !state.Free && state.Price > 0 {
 			if _, err := a.ledger.ChargeTx(ctx, tx, month, state.Price); err != nil {
@@ -206,6 +209,42 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 			err = errMoved
 		}
 		return job.Step{Checkpoint: end}, err
+	})
+	if err != nil {
+		return ending{}, err
+	}
+	return end, nil
+}
+
+// changedSince is the error of an approved call that would not do what the member saw. It rolls the
+// call back.
+type changedSince struct {
+	// preview and acts are of the call as it is now; without acts it needs no approval.
+	preview decision.Preview
+	acts    []string
+}
+
+func (*changedSince) Error() string {
+	return "what the call would do has changed since the member was asked"
+}
+
+// askAgain ends a decision whose call would not do what the member saw, and asks the member about
+// the call as it is now, in one step.
+func (a *approvals) askAgain(ctx context.Context, run *job.Run, d *decision.Decision, changed *changedSince) (end ending, err error) {
+	const because = "What this call would do has changed since the member was asked, so nothing was done or charged. "
+	if len(changed.acts) == 0 {
+		return a.without(ctx, run, d, decision.Failed, job.Fail(decision.CodeChanged, because+"Read what it is about, and call again if it is still wanted."))
+	}
+	err = job.WriteStepFor(ctx, a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+		again, moved, err := decision.AskAgain(ctx, tx, d, changed.acts, changed.preview)
+		if err == nil && !moved {
+			err = errMoved
+		}
+		if err != nil {
+			return job.Step{}, err
+		}
+		end.Failure = &job.Failure{Code: decision.CodeChanged, Detail: fmt.Sprintf("%sThe member was asked again, about the call as it is now: read job %d. Do not repeat the call.", because, again.TaskID)}
+		return job.Step{Checkpoint: end}, nil
 	})
 	if err != nil {
 		return ending{}, err

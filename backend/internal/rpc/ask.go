@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/decision"
-	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/text"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -97,18 +97,19 @@ func (x *transactions) asked(ctx context.Context, c *invocation, data *db.Tenant
 	if first && x.onAsked != nil {
 		x.onAsked(c.principal, c.rule.Tool.Title)
 	}
-	return approvalNeeded(call.With(ctx, &c.state), waits)
+	return approvalNeeded(waits, x.baseURL)
 }
 
+// maxSummary bounds how much of the summary of a call its error quotes, in characters.
+const maxSummary = 120
+
 // approvalNeeded is the error of a call that waits for the member's decision.
-func approvalNeeded(ctx context.Context, d *decision.Decision) error {
+func approvalNeeded(d *decision.Decision, baseURL string) error {
+	decide := baseURL + decision.Path
 	err := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("approval_needed: this needs the approval of the member, so nothing was done or charged yet. "+
-		"They see what it would do on the page /decide: %s. Do not repeat the call. Tell them, and read with get_job, task_id %d, whether it was done; they have 7 days",
-		strings.TrimSuffix(d.Preview.Summary, "."), d.TaskID))
-	needed := &accessv1.Approval{TaskId: d.TaskID}
-	if len(job.Wait(ctx, d.TaskID)) > 0 {
-		needed.WaitSeconds = job.LongestWait
-	}
+		"They see what it would do on %s: %s. Do not repeat the call. Tell them, and read with get_job, task_id %d, whether it was done; they have 7 days",
+		decide, text.QuoteUpTo(d.Preview.Summary, maxSummary), d.TaskID))
+	needed := &accessv1.Approval{TaskId: d.TaskID, DecideUrl: decide, ExpiresAt: call.Timestamp(d.ExpiresAt)}
 	if detail, detailErr := connect.NewErrorDetail(needed); detailErr == nil {
 		err.AddDetail(detail)
 	}

@@ -87,7 +87,7 @@ func (a *asking) wantAsked(t *testing.T, got answer, says string) int32 {
 	}
 	debug, _ := got.at("details", 0, "debug").(map[string]any)
 	number, _ := debug["task_id"].(float64)
-	if number == 0 || got.header.Get(rpc.HeaderCharged) != "" || debug["wait_seconds"] != 20.0 {
+	if number == 0 || got.header.Get(rpc.HeaderCharged) != "" || debug["decide_url"] != "https://kith.example/decide" || debug["expires_at"] == nil {
 		t.Fatalf("%v, charged %q", got.body, got.header.Get(rpc.HeaderCharged))
 	}
 	return int32(number)
@@ -196,22 +196,25 @@ func TestAskFirst(t *testing.T) {
 			t.Errorf("nothing to delete: %v", none.body)
 		}
 		a.wantBalance(t, 100-2-1)
-		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), "Deleted Grace Hopper")
-		if again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), "Deleted Grace Hopper"); again != number {
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), `https://kith.example/decide: "delete Grace Hopper". Do not`)
+		if again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Grace Hopper")), `https://kith.example/decide: "delete Grace Hopper". Do not`); again != number {
 			t.Errorf("job %d, then %d", number, again)
 		}
 		a.wantBalance(t, 100-2-1)
 		if !a.exists(t, id) || a.count(t, "changes", "1 = 1") != before || a.state(t) != decision.Waiting {
 			t.Error("something was done already")
 		}
-		if got := a.job(t, number); got.at("job", "state") != "queued" || got.at("job", "kind") != "decision" || got.at("next", 0, "tool") != "get_job" {
+		waits := a.waiting(t)[0]
+		got := a.job(t, number)
+		if got.at("job", "state") != "queued" || got.at("job", "kind") != "decision" || got.at("next") != nil || got.at("job", "waiting_for_member") != true ||
+			got.at("job", "decide_url") != "https://kith.example/decide" || got.at("job", "retry_after") != 60.0 || got.at("job", "expires_at") != waits.ExpiresAt.UTC().Format(time.RFC3339Nano) {
 			t.Errorf("%v", got.body)
 		}
 		a.run(t) // it is not due
 		a.approve(t)
 		a.run(t)
 		done := a.job(t, number)
-		if done.at("job", "state") != "succeeded" || done.at("job", "result", "deleted") != true {
+		if done.at("job", "state") != "succeeded" || done.at("job", "result", "deleted") != true || done.at("job", "waiting_for_member") != nil {
 			t.Fatalf("%v", done.body)
 		}
 		changes, err := history.ListChanges(t.Context(), a.data(), history.Query{Limit: 1})
@@ -227,6 +230,15 @@ func TestAskFirst(t *testing.T) {
 			t.Errorf("it cannot be undone: %v", undone.body)
 		}
 	})
+}
+
+func (a *asking) priceOf(t *testing.T, tool string) int {
+	t.Helper()
+	rule, known := a.rpcs.Tool(tool)
+	if !known {
+		t.Fatalf("no tool %s", tool)
+	}
+	return rule.Tool.Credits
 }
 
 // Each kind of act needs the member's approval; other calls run at once.
@@ -273,8 +285,26 @@ func TestWhatIsAskedAbout(t *testing.T) {
 			{"bulk=3", rename, `{"from":"old","to":"older"}`, true},
 			{"bulk=4", rename, `{"from":"old","to":"oldest"}`, false},
 			{"bulk=2", cadence, `{"connection_ids":` + list(3) + `,"days":30}`, true},
-			{"delete merge import", cadence, `{"connection_ids":` + list(3) + `,"days":30}`, false},
+			{"delete merge import", cadence, `{"connection_ids":` + list(3) + `,"days":31}`, false},
 			{"import", importFile, inline(twoPeople, `,"dry_run":true`), false},
+			{"bulk=1", importFile, inline(twoPeople, `,"dry_run":true`), false},
+			{"bulk=2", importFile, inline(twoPeople, ""), false},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"bio":"Wrote the first compiler","add_emails":["a@kith.example","b@kith.example"],"birthday":"1906-12-09"}`, ids[0]), false},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"bio":"Wrote a compiler"}`, ids[0]), false},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"emails":["c@kith.example","d@kith.example"]}`, ids[0]), false},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"remove_emails":["c@kith.example"]}`, ids[0]), true},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"emails":["c@kith.example"]}`, ids[0]), true},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"emails":["c@kith.example"],"add_phones":["+1 202 555 0142"]}`, ids[0]), true},
+			{"delete", update, fmt.Sprintf(`{"id":%q,"bio":""}`, ids[0]), true},
+			{"merge import bulk=2", update, fmt.Sprintf(`{"id":%q,"bio":""}`, ids[0]), false},
+			{"delete", "/kith.timeline.v1.TimelineService/UpdateNote", fmt.Sprintf(`{"id":%q,"body":"x and more"}`, note.at("note", "id")), false},
+			{"delete", "/kith.timeline.v1.TimelineService/UpdateNote", fmt.Sprintf(`{"id":%q,"body":"other"}`, note.at("note", "id")), true},
+			{"delete", "/kith.timeline.v1.TimelineService/UpdateNote", fmt.Sprintf(`{"id":%q,"pinned":true}`, note.at("note", "id")), false},
+			{"delete", tags, `{"connection_ids":` + list(1) + `,"add_tags":["more"]}`, false},
+			{"delete", tags, `{"connection_ids":` + list(1) + `,"remove_tags":["more"]}`, true},
+			{"delete", rename, `{"from":"old","to":"newer"}`, false},
+			{"delete", cadence, `{"connection_ids":` + list(1) + `,"days":30}`, false},
+			{"delete", cadence, `{"connection_ids":` + list(1) + `,"days":0}`, true},
 		} {
 			a.asks(t, c.asks)
 			got := a.call(t, c.procedure, c.body)
@@ -286,8 +316,9 @@ func TestWhatIsAskedAbout(t *testing.T) {
 			t.Errorf("%v, %v", related.body, note.body)
 		}
 		for _, d := range a.waiting(t) {
-			if d.Preview.Summary == "" || len(d.Preview.Effects) == 0 || d.Preview.Price != 1 && d.Tool != "merge_connections" && d.Tool != "undo_change" {
-				t.Errorf("%s: %+v", d.Tool, d.Preview)
+			verb, _, _ := strings.Cut(d.Preview.Summary, " ")
+			if verb == "" || verb != strings.ToLower(verb) || len(d.Preview.Effects) == 0 || d.Preview.Price != a.priceOf(t, d.Tool) {
+				t.Errorf("%s: %q for %d, %d effects", d.Tool, d.Preview.Summary, d.Preview.Price, len(d.Preview.Effects))
 			}
 		}
 	})
@@ -297,7 +328,7 @@ func TestWhatIsAskedAbout(t *testing.T) {
 func TestAskBeforeAnImport(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "import", func(t *testing.T, a *asking) {
-		number := a.wantAsked(t, a.call(t, importFile, inline(twoPeople, `,"filename":"friends.csv"`)), "Import friends.csv")
+		number := a.wantAsked(t, a.call(t, importFile, inline(twoPeople, `,"filename":"friends.csv"`)), `"import friends.csv"`)
 		if got := a.count(t, "files", "1 = 1") + a.count(t, "jobs", "kind = 'file_import'"); got != 0 {
 			t.Errorf("%d files and imports", got)
 		}
@@ -313,6 +344,102 @@ func TestAskBeforeAnImport(t *testing.T) {
 	})
 }
 
+// An import counts as bulk by the rows of its file. Its undo is a deletion, and counts as bulk by the
+// people that the import changed.
+func TestImportsAreBulkByTheirRows(t *testing.T) {
+	t.Parallel()
+	eachAsking(t, "bulk=1", func(t *testing.T, a *asking) {
+		number := a.wantAsked(t, a.call(t, importFile, inline(twoPeople, "")), `"import`)
+		if d := a.waiting(t)[0]; d.Preview.People != 2 || d.Kinds != catalog.ActBulk {
+			t.Errorf("%+v", d)
+		}
+		a.approve(t)
+		a.run(t)
+		task, _ := a.job(t, number).at("job", "result", "task_id").(float64)
+		undo := fmt.Sprintf(`{"import_id":%q}`, a.job(t, int32(task)).at("job", "result", "import_id"))
+		for asks, kinds := range map[string]string{"bulk=1": "bulk", "delete": "delete", "import": "import", "delete import bulk=1": "delete import bulk"} {
+			a.asks(t, asks)
+			asked := a.wantAsked(t, a.call(t, undoImport, undo), `"undo an import"`)
+			if d := a.waiting(t)[0]; d.Kinds != kinds || d.Preview.People != 2 {
+				t.Errorf("asking before %s: %+v", asks, d)
+			}
+			a.call(t, cancelJob, fmt.Sprintf(`{"task_id":%d}`, asked))
+		}
+		a.asks(t, "bulk=2 merge")
+		if got := a.call(t, undoImport, undo); got.at("task_id") == nil {
+			t.Errorf("two people are not more than two: %v", got.body)
+		}
+	})
+}
+
+// Approval is for the states that the member saw. If a target has changed since, /decide says so and
+// shows its present name, the call is not made, and the member is asked again about it as it is now.
+func TestApprovalIsForTheStatesThatWereSeen(t *testing.T) {
+	t.Parallel()
+	const tags = "/kith.organize.v1.OrganizeService/UpdateMembership"
+	for name, c := range map[string]struct {
+		asks   string
+		call   func(a *asking, t *testing.T, ids []string) answer
+		change func(a *asking, t *testing.T, ids []string) answer
+		shows  string
+	}{
+		"a person is renamed before they are archived": {"delete", func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, archivePeople, `{"ids":`+idsOf(t, ids[0])+`}`)
+		}, func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, update, fmt.Sprintf(`{"id":%q,"name":"Grace Brewster"}`, ids[0]))
+		}, "archive Grace Brewster"},
+		"one of many people changes": {"bulk=1", func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, tags, `{"connection_ids":`+idsOf(t, ids...)+`,"add_tags":["new"]}`)
+		}, func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, update, fmt.Sprintf(`{"id":%q,"bio":"Another person"}`, ids[1]))
+		}, "change the tags of 2 people"},
+		"a field that would be emptied has another value": {"delete", func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, update, fmt.Sprintf(`{"id":%q,"location":""}`, ids[0]))
+		}, func(a *asking, t *testing.T, ids []string) answer {
+			return a.call(t, update, fmt.Sprintf(`{"id":%q,"location":"Porto"}`, ids[0]))
+		}, "change Grace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachAsking(t, "", func(t *testing.T, a *asking) {
+				ids := []string{a.person(t, "Grace"), a.person(t, "Ada")}
+				if got := a.call(t, update, fmt.Sprintf(`{"id":%q,"location":"Lisbon"}`, ids[0])); got.code() != "" {
+					t.Fatalf("%v", got.body)
+				}
+				a.asks(t, c.asks)
+				number := a.wantAsked(t, c.call(a, t, ids), "")
+				if d := a.waiting(t)[0]; d.Changed {
+					t.Errorf("changed at once: %+v", d)
+				}
+				a.asks(t, "")
+				if got := c.change(a, t, ids); got.code() != "" {
+					t.Fatalf("%v", got.body)
+				}
+				a.asks(t, c.asks)
+				before := a.count(t, "changes", "1 = 1")
+				if d := a.waiting(t)[0]; !d.Changed || d.Preview.Summary != c.shows {
+					t.Errorf("changed %t, %q", d.Changed, d.Preview.Summary)
+				}
+				a.approve(t)
+				a.run(t)
+				a.wantFailed(t, number, decision.CodeChanged)
+				again := a.waiting(t)
+				if len(again) != 1 || again[0].Changed || again[0].Preview.Summary != c.shows || a.count(t, "changes", "1 = 1") != before {
+					t.Fatalf("%+v", again)
+				}
+				if detail := fmt.Sprint(a.job(t, number).at("job", "error", "detail")); !strings.Contains(detail, fmt.Sprintf("read job %d", again[0].TaskID)) {
+					t.Error(detail)
+				}
+				a.approve(t)
+				a.run(t)
+				if got := a.job(t, again[0].TaskID); got.at("job", "state") != "succeeded" || a.count(t, "changes", "1 = 1") != before+1 {
+					t.Errorf("%v", got.body)
+				}
+			})
+		})
+	}
+}
+
 // Of concurrent approvals, refusals and cancellations, exactly one succeeds, and the job shows
 // which.
 func TestRacesOfDecisions(t *testing.T) {
@@ -321,7 +448,7 @@ func TestRacesOfDecisions(t *testing.T) {
 		for round := range 8 {
 			a.asks(t, "delete")
 			id := a.person(t, fmt.Sprintf("Person %d", round))
-			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, fmt.Sprintf("Person %d", round))), "Deleted")
+			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, fmt.Sprintf("Person %d", round))), "delete")
 			waits := a.waiting(t)
 			if len(waits) != 1 {
 				t.Fatalf("%d wait", len(waits))
@@ -372,13 +499,13 @@ func TestRacesOfDecisions(t *testing.T) {
 func TestRevokeWhileApproved(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		reader := dbtest.Token(t, p.store, p.member, "account", "connections")
+		reader := dbtest.Token(t, p.store, p.member, "account", "connections", "write")
 		for round := range 6 {
 			p.bearer = dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
 			a := newAsking(t, p, "delete")
 			name := fmt.Sprintf("Person %d", round)
 			id := a.person(t, name)
-			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, name)), "Deleted")
+			number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, name)), "delete")
 			if round%2 == 0 {
 				a.approve(t)
 			}
@@ -413,13 +540,13 @@ func TestDecisionsExpire(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
 		id := a.person(t, "Ada")
-		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "delete")
 		waits := a.waiting(t)[0]
 		a.advance(decision.Lifetime)
 		if err := a.decide(t.Context(), waits.ID, true); !fault.Is(err, fault.Conflict) || len(a.waiting(t)) > 0 {
 			t.Errorf("it can be approved too late: %v", err)
 		}
-		again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted")
+		again := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "delete")
 		if again == number {
 			t.Error("the old job is given again")
 		}
@@ -469,8 +596,8 @@ func TestApprovedButNotDone(t *testing.T) {
 			t.Parallel()
 			eachAsking(t, "delete", func(t *testing.T, a *asking) {
 				id := a.person(t, "Ada")
-				other := dbtest.Token(t, a.store, a.member, "connections", "account")
-				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+				other := dbtest.Token(t, a.store, a.member, "connections", "account", "write")
+				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), `"delete Ada"`)
 				a.approve(t)
 				c.change(t, a, id)
 				a.run(t)
@@ -479,8 +606,9 @@ func TestApprovedButNotDone(t *testing.T) {
 				if n := a.count(t, "connections", "id = '"+id+"'"); n != 1 {
 					t.Error("the person is gone")
 				}
-				if want := map[bool]string{true: decision.Failed}[true]; a.state(t) != want {
-					t.Errorf("it is %s", a.state(t))
+				list, err := decision.List(t.Context(), a.data())
+				if err != nil || list[0].State != decision.Failed || list[0].Arguments != "" {
+					t.Errorf("%+v, %v", list, err)
 				}
 			})
 		})
@@ -493,7 +621,7 @@ func TestApprovedAfterItWasDone(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
 		id := a.person(t, "Ada")
-		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), `"delete Ada"`)
 		a.asks(t, "")
 		a.call(t, deletePerson, deletionOf(id, "Ada"))
 		a.approve(t)
@@ -511,7 +639,7 @@ func TestKilledWhileApproved(t *testing.T) {
 			t.Parallel()
 			eachAsking(t, "delete", func(t *testing.T, a *asking) {
 				id := a.person(t, "Ada")
-				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+				number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), `"delete Ada"`)
 				a.approve(t)
 				claimed, err := a.queue.ClaimJob(t.Context(), []string{decision.JobKind}, a.time().Add(30*time.Second))
 				if err != nil || claimed == nil {
@@ -551,7 +679,7 @@ func TestAskFirstWithAKey(t *testing.T) {
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
 		id := a.person(t, "Ada")
 		first := a.withKey(t, "k", deletePerson, deletionOf(id, "Ada"))
-		number := a.wantAsked(t, first, "Deleted Ada")
+		number := a.wantAsked(t, first, `"delete Ada"`)
 		wantReplay(t, first, a.withKey(t, "k", deletePerson, deletionOf(id, "Ada")))
 		a.approve(t)
 		a.run(t)
@@ -569,7 +697,7 @@ func TestEqualCallsAtOnce(t *testing.T) {
 		id := a.person(t, "Ada")
 		numbers := map[string]bool{}
 		for _, got := range together(20, func(int) answer { return a.call(t, deletePerson, deletionOf(id, "Ada")) }) {
-			numbers[fmt.Sprint(a.wantAsked(t, got, "Deleted Ada"))] = true
+			numbers[fmt.Sprint(a.wantAsked(t, got, `"delete Ada"`))] = true
 		}
 		if len(numbers) != 1 || len(a.waiting(t)) != 1 {
 			t.Errorf("jobs %v, %d wait", numbers, len(a.waiting(t)))
@@ -597,7 +725,7 @@ func TestApprovedThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	eachAsking(t, "delete", func(t *testing.T, a *asking) {
 		id := a.person(t, "Ada")
-		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), "Deleted Ada")
+		number := a.wantAsked(t, a.call(t, deletePerson, deletionOf(id, "Ada")), `"delete Ada"`)
 		a.approve(t)
 		claimed, err := a.queue.ClaimJob(t.Context(), []string{decision.JobKind}, a.time().Add(30*time.Second))
 		if err != nil {
@@ -629,8 +757,9 @@ func TestToolsThatAreActs(t *testing.T) {
 			acting = append(acting, tool.Tool.Name+" "+strings.Join(tool.Tool.Acts, " "))
 		}
 	}
-	const want = "archive_connections delete bulk, delete_connection delete, merge_connections merge bulk, link_connections delete, " +
-		"delete_timeline_entry delete, update_membership bulk, rename_tag bulk, set_cadence bulk, import_file import, undo_change delete import bulk"
+	const want = "update_connection delete, archive_connections delete bulk, delete_connection delete, merge_connections merge bulk, link_connections delete, " +
+		"update_note delete, update_interaction delete, delete_timeline_entry delete, save_group delete, update_membership delete bulk, rename_tag delete bulk, " +
+		"update_reminder delete, set_cadence delete bulk, import_file import bulk, update_my_profile delete, undo_change delete import bulk"
 	if got := strings.Join(acting, ", "); got != want {
 		t.Errorf("got %s", got)
 	}

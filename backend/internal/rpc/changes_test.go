@@ -193,7 +193,6 @@ func TestRefusalsOfActs(t *testing.T) {
 			"merge none":                 {mergePeople, `{"into_id":"` + id + `","from_ids":[]}`, "invalid_argument"},
 			"link oneself":               {linkPeople, `{"from_id":"` + id + `","to_id":"` + id + `","type":"friend"}`, "invalid_argument"},
 			"link nobody":                {linkPeople, `{"from_id":"` + id + `","to_id":"` + unknownID + `","type":"friend"}`, "not_found"},
-			"link by an inverse":         {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"report"}`, "invalid_argument"},
 			"link somebody archived":     {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"friend"}`, "aborted"},
 			"update somebody archived":   {update, `{"id":"` + away + `","bio":"x"}`, "aborted"},
 			"note on somebody archived":  {addNote, `{"connection_ids":["` + away + `"],"body":"x"}`, "aborted"},

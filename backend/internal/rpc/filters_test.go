@@ -96,3 +96,62 @@ func TestSearchInBioAndHowTheyMet(t *testing.T) {
 		}
 	})
 }
+
+// last_contact_after includes its day, in the member's time zone.
+func TestLastContactAfterIsInclusive(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		id := b.made(t, `{"name":"Ana"}`)
+		b.call(t, logCall, `{"connection_ids":`+idsOf(t, id)+`,"kind":"call","occurred_at":"2026-03-05"}`)
+		for day, hits := range map[string]int{"2026-03-04": 1, "2026-03-05": 1, "2026-03-06": 0} {
+			if got := b.call(t, searchPath, `{"last_contact_after":"`+day+`"}`); got.size("hits") != hits {
+				t.Errorf("%s: %v", day, got.body)
+			}
+		}
+	})
+}
+
+// link_connections takes a relation and its inverse, and stores both the same way round.
+func TestInverseRelations(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		const link = "/kith.connections.v1.ConnectionService/LinkConnections"
+		ana, bo := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Bo"}`)
+		for word, seen := range map[string][2]string{ // what the answer says of Bo, and of Ana from his side
+			"introduced": {"introduced", "introduced_by"}, "introduced_by": {"introduced_by", "introduced"}, "report": {"report", "manager"}, "manager": {"manager", "report"},
+			"reports_to": {"manager", "report"}, "manager_of": {"report", "manager"}, "child": {"child", "parent"}, "parent": {"parent", "child"},
+			"child_of": {"parent", "child"}, "parent_of": {"child", "parent"}, "friend": {"friend", "friend"},
+		} {
+			arguments := fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":%q`, ana, bo, word)
+			got := b.call(t, link, arguments+"}")
+			back := b.call(t, link, fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":%q}`, bo, ana, seen[1])) // stored already
+			if got.at("relationships", 0, "type") != seen[0] || back.size("relationships") != 1 || back.at("relationships", 0, "type") != seen[1] || back.at("change_id") != nil {
+				t.Errorf("%s: %v, from the other side %v", word, got.body, back.body)
+			}
+			if gone := b.call(t, link, arguments+`,"remove":true}`); gone.size("relationships") != 0 || gone.at("change_id") == nil {
+				t.Errorf("%s: %v", word, gone.body)
+			}
+		}
+	})
+}
+
+// A reminder that was dismissed says so when it is completed, and the other way round.
+func TestEndedReminderSaysHow(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for first, then := range map[string]string{"dismissed": "done", "done": "dismissed"} {
+			id := b.call(t, createReminder, `{"text":"Call","due_on":"2099-01-01"}`).at("reminder", "id")
+			end := func(how string) answer {
+				return b.call(t, completeReminder, fmt.Sprintf(`{"id":%q,"outcome":%q}`, id, how))
+			}
+			for range 2 {
+				if got := end(first); got.at("reminder", "state") != first {
+					t.Errorf("%v", got.body)
+				}
+			}
+			if got := end(then); got.code() != "aborted" || !strings.Contains(got.message(), "is "+first) {
+				t.Errorf("%s, then %s: %v", first, then, got.body)
+			}
+		}
+	})
+}

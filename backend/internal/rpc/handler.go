@@ -55,7 +55,7 @@ type Options struct {
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
 	codec := jsonCodec{defers: true, answers: answersOf(o.Catalog)}
-	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout)}
+	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout), baseURL: o.Handlers.Jobs.BaseURL}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err

@@ -79,6 +79,9 @@ func TestImportIsToldAndUndone(t *testing.T) {
 		dry := p.call(t, undoImport, `{"import_id":"`+importID+`","dry_run":true}`)
 		task := p.call(t, undoImport, `{"import_id":"`+importID+`"}`)
 		same := p.call(t, undoImport, `{"import_id":"`+importID+`"}`)
+		if len(task.body) != 2 || task.at("next") == nil {
+			t.Errorf("the undo of an import answers more than the job: %v", task.body)
+		}
 		if dry.at("restored_count") != 250.0 || dry.at("task_id") != nil || task.at("task_id") != 2.0 || same.at("task_id") != 2.0 {
 			t.Errorf("dry %v\nstarted %v\nagain %v", dry.at("restored_count"), task.body, same.body)
 		}

@@ -49,6 +49,8 @@ type transactions struct {
 	onAsked func(p *tenant.Principal, tool string)
 	// timeout bounds a write.
 	timeout time.Duration
+	// baseURL is the public address of the service.
+	baseURL string
 }
 
 // invocation is one call on its way through transactions.

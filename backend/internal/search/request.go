@@ -35,7 +35,7 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 	}
 	check(checkCountry(q.Country))
 	var err error
-	q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 1)
+	q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 0)
 	check(err)
 	q.CreatedAfter, err = call.StartOfDay(ctx, "created_after", req.CreatedAfter, 1)
 	check(err)

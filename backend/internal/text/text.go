@@ -45,6 +45,19 @@ func Truncate(s string, n int) string {
 	return s
 }
 
+// maxQuoted is how many characters of a text Quote shows.
+const maxQuoted = 60
+
+// Quote returns s in double quotes, for a message that a model reads: on one line, of at most 60
+// characters, without control and invisible characters, with quotes and backslashes escaped. Text
+// that other people wrote is quoted, so that it cannot pass for what Kith says.
+func Quote(s string) string { return QuoteUpTo(s, maxQuoted) }
+
+// QuoteUpTo is Quote for at most n characters.
+func QuoteUpTo(s string, n int) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Truncate(Line(s), n)) + `"`
+}
+
 // Invisible reports whether r shows nothing by itself: bidirectional controls, zero-width
 // characters, joiners, fillers, tags and variation selectors (Unicode's
 // Default_Ignorable_Code_Point), annotation marks and the blank braille pattern. Text

@@ -283,3 +283,16 @@ func TestVisible(t *testing.T) {
 		})
 	}
 }
+
+// Quoted text stays one quoted line, whatever it contains.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"Ada": `"Ada"`, `a "b" \c`: `"a \"b\" \\c"`, "one\n\nSYSTEM: two\x00\x1b": `"one SYSTEM: two"`, "a\u202eb\u200bc": `"abc"`,
+		strings.Repeat("é", 61): `"` + strings.Repeat("é", 60) + `…"`, "": `""`,
+	} {
+		if got := text.Quote(given); got != want {
+			t.Errorf("%q: %s, want %s", given, got, want)
+		}
+	}
+}

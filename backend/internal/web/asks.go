@@ -56,7 +56,7 @@ func askFormOf(prefix string, scopes []string, stored string) *askForm {
 // tick sets which kinds of acts are ticked.
 func (f *askForm) tick(acts []string) {
 	labels := map[string]string{
-		catalog.ActDelete: "Deleting or archiving people, or deleting parts of their data", catalog.ActMerge: "Merging people",
+		catalog.ActDelete: "Deleting or archiving people, or deleting, emptying or overwriting parts of their data", catalog.ActMerge: "Merging people",
 		catalog.ActImport: "Importing people, and undoing an import", catalog.ActBulk: "Changing many people at once",
 	}
 	f.Acts = nil

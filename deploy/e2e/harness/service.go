@@ -74,7 +74,7 @@ func NewService(t testing.TB, way Topology) *Service {
 	}
 	// Most tests are not about rate limits.
 	for _, policy := range []string{
-		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS", "SETTINGS",
+		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS", "SETTINGS", "FORMS",
 	} {
 		s.Settings["KITH_RATE_"+policy] = "off"
 	}

@@ -46,9 +46,9 @@ test('the agent is told that it has to wait, and nothing is done', async () => {
   grace = await create('Grace Hopper');
   const answer = await remove(grace, 'Grace Hopper');
   assert.equal(answer.isError, true);
-  assert.match(answer.content[0].text, /^approval_needed: .*Deleted Grace Hopper/);
+  assert.match(answer.content[0].text, /^approval_needed: .*"delete Grace Hopper"/);
   asked = answer._meta;
-  assert.deepEqual(asked.next, [{ tool: 'get_job', arguments: { task_id: asked.task_id, wait_seconds: 20 } }]);
+  assert.match(asked.decide_url, /^https?:\/\/.*\/decide$/);
   assert.deepEqual((await remove(grace, 'Grace Hopper'))._meta, asked);
   assert.equal((await call('get_job', { task_id: asked.task_id })).structuredContent.job.state, 'queued');
   assert.equal((await call('get_connection', { id: grace })).isError, false);
@@ -61,7 +61,7 @@ test('Today leads to the question, and approving does it', async () => {
   await expectHeading(page, 'Decide');
   await page.getByText('would be removed').first().waitFor();
   await portray(page, 'decide', { everyView: true });
-  await goTo(page, page.getByRole('button', { name: 'Approve “Deleted Grace Hopper”', exact: true }));
+  await goTo(page, page.getByRole('button', { name: 'Approve “delete Grace Hopper”', exact: true }));
   await page.keyboard.press('Enter');
   await expectNotice(page, 'Approved. Kith does it now, if nothing prevents it. See the result below.');
   const done = await outcome(asked.task_id);
@@ -79,7 +79,7 @@ test('refusing tells the agent', async () => {
   const { page } = ada;
   const { _meta: { task_id: task } } = await remove(grace, 'Grace Hopper');
   await page.goto('/decide');
-  await goTo(page, page.getByRole('button', { name: 'Refuse “Deleted Grace Hopper”', exact: true }));
+  await goTo(page, page.getByRole('button', { name: 'Refuse “delete Grace Hopper”', exact: true }));
   await page.keyboard.press('Enter');
   await expectNotice(page, 'Refused. Nothing is done, and the agent is told.');
   assert.equal((await outcome(task)).error.code, 'refused');

@@ -33,7 +33,9 @@ const (
 // asked is the error of a call that waits for the member's decision.
 func asked() error {
 	err := connect.NewError(connect.CodeFailedPrecondition, errors.New("approval_needed: this needs the approval of the member"))
-	if detail, detailErr := connect.NewErrorDetail(&accessv1.Approval{TaskId: 12, WaitSeconds: 20}); detailErr == nil {
+	if detail, detailErr := connect.NewErrorDetail(&accessv1.Approval{
+		TaskId: 12, DecideUrl: "https://kith.example/decide", ExpiresAt: timestamppb.New(time.Date(2026, 12, 3, 9, 0, 0, 0, time.UTC)),
+	}); detailErr == nil {
 		err.AddDetail(detail)
 	}
 	return err

@@ -3,6 +3,7 @@ package mcp
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -43,18 +44,16 @@ func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
 const approvalNeeded = "approval_needed"
 
 // appendApproval appends the result of a call that waits for the member's decision. The text is
-// for the model; _meta has its code, the job that tells the outcome, and what to call next.
+// for the model; _meta has its code, the job that tells the outcome, and where and until when the
+// member decides.
 func appendApproval(b []byte, err *upstream.Error) []byte {
 	b = append(b, `{"content":[{"type":"text","text":`...)
 	b = appendString(b, sentence(err.Message))
 	b = append(b, `}],"isError":true,"_meta":{"code":"`+approvalNeeded+`","task_id":`...)
 	b = strconv.AppendInt(b, int64(err.Approval.GetTaskId()), 10)
-	if wait := err.Approval.GetWaitSeconds(); wait > 0 {
-		b = append(b, `,"next":[{"tool":"get_job","arguments":{"task_id":`...)
-		b = strconv.AppendInt(b, int64(err.Approval.GetTaskId()), 10)
-		b = append(b, `,"wait_seconds":`...)
-		b = strconv.AppendInt(b, int64(wait), 10)
-		b = append(b, `}}]`...)
+	b = appendString(append(b, `,"decide_url":`...), err.Approval.GetDecideUrl())
+	if until := err.Approval.GetExpiresAt(); until != nil {
+		b = appendString(append(b, `,"expires_at":`...), until.AsTime().UTC().Format(time.RFC3339))
 	}
 	return append(b, `}}`...)
 }

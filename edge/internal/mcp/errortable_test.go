@@ -156,7 +156,7 @@ func TestErrorTable(t *testing.T) {
 		t.Parallel()
 		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryAsked), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, "approval_needed: this needs the approval of the member")
-		const meta = `"_meta":{"code":"approval_needed","task_id":12,"next":[{"tool":"get_job","arguments":{"task_id":12,"wait_seconds":20}}]}`
+		const meta = `"_meta":{"code":"approval_needed","task_id":12,"decide_url":"https://kith.example/decide","expires_at":"2026-12-03T09:00:00Z"}`
 		if !strings.Contains(a.body, meta) {
 			t.Errorf("got %s", a.body)
 		}

@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/kith-crm/kith/observability/metrics"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
@@ -60,16 +63,43 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byt
 // value works.
 type Errors struct{}
 
-// WriteError writes the code's status with a JSON-RPC error.
+// WriteError writes the code's status with a JSON-RPC error. A 429 says how many seconds to wait, and
+// has the id of the request if its body is small.
 func (Errors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error) {
 	f := refusal(e.Code.Status(), e.Detail)
+	var id []byte
 	switch e.Code {
 	case httpapi.RateLimited:
-		f.code = codeRateLimited
+		f.code, id = codeRateLimited, peekID(w, r)
+		if wait := w.Header().Get("Retry-After"); wait != "" {
+			f.message = "Too many requests: send this one again in " + wait + " seconds."
+		}
 	case httpapi.Unavailable, httpapi.Internal:
 		f.code = codeInternal
 	}
-	httpapi.WriteJSON(w, r, f.status, appendError(nil, nil, f))
+	httpapi.WriteJSON(w, r, f.status, appendError(nil, id, f))
+}
+
+// maxPeeked is the largest body, in bytes, that is read for the id of a request that is refused.
+const maxPeeked = 16 << 10
+
+// peekID returns the id of the JSON-RPC message in a body, as it was sent; nil if the body is large
+// or is not a message with an id.
+func peekID(w http.ResponseWriter, r *http.Request) []byte {
+	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > maxPeeked || !httpapi.IsJSON(r) {
+		return nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPeeked))
+	if err != nil {
+		return nil
+	}
+	var message struct {
+		ID jsontext.Value `json:"id"`
+	}
+	if json.Unmarshal(body, &message) != nil || message.ID.Kind() != '"' && message.ID.Kind() != '0' {
+		return nil
+	}
+	return message.ID
 }
 
 // appendError appends a whole JSON-RPC error message.

@@ -70,6 +70,9 @@ func (p *Proxy) pages() []route.Route {
 		if r.RatePolicy == "" && route.NeedsMember(r.Pattern+"/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}
+		if r.RatePolicy == "" && slices.Contains(r.Methods, http.MethodPost) {
+			r.RatePolicy = ratelimit.PolicyForms
+		}
 		if slices.Contains([]string{pathImport, pathPhotoUpload, pathShare}, r.Pattern) {
 			r.Handle = p.serveUpload
 		}

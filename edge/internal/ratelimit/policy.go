@@ -60,6 +60,9 @@ const (
 	PolicyIdentity       = "identity"
 	PolicySettings       = "settings"
 	PolicyDemo           = "demo"
+	// PolicyForms limits the pages for people who are not signed in. Every proxied route that takes a
+	// POST has it, unless it has another policy.
+	PolicyForms = "forms"
 	// PolicyPhotos limits photos of connections; a page shows up to 50 of them.
 	PolicyPhotos = "photos"
 )
@@ -80,6 +83,7 @@ func Defaults() []Policy {
 		{Name: PolicyLogin, Quota: 10, Window: 5 * time.Minute, By: Address},
 		{Name: PolicyIdentity, Quota: 30, Window: time.Minute, By: Address},
 		{Name: PolicySettings, Quota: 300, Window: time.Minute, By: Address},
+		{Name: PolicyForms, Quota: 120, Window: time.Minute, By: Address},
 		{Name: PolicyDemo, Quota: 120, Window: time.Minute, By: Address},
 		{Name: PolicyPhotos, Quota: 3000, Window: time.Minute, By: Address}, // a page of 50 new people each second
 	}

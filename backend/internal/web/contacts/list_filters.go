@@ -57,7 +57,7 @@ func filterGroups(format page.Format) []filterGroup {
 			choiceFilter("starred", "Starred", "Starred", "Not starred"), choiceFilter("archived", "Archived", "Archived people", ""),
 		}},
 		{"In touch", []filter{
-			dayFilter(format, "last_contact_before", "Last contact before"), dayFilter(format, "last_contact_after", "Last contact after"),
+			dayFilter(format, "last_contact_before", "Last contact before"), dayFilter(format, "last_contact_after", "Last contact since"),
 			choiceFilter("never_contacted", "Ever in touch", "Never in touch", "In touch before"),
 			choiceFilter("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
 		}},

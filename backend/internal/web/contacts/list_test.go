@@ -67,7 +67,7 @@ func TestEachFilter(t *testing.T) {
 		{"starred=true", "Starred", "Ada Stone"},
 		{"starred=false", "Not starred", "Ben Okafor"},
 		{"archived=true", "Archived people", "Cleo Gone"},
-		{"last_contact_after=2000-01-01", "Last contact after 1 January 2000", "Ada Stone"},
+		{"last_contact_after=2000-01-01", "Last contact since 1 January 2000", "Ada Stone"},
 		{"last_contact_before=2001-02-03", "Last contact before 3 February 2001", "Ben Okafor"},
 		{"never_contacted=true", "Never in touch", "Ben Okafor"},
 		{"never_contacted=false", "In touch before", "Ada Stone"},

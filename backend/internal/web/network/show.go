@@ -155,7 +155,7 @@ func (v *request) addRecency(c *content) error {
 	columns := make([]column, len(found.Months))
 	for i, m := range found.Months {
 		next := m.First.AddDate(0, 1, 0)
-		parameters := []string{"last_contact_after", day(m.First.AddDate(0, 0, -1))}
+		parameters := []string{"last_contact_after", day(m.First)}
 		if i+1 < len(found.Months) {
 			parameters = append(parameters, "last_contact_before", day(next))
 		}
@@ -167,7 +167,7 @@ func (v *request) addRecency(c *content) error {
 		Never:   link{found.Never, v.list("never_contacted", "true")},
 	}
 	since := v.Today().AddDate(0, 0, -recentDays)
-	c.Recent = link{ix.Summary().ContactedSince(civil.Start(since, v.Zone)), v.list("last_contact_after", day(since.AddDate(0, 0, -1)), "sort", "last_contact")}
+	c.Recent = link{ix.Summary().ContactedSince(civil.Start(since, v.Zone)), v.list("last_contact_after", day(since), "sort", "last_contact")}
 	c.Overdue = link{int(c.GetOverdue()), v.list("cadence_overdue", "true", "sort", "next_due")}
 	return nil
 }

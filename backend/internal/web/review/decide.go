@@ -43,8 +43,9 @@ type waitingRow struct {
 	Why   string
 	Until time.Time
 	Price int
-	// Paused is set while the agent is paused.
-	Paused bool
+	// Paused is set while the agent is paused. Changed is set if the people whom it is about have
+	// changed since the agent asked.
+	Paused, Changed bool
 }
 
 // decidedRow is a decision that was made, or that expired.
@@ -105,7 +106,8 @@ func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error)
 	out := make([]waitingRow, len(waiting))
 	for i, d := range waiting {
 		out[i] = waitingRow{
-			Row: rows[i], Why: whyAsked(d.Why(), d.Preview.People), Until: local(d.ExpiresAt, v.Zone), Price: d.Preview.Price, Paused: paused[d.CredentialID],
+			Row: rows[i], Why: whyAsked(d.Why(), d.Preview.People), Until: local(d.ExpiresAt, v.Zone), Price: d.Preview.Price,
+			Paused: paused[d.CredentialID], Changed: d.Changed,
 		}
 		out[i].ID, out[i].More = d.ID, d.Preview.More
 		for j := range out[i].Objects {
@@ -118,7 +120,7 @@ func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error)
 // whyAsked says why the member is asked about a call.
 func whyAsked(acts []string, people int) string {
 	words := map[string]string{
-		catalog.ActDelete: "it deletes or archives something", catalog.ActMerge: "it merges people",
+		catalog.ActDelete: "it deletes, empties or archives something", catalog.ActMerge: "it merges people",
 		catalog.ActImport: "it is about an import", catalog.ActBulk: fmt.Sprintf("it changes %d people", people),
 	}
 	var parts []string

@@ -38,7 +38,7 @@ func asked(t *testing.T, s *webtest.Site, owner tenant.ID, personID string) *dec
 	return webtest.By(t, s, owner, "archive_connections", func(ctx context.Context, tx *db.Tx) (*decision.Decision, error) {
 		d, _, err := decision.Ask(ctx, tx, decision.Call{
 			Fingerprint: personID, Arguments: `{"ids":["` + personID + `"]}`, Kinds: "delete bulk",
-			Preview: decision.Preview{Summary: change.Summary, Effects: change.Effects, People: 12, Price: 2, More: 11},
+			Preview: decision.Preview{Summary: strings.Replace(change.Summary, "Archived", "archive", 1), Effects: change.Effects, People: 12, Price: 2, More: 11},
 		})
 		return d, err
 	})
@@ -69,8 +69,8 @@ func TestDecide(t *testing.T) {
 		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
 		first := asked(t, s, b.Owner, grace)
 		page := b.Get("/decide")
-		want(t, page, http.StatusOK, "Archive people", "Claude asked on", "“Archived Grace Hopper”", "Person Grace Hopper: would be archived", "And 11 more.",
-			"It deletes or archives something, and it changes 12 people.", "It costs 2 credits if you approve it.", "Without an answer it expires on")
+		want(t, page, http.StatusOK, "Archive people", "Claude asked on", "It wants to: archive Grace Hopper.", "Person Grace Hopper: would be archived", "And 11 more.",
+			"It deletes, empties or archives something, and it changes 12 people.", "It costs 2 credits if you approve it.", "Without an answer it expires on")
 		if strings.Contains(page.Text(), grace) {
 			t.Error("an id is shown")
 		}

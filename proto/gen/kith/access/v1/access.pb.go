@@ -288,8 +288,10 @@ type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job whose result is the outcome.
 	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
-	// How many seconds get_job can wait for it; 0 if the caller may not call that.
-	WaitSeconds   int32 `protobuf:"varint,2,opt,name=wait_seconds,proto3" json:"wait_seconds,omitempty"`
+	// The page on which the member decides.
+	DecideUrl string `protobuf:"bytes,2,opt,name=decide_url,proto3" json:"decide_url,omitempty"`
+	// Until when they can.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,11 +333,18 @@ func (x *Approval) GetTaskId() int32 {
 	return 0
 }
 
-func (x *Approval) GetWaitSeconds() int32 {
+func (x *Approval) GetDecideUrl() string {
 	if x != nil {
-		return x.WaitSeconds
+		return x.DecideUrl
 	}
-	return 0
+	return ""
+}
+
+func (x *Approval) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
 }
 
 var File_kith_access_v1_access_proto protoreflect.FileDescriptor
@@ -367,10 +376,15 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
 	"\x0frequired_scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\x124\n" +
-	"\rallowed_tools\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\rallowed_tools\"\\\n" +
+	"\rallowed_tools\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\rallowed_tools\"\x93\x01\n" +
 	"\bApproval\x12!\n" +
-	"\atask_id\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\atask_id\x12-\n" +
-	"\fwait_seconds\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\fwait_seconds2s\n" +
+	"\atask_id\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\atask_id\x12(\n" +
+	"\n" +
+	"decide_url\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xac\x02R\n" +
+	"decide_url\x12:\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expires_at2s\n" +
 	"\rAccessService\x12b\n" +
 	"\fGetPrincipal\x12#.kith.access.v1.GetPrincipalRequest\x1a$.kith.access.v1.GetPrincipalResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01B<Z:github.com/kith-crm/kith/proto/gen/kith/access/v1;accessv1b\x06proto3"
 
@@ -397,13 +411,14 @@ var file_kith_access_v1_access_proto_goTypes = []any{
 var file_kith_access_v1_access_proto_depIdxs = []int32{
 	4, // 0: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
 	4, // 1: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
-	0, // 2: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
-	1, // 3: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 2: kith.access.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	0, // 3: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
+	1, // 4: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
+	4, // [4:5] is the sub-list for method output_type
+	3, // [3:4] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_kith_access_v1_access_proto_init() }

@@ -1198,13 +1198,13 @@ type UndoChangeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The restored objects, at most 100.
 	Restored []*ChangedObject `protobuf:"bytes,1,rep,name=restored,proto3" json:"restored,omitempty"`
-	// How many objects were restored in all.
-	RestoredCount int32 `protobuf:"varint,2,opt,name=restored_count,proto3" json:"restored_count,omitempty"`
+	// How many objects were restored in all; absent with task_id.
+	RestoredCount *int32 `protobuf:"varint,2,opt,name=restored_count,proto3,oneof" json:"restored_count,omitempty"`
 	// Objects that changed since; if there are any, nothing was undone. For an import,
 	// the objects that would stay as they are.
 	Conflicts []*Conflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
-	// Whether it was undone before this call.
-	AlreadyUndone bool `protobuf:"varint,4,opt,name=already_undone,proto3" json:"already_undone,omitempty"`
+	// Whether it was undone before this call; absent with task_id.
+	AlreadyUndone *bool `protobuf:"varint,4,opt,name=already_undone,proto3,oneof" json:"already_undone,omitempty"`
 	// The undo as a recorded change, itself undoable; absent if nothing was written.
 	ChangeId *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// The job that undoes an import; absent for a change, a dry run, and an import
@@ -1254,8 +1254,8 @@ func (x *UndoChangeResponse) GetRestored() []*ChangedObject {
 }
 
 func (x *UndoChangeResponse) GetRestoredCount() int32 {
-	if x != nil {
-		return x.RestoredCount
+	if x != nil && x.RestoredCount != nil {
+		return *x.RestoredCount
 	}
 	return 0
 }
@@ -1268,8 +1268,8 @@ func (x *UndoChangeResponse) GetConflicts() []*Conflict {
 }
 
 func (x *UndoChangeResponse) GetAlreadyUndone() bool {
-	if x != nil {
-		return x.AlreadyUndone
+	if x != nil && x.AlreadyUndone != nil {
+		return *x.AlreadyUndone
 	}
 	return false
 }
@@ -1500,15 +1500,17 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_import_idB\n" +
 	"\n" +
-	"\b_dry_run\"\xa5\x03\n" +
-	"\x12UndoChangeResponse\x12H\n" +
-	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\brestored\x12,\n" +
-	"\x0erestored_count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x0erestored_count\x12E\n" +
-	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\tconflicts\x12,\n" +
-	"\x0ealready_undone\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\x0ealready_undone\x12*\n" +
-	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12&\n" +
-	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x124\n" +
-	"\x04next\x18\a \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\f\n" +
+	"\b_dry_run\"\xc1\x03\n" +
+	"\x12UndoChangeResponse\x12D\n" +
+	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\brestored\x12+\n" +
+	"\x0erestored_count\x18\x02 \x01(\x05H\x00R\x0erestored_count\x88\x01\x01\x12A\n" +
+	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12+\n" +
+	"\x0ealready_undone\x18\x04 \x01(\bH\x01R\x0ealready_undone\x88\x01\x01\x12*\n" +
+	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x02R\tchange_id\x88\x01\x01\x12&\n" +
+	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x03R\atask_id\x88\x01\x01\x124\n" +
+	"\x04next\x18\a \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\x11\n" +
+	"\x0f_restored_countB\x11\n" +
+	"\x0f_already_undoneB\f\n" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +

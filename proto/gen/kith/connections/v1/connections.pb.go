@@ -54,7 +54,7 @@ type SearchConnectionsRequest struct {
 	MetOnAfter *string `protobuf:"bytes,11,opt,name=met_on_after,proto3,oneof" json:"met_on_after,omitempty"`
 	// YYYY, YYYY-MM or YYYY-MM-DD.
 	MetOnBefore *string `protobuf:"bytes,12,opt,name=met_on_before,proto3,oneof" json:"met_on_before,omitempty"`
-	// Day, YYYY-MM-DD.
+	// Day, YYYY-MM-DD, inclusive.
 	LastContactAfter *string `protobuf:"bytes,13,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
 	// Day; those never contacted pass too, unless never_contacted is false.
 	LastContactBefore *string `protobuf:"bytes,14,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
@@ -3191,7 +3191,7 @@ type LinkConnectionsRequest struct {
 	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
 	// Connection id, con_...
 	ToId string `protobuf:"bytes,2,opt,name=to_id,proto3" json:"to_id,omitempty"`
-	// What to_id is to from_id.
+	// What to_id is to from_id. introduced, reports_to, and those with _of or _by say what from_id is or did to to_id.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// Delete the relationship.
 	Remove        *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
@@ -3926,11 +3926,14 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12\x1d\n" +
 	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x05field\x12 \n" +
 	"\x04kept\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\x04kept\x12&\n" +
-	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\xb4\x02\n" +
+	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\xf9\x02\n" +
 	"\x16LinkConnectionsRequest\x12B\n" +
 	"\afrom_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\afrom_id\x12>\n" +
-	"\x05to_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x05to_id\x12n\n" +
-	"\x04type\x18\x03 \x01(\tBZ\xbaHW\xc8\x01\x01rRR\x06spouseR\x06parentR\x05childR\asiblingR\tcolleagueR\amanagerR\rintroduced_byR\x06friendR\x05otherR\x04type\x12\x1b\n" +
+	"\x05to_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x05to_id\x12\xb2\x01\n" +
+	"\x04type\x18\x03 \x01(\tB\x9d\x01\xbaH\x99\x01\xc8\x01\x01r\x93\x01R\x06spouseR\x06parentR\x05childR\asiblingR\tcolleagueR\amanagerR\x06reportR\rintroduced_byR\n" +
+	"introducedR\x06friendR\x05otherR\bchild_ofR\tparent_ofR\n" +
+	"manager_ofR\n" +
+	"reports_toR\x04type\x12\x1b\n" +
 	"\x06remove\x18\x04 \x01(\bH\x00R\x06remove\x88\x01\x01B\t\n" +
 	"\a_remove\"\xaa\x01\n" +
 	"\x17LinkConnectionsResponse\x12U\n" +
@@ -3965,12 +3968,12 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
-	"\b_task_id2\xd0\f\n" +
+	"\b_task_id2\xd3\f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
-	"\x10CreateConnection\x12,.kith.connections.v1.CreateConnectionRequest\x1a-.kith.connections.v1.CreateConnectionResponse\"\x1a\xca\xf3\x18\x16\b\x01\x12\x10Add a connection\x18\x02\x12\x93\x01\n" +
-	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x13Change a connection\x18\x02 \x01\x90\x02\x02\x12\x83\x01\n" +
+	"\x10CreateConnection\x12,.kith.connections.v1.CreateConnectionRequest\x1a-.kith.connections.v1.CreateConnectionResponse\"\x1a\xca\xf3\x18\x16\b\x01\x12\x10Add a connection\x18\x02\x12\x96\x01\n" +
+	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"%\xca\xf3\x18\x1e\b\x01\x12\x13Change a connection\x18\x02 \x01J\x01\x01\x90\x02\x02\x12\x83\x01\n" +
 	"\rResolvePeople\x12).kith.connections.v1.ResolvePeopleRequest\x1a*.kith.connections.v1.ResolvePeopleResponse\"\x1b\xca\xf3\x18\x14\b\x01\x12\x0eResolve people\x18\x01\x90\x02\x01\x12\x98\x01\n" +
 	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0eArchive people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x92\x01\n" +
 	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0fDelete a person\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x87\x01\n" +

@@ -1117,11 +1117,11 @@ const file_kith_directory_v1_directory_proto_rawDesc = "" +
 	"_change_id2\xf5\x01\n" +
 	"\x16PublicDirectoryService\x12t\n" +
 	"\x10BatchGetProfiles\x12*.kith.directory.v1.BatchGetProfilesRequest\x1a+.kith.directory.v1.BatchGetProfilesResponse\"\a\xd0\xf3\x18\x01\x90\x02\x01\x12e\n" +
-	"\vListMembers\x12%.kith.directory.v1.ListMembersRequest\x1a&.kith.directory.v1.ListMembersResponse\"\a\xd0\xf3\x18\x01\x90\x02\x012\xc8\x03\n" +
+	"\vListMembers\x12%.kith.directory.v1.ListMembersRequest\x1a&.kith.directory.v1.ListMembersResponse\"\a\xd0\xf3\x18\x01\x90\x02\x012\xcb\x03\n" +
 	"\x10DirectoryService\x12\x92\x01\n" +
 	"\x0fSearchDirectory\x12).kith.directory.v1.SearchDirectoryRequest\x1a*.kith.directory.v1.SearchDirectoryResponse\"(\xca\xf3\x18!\b\a\x12\x1bSearch the member directory\x18\x01\x90\x02\x01\x12\x91\x01\n" +
-	"\x10GetMemberProfile\x12*.kith.directory.v1.GetMemberProfileRequest\x1a+.kith.directory.v1.GetMemberProfileResponse\"$\xca\xf3\x18\x1d\b\a\x12\x17Read a member's profile\x18\x01\x90\x02\x01\x12\x8a\x01\n" +
-	"\x0fUpdateMyProfile\x12).kith.directory.v1.UpdateMyProfileRequest\x1a*.kith.directory.v1.UpdateMyProfileResponse\" \xca\xf3\x18\x19\b\a\x12\x11Change my profile\x18\x01 \x01\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/directory/v1;directoryv1b\x06proto3"
+	"\x10GetMemberProfile\x12*.kith.directory.v1.GetMemberProfileRequest\x1a+.kith.directory.v1.GetMemberProfileResponse\"$\xca\xf3\x18\x1d\b\a\x12\x17Read a member's profile\x18\x01\x90\x02\x01\x12\x8d\x01\n" +
+	"\x0fUpdateMyProfile\x12).kith.directory.v1.UpdateMyProfileRequest\x1a*.kith.directory.v1.UpdateMyProfileResponse\"#\xca\xf3\x18\x1c\b\a\x12\x11Change my profile\x18\x01 \x01J\x01\x01\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/directory/v1;directoryv1b\x06proto3"
 
 var (
 	file_kith_directory_v1_directory_proto_rawDescOnce sync.Once

@@ -434,10 +434,10 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\v_only_stale\"f\n" +
 	"\x14EmbedObjectsResponse\x12\x18\n" +
 	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
-	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xb1\x02\n" +
-	"\rImportService\x12\x8a\x01\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xb2\x02\n" +
+	"\rImportService\x12\x8b\x01\n" +
 	"\n" +
-	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"3\xca\xf3\x18/\b\x06\x12\x19Import people from a file\x18\x05:\vfile_importJ\x01\x03\x12\x92\x01\n" +
+	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"4\xca\xf3\x180\b\x06\x12\x19Import people from a file\x18\x05:\vfile_importJ\x02\x03\x04\x12\x92\x01\n" +
 	"\fEmbedObjects\x12$.kith.imports.v1.EmbedObjectsRequest\x1a%.kith.imports.v1.EmbedObjectsResponse\"5\xca\xf3\x18.\b\x06\x12\x17Prepare semantic search\x18\x02(\x01:\rembed_objects\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/imports/v1;importsv1b\x06proto3"
 
 var (

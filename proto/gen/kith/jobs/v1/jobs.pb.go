@@ -56,7 +56,13 @@ type Job struct {
 	// When it last changed.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
 	// The partial import of a cancelled job, for undo_change.
-	ImportId      *string `protobuf:"bytes,13,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
+	ImportId *string `protobuf:"bytes,13,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
+	// true while the call waits for the member's approval; then read it once a minute at most.
+	WaitingForMember *bool `protobuf:"varint,14,opt,name=waiting_for_member,proto3,oneof" json:"waiting_for_member,omitempty"`
+	// The page on which the member approves or refuses it, while it waits for them.
+	DecideUrl *string `protobuf:"bytes,15,opt,name=decide_url,proto3,oneof" json:"decide_url,omitempty"`
+	// Until when the member can approve it, while it waits for them.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=expires_at,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -180,6 +186,27 @@ func (x *Job) GetImportId() string {
 		return *x.ImportId
 	}
 	return ""
+}
+
+func (x *Job) GetWaitingForMember() bool {
+	if x != nil && x.WaitingForMember != nil {
+		return *x.WaitingForMember
+	}
+	return false
+}
+
+func (x *Job) GetDecideUrl() string {
+	if x != nil && x.DecideUrl != nil {
+		return *x.DecideUrl
+	}
+	return ""
+}
+
+func (x *Job) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
 }
 
 // The progress of a job.
@@ -507,7 +534,7 @@ var File_kith_jobs_v1_jobs_proto protoreflect.FileDescriptor
 
 const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xb6\x05\n" +
+	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xfc\x06\n" +
 	"\x03Job\x12\"\n" +
 	"\x06object\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05R\x03jobR\x06object\x12\x1f\n" +
@@ -527,13 +554,22 @@ const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updated_at\x12*\n" +
-	"\timport_id\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(H\x04R\timport_id\x88\x01\x01B\v\n" +
+	"\timport_id\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(H\x04R\timport_id\x88\x01\x01\x123\n" +
+	"\x12waiting_for_member\x18\x0e \x01(\bH\x05R\x12waiting_for_member\x88\x01\x01\x12-\n" +
+	"\n" +
+	"decide_url\x18\x0f \x01(\tB\b\xbaH\x05r\x03\x18\xac\x02H\x06R\n" +
+	"decide_url\x88\x01\x01\x12:\n" +
+	"\n" +
+	"expires_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expires_atB\v\n" +
 	"\t_terminalB\t\n" +
 	"\a_resultB\b\n" +
 	"\x06_errorB\x0e\n" +
 	"\f_retry_afterB\f\n" +
 	"\n" +
-	"_import_id\"f\n" +
+	"_import_idB\x15\n" +
+	"\x13_waiting_for_memberB\r\n" +
+	"\v_decide_url\"f\n" +
 	"\vJobProgress\x12 \n" +
 	"\x04done\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\x04done\x88\x01\x01\x12\"\n" +
 	"\x05total\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x01R\x05total\x88\x01\x01B\a\n" +
@@ -593,19 +629,20 @@ var file_kith_jobs_v1_jobs_proto_depIdxs = []int32{
 	2,  // 2: kith.jobs.v1.Job.error:type_name -> kith.jobs.v1.JobError
 	8,  // 3: kith.jobs.v1.Job.created_at:type_name -> google.protobuf.Timestamp
 	8,  // 4: kith.jobs.v1.Job.updated_at:type_name -> google.protobuf.Timestamp
-	0,  // 5: kith.jobs.v1.GetJobResponse.job:type_name -> kith.jobs.v1.Job
-	9,  // 6: kith.jobs.v1.GetJobResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 7: kith.jobs.v1.CancelJobResponse.job:type_name -> kith.jobs.v1.Job
-	9,  // 8: kith.jobs.v1.CancelJobResponse.next:type_name -> kith.tool.v1.NextCall
-	3,  // 9: kith.jobs.v1.JobService.GetJob:input_type -> kith.jobs.v1.GetJobRequest
-	5,  // 10: kith.jobs.v1.JobService.CancelJob:input_type -> kith.jobs.v1.CancelJobRequest
-	4,  // 11: kith.jobs.v1.JobService.GetJob:output_type -> kith.jobs.v1.GetJobResponse
-	6,  // 12: kith.jobs.v1.JobService.CancelJob:output_type -> kith.jobs.v1.CancelJobResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	8,  // 5: kith.jobs.v1.Job.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 6: kith.jobs.v1.GetJobResponse.job:type_name -> kith.jobs.v1.Job
+	9,  // 7: kith.jobs.v1.GetJobResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 8: kith.jobs.v1.CancelJobResponse.job:type_name -> kith.jobs.v1.Job
+	9,  // 9: kith.jobs.v1.CancelJobResponse.next:type_name -> kith.tool.v1.NextCall
+	3,  // 10: kith.jobs.v1.JobService.GetJob:input_type -> kith.jobs.v1.GetJobRequest
+	5,  // 11: kith.jobs.v1.JobService.CancelJob:input_type -> kith.jobs.v1.CancelJobRequest
+	4,  // 12: kith.jobs.v1.JobService.GetJob:output_type -> kith.jobs.v1.GetJobResponse
+	6,  // 13: kith.jobs.v1.JobService.CancelJob:output_type -> kith.jobs.v1.CancelJobResponse
+	12, // [12:14] is the sub-list for method output_type
+	10, // [10:12] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_kith_jobs_v1_jobs_proto_init() }

@@ -792,13 +792,13 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\x94\x04\n" +
+	"_change_id2\x99\x04\n" +
 	"\x0fOrganizeService\x12x\n" +
 	"\n" +
-	"ListGroups\x12#.kith.organize.v1.ListGroupsRequest\x1a$.kith.organize.v1.ListGroupsResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\x14List groups and tags\x90\x02\x01\x12q\n" +
-	"\tSaveGroup\x12\".kith.organize.v1.SaveGroupRequest\x1a#.kith.organize.v1.SaveGroupResponse\"\x1b\xca\xf3\x18\x14\b\x03\x12\fSave a group\x18\x01 \x01\x90\x02\x02\x12\x9d\x01\n" +
-	"\x10UpdateMembership\x12).kith.organize.v1.UpdateMembershipRequest\x1a*.kith.organize.v1.UpdateMembershipResponse\"2\xca\xf3\x18+\b\x03\x12 Change groups and tags of people\x18\x01 \x01J\x01\x04\x90\x02\x02\x12t\n" +
-	"\tRenameTag\x12\".kith.organize.v1.RenameTagRequest\x1a#.kith.organize.v1.RenameTagResponse\"\x1e\xca\xf3\x18\x17\b\x03\x12\fRename a tag\x18\x01 \x01J\x01\x04\x90\x02\x02B@Z>github.com/kith-crm/kith/proto/gen/kith/organize/v1;organizev1b\x06proto3"
+	"ListGroups\x12#.kith.organize.v1.ListGroupsRequest\x1a$.kith.organize.v1.ListGroupsResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\x14List groups and tags\x90\x02\x01\x12t\n" +
+	"\tSaveGroup\x12\".kith.organize.v1.SaveGroupRequest\x1a#.kith.organize.v1.SaveGroupResponse\"\x1e\xca\xf3\x18\x17\b\x03\x12\fSave a group\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x9e\x01\n" +
+	"\x10UpdateMembership\x12).kith.organize.v1.UpdateMembershipRequest\x1a*.kith.organize.v1.UpdateMembershipResponse\"3\xca\xf3\x18,\b\x03\x12 Change groups and tags of people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12u\n" +
+	"\tRenameTag\x12\".kith.organize.v1.RenameTagRequest\x1a#.kith.organize.v1.RenameTagResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\fRename a tag\x18\x01 \x01J\x02\x01\x04\x90\x02\x02B@Z>github.com/kith-crm/kith/proto/gen/kith/organize/v1;organizev1b\x06proto3"
 
 var (
 	file_kith_organize_v1_organize_proto_rawDescOnce sync.Once

@@ -1175,14 +1175,14 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id2\xa7\x05\n" +
+	"_change_id2\xab\x05\n" +
 	"\x0fReminderService\x12o\n" +
 	"\aListDue\x12!.kith.reminders.v1.ListDueRequest\x1a\".kith.reminders.v1.ListDueResponse\"\x1d\xca\xf3\x18\x16\b\x04\x12\x10List what is due\x18\x01\x90\x02\x01\x12\x7f\n" +
 	"\x0eCreateReminder\x12(.kith.reminders.v1.CreateReminderRequest\x1a).kith.reminders.v1.CreateReminderResponse\"\x18\xca\xf3\x18\x14\b\x04\x12\x0eAdd a reminder\x18\x01\x12\x8b\x01\n" +
-	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x87\x01\n" +
-	"\x0eUpdateReminder\x12(.kith.reminders.v1.UpdateReminderRequest\x1a).kith.reminders.v1.UpdateReminderResponse\" \xca\xf3\x18\x19\b\x04\x12\x11Change a reminder\x18\x01 \x01\x90\x02\x02\x12\x89\x01\n" +
+	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x8a\x01\n" +
+	"\x0eUpdateReminder\x12(.kith.reminders.v1.UpdateReminderRequest\x1a).kith.reminders.v1.UpdateReminderResponse\"#\xca\xf3\x18\x1c\b\x04\x12\x11Change a reminder\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x8a\x01\n" +
 	"\n" +
-	"SetCadence\x12$.kith.reminders.v1.SetCadenceRequest\x1a%.kith.reminders.v1.SetCadenceResponse\".\xca\xf3\x18'\b\x04\x12\x1cSet a keep-in-touch interval\x18\x01 \x01J\x01\x04\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/reminders/v1;remindersv1b\x06proto3"
+	"SetCadence\x12$.kith.reminders.v1.SetCadenceRequest\x1a%.kith.reminders.v1.SetCadenceResponse\"/\xca\xf3\x18(\b\x04\x12\x1cSet a keep-in-touch interval\x18\x01 \x01J\x02\x01\x04\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/reminders/v1;remindersv1b\x06proto3"
 
 var (
 	file_kith_reminders_v1_reminders_proto_rawDescOnce sync.Once

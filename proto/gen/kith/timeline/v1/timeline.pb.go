@@ -1504,15 +1504,15 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
 	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xa5\a\n" +
+	"\f_next_cursor2\xab\a\n" +
 	"\x0fTimelineService\x12}\n" +
 	"\fListTimeline\x12%.kith.timeline.v1.ListTimelineRequest\x1a&.kith.timeline.v1.ListTimelineResponse\"\x1e\xca\xf3\x18\x17\b\x02\x12\x11Read the timeline\x18\x01\x90\x02\x01\x12d\n" +
 	"\aAddNote\x12 .kith.timeline.v1.AddNoteRequest\x1a!.kith.timeline.v1.AddNoteResponse\"\x14\xca\xf3\x18\x10\b\x02\x12\n" +
 	"Add a note\x18\x01\x12\x81\x01\n" +
-	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12u\n" +
+	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12x\n" +
 	"\n" +
-	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1c\xca\xf3\x18\x15\b\x02\x12\rChange a note\x18\x01 \x01\x90\x02\x02\x12\x92\x01\n" +
-	"\x11UpdateInteraction\x12*.kith.timeline.v1.UpdateInteractionRequest\x1a+.kith.timeline.v1.UpdateInteractionResponse\"$\xca\xf3\x18\x1d\b\x02\x12\x15Change an interaction\x18\x01 \x01\x90\x02\x02\x12\xa5\x01\n" +
+	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1f\xca\xf3\x18\x18\b\x02\x12\rChange a note\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x95\x01\n" +
+	"\x11UpdateInteraction\x12*.kith.timeline.v1.UpdateInteractionRequest\x1a+.kith.timeline.v1.UpdateInteractionResponse\"'\xca\xf3\x18 \b\x02\x12\x15Change an interaction\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\xa5\x01\n" +
 	"\x13DeleteTimelineEntry\x12,.kith.timeline.v1.DeleteTimelineEntryRequest\x1a-.kith.timeline.v1.DeleteTimelineEntryResponse\"1\xca\xf3\x18*\b\x02\x12\x1fDelete a note or an interaction\x18\x01 \x01J\x01\x01\x90\x02\x02\x12u\n" +
 	"\vSearchNotes\x12$.kith.timeline.v1.SearchNotesRequest\x1a%.kith.timeline.v1.SearchNotesResponse\"\x19\xca\xf3\x18\x12\b\x02\x12\fSearch notes\x18\x01\x90\x02\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
 

@@ -29,7 +29,8 @@ type Act int32
 
 const (
 	Act_ACT_UNSPECIFIED Act = 0
-	// Deletes people or parts of their data, or archives people, who then leave lists and searches.
+	// Deletes people or parts of their data: removes an object, empties a field, takes entries off a
+	// list, or overwrites a note. Archives people.
 	Act_ACT_DELETE Act = 1
 	// Merges people.
 	Act_ACT_MERGE Act = 2
