@@ -91,7 +91,7 @@ func (c *checker) timezone(typed string) string {
 		c.refuse(FieldTimezone, "give a time zone by its IANA name, such as Europe/Berlin")
 	} else {
 		c.refuse(FieldTimezone, "there is no time zone %q: give an IANA name, such as Europe/Berlin%s",
-			text.Truncate(typed, MaxEntry), text.Nearest(civil.ZoneNames(), text.Truncate(typed, MaxEntry)))
+			text.Truncate(typed, MaxEntry), text.Nearest(context.Background(), civil.ZoneNames(), text.Truncate(typed, MaxEntry)))
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ func CheckTools(c *catalog.Catalog, tools, scopes []string) error {
 		rpc, ok := c.Tool(name)
 		switch {
 		case !ok:
-			return fault.InvalidField("tool", "there is no tool %q%s", name, text.Nearest(c.ToolNames(), name))
+			return fault.InvalidField("tool", "there is no tool %q%s", name, text.Nearest(context.Background(), c.ToolNames(), name))
 		case slices.Contains(tools[:i], name):
 			return fault.InvalidField("tool", "%s is named twice", name)
 		}

@@ -200,5 +200,5 @@ func unknown(groups []Group, name string) error {
 	for i, g := range groups {
 		names[i] = g.Name
 	}
-	return fault.New(fault.NotFound, "there is no group %q%s", name, text.Nearest(names, name))
+	return fault.New(fault.NotFound, "there is no group %q%s", name, text.Nearest(context.Background(), names, name))
 }

@@ -63,5 +63,5 @@ func unknownTag(ctx context.Context, tx *db.Tx, tag string) error {
 		return err
 	}
 	names := people.IDs(tags, func(t Tag) string { return t.Name })
-	return fault.InvalidField("from", "nobody has the tag %q%s", tag, text.Nearest(names, tag))
+	return fault.InvalidField("from", "nobody has the tag %q%s", tag, text.Nearest(ctx, names, tag))
 }

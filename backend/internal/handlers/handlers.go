@@ -57,7 +57,7 @@ func New(c Config) *Handlers {
 	selected := searched.Selected
 	return &Handlers{
 		Search:     searched,
-		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected},
+		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected, StoreNote: timeline.StoreNote},
 		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller},
 		Groups:     &groups.RPC{DB: c.Store, Selected: selected, Index: c.Indexes.OfCaller},
 		Reminders:  &reminders.RPC{DB: c.Store, Now: c.Now, Selected: selected, Index: c.Indexes.OfCaller},

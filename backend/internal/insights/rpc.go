@@ -131,7 +131,7 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 	}
 	found := PeopleAt(rows)
 	if len(found) == 0 && len(rows.Organizations) == 0 {
-		return nil, search.UnknownOrganization(ix, "organization", req.GetOrganization())
+		return nil, search.UnknownOrganization(ctx, ix, "organization", req.GetOrganization())
 	}
 	res := &insightsv1.FindPeopleAtResponse{Organizations: rows.Organizations, HasMore: len(found) > limit}
 	for _, at := range found[:min(limit, len(found))] {

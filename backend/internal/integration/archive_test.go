@@ -109,7 +109,7 @@ func TestArchivedPeopleAreNotFound(t *testing.T) {
 				return err
 			}),
 			"merge": write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-				_, err := people.Merge(ctx, u, []people.MergeInto{{Into: bo.ID, From: []string{ana.ID}}}, false, func(context.Context, []people.MergedPerson) error { return nil })
+				_, err := people.Merge(ctx, u, []people.MergeInto{{Into: bo.ID, From: []string{ana.ID}}}, false, timeline.StoreNote, func(context.Context, []people.MergedPerson) error { return nil })
 				return err
 			}),
 		} {

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 	"pgregory.net/rapid"
 )
 
@@ -87,7 +88,7 @@ func (w *writer) write(rt *rapid.T, t *testing.T) {
 			c.Name = rapid.SampledFrom(someNames).Draw(rt, "name")
 			return people.ReplacePeople(ctx, u, []*people.Connection{c})
 		case "merge":
-			done, err := people.Merge(ctx, u, []people.MergeInto{{Into: id(), From: []string{id()}}}, false, func(context.Context, []people.MergedPerson) error { return nil })
+			done, err := people.Merge(ctx, u, []people.MergeInto{{Into: id(), From: []string{id()}}}, false, timeline.StoreNote, func(context.Context, []people.MergedPerson) error { return nil })
 			return w.changed(done.ChangeID, err)
 		case "archive":
 			done, err := people.Archive(ctx, u, []string{id()}, rapid.Bool().Draw(rt, "away"), false)

@@ -118,7 +118,7 @@ func (n *summarised) write(t *testing.T, rt *rapid.T, now time.Time) {
 		case 6:
 			_, err = people.Archive(ctx, u, []string{who()}, rapid.Bool().Draw(rt, "away"), false)
 		case 7:
-			_, err = people.Merge(ctx, u, []people.MergeInto{{Into: who(), From: []string{who()}}}, false, func(context.Context, []people.MergedPerson) error { return nil })
+			_, err = people.Merge(ctx, u, []people.MergeInto{{Into: who(), From: []string{who()}}}, false, timeline.StoreNote, func(context.Context, []people.MergedPerson) error { return nil })
 		case 8:
 			var c *people.Connection
 			if c, err = people.GetConnection(ctx, u, who()); err == nil {

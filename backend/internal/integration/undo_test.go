@@ -58,7 +58,7 @@ func merge(t testing.TB, s *db.DB, owner tenant.ID, dryRun bool, into string, fr
 func mergeAll(t testing.TB, s *db.DB, owner tenant.ID, dryRun bool, merges []people.MergeInto) people.Merged {
 	t.Helper()
 	return do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Merged, error) {
-		return people.Merge(ctx, u, merges, dryRun, func(context.Context, []people.MergedPerson) error { return nil })
+		return people.Merge(ctx, u, merges, dryRun, timeline.StoreNote, func(context.Context, []people.MergedPerson) error { return nil })
 	})
 }
 
@@ -219,6 +219,57 @@ func TestUndoConflicts(t *testing.T) {
 			})
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A merge drops no text: bios are joined, and a note keeps the values of which only one can stay.
+// An undo removes the note again.
+func TestMergeKeepsTexts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		owner := dbtest.Member(t, s, "maria")
+		data := s.Tenant(owner, false)
+		draft := func(name, nickname, location, bio, met, birthday string) string {
+			return create(t, s, owner, people.Draft{
+				Name: name, Nickname: nickname, Location: location, Bio: bio, MetHow: met, OnDuplicate: people.OnDuplicateCreate,
+				Dates: []people.DateDraft{{Kind: people.DateBirthday, Date: birthday}},
+			}).ID
+		}
+		into := draft("Ana", "Annie", "Porto", "Sings.", "At school", "--02-03")
+		from := draft("Ana Lopez", "Anita", "Faro", "Paints.", "At a fair", "--02-04")
+		long := draft("A. Lopez", "Ani", "Lagos", strings.Repeat("ü", 1999), "On a train", "--02-05")
+		before := file(t, s, owner)
+		done := mergeAll(t, s, owner, false, []people.MergeInto{{Into: into, From: []string{from, long}, Take: []string{"location"}}})
+		c, err := people.GetConnection(t.Context(), data, into)
+		if err != nil || c.Bio != "Sings.\n\nPaints." || c.Location != "Lagos" || c.Name != "Ana" {
+			t.Fatalf("merged: %+v, %v", c, err)
+		}
+		notes, err := timeline.ListNotes(t.Context(), data, []string{into}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept string
+		for _, n := range notes[into] {
+			kept += n.Body + "\n"
+		}
+		for _, lost := range []string{
+			"Name: Ana Lopez\n", "Name: A. Lopez\n", "Nickname: Anita", "Nickname: Ani\n", "Place: Porto", "Place: Faro", "About: " + strings.Repeat("ü", 1999),
+			"How you met: At a fair", "How you met: On a train", "Birthday: --02-04", "Birthday: --02-05",
+		} {
+			if !strings.Contains(kept, lost) {
+				t.Errorf("the notes do not keep %.40q: %s", lost, kept)
+			}
+		}
+		wantUndone(t, s, owner, done.ChangeID)
+		if notes, err := timeline.ListNotes(t.Context(), data, []string{into}, 10); err != nil || len(notes[into]) != 0 {
+			t.Errorf("notes after the undo: %+v, %v", notes, err)
+		}
+		after := file(t, s, owner)
+		for i := range before {
+			if withoutTime(before[i], "UpdatedAt") != withoutTime(after[i], "UpdatedAt") {
+				t.Errorf("before %s\nafter %s", before[i], after[i])
 			}
 		}
 	})

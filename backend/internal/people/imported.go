@@ -135,7 +135,7 @@ func (b *blend) date(d ImportantDate) {
 		}
 		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day = d.Year, d.Month, d.Day
 	} else {
-		b.absorbDate(d)
+		b.absorbDate(d, false)
 	}
 	b.changed = b.changed || !slices.Equal(known, b.Dates)
 }

@@ -2,6 +2,7 @@ package people
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ func TestAbsorb(t *testing.T) {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		into, from, want Connection
+		take             []string
 		conflicts        []MergeConflict
 	}{
 		"blanks are filled": {
@@ -21,8 +23,29 @@ func TestAbsorb(t *testing.T) {
 		},
 		"existing values stay": {
 			into: Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day}, from: Connection{Name: "A.", Bio: "c", CadenceDays: 9},
-			want:      Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day},
-			conflicts: []MergeConflict{{"name", "Ana", "A."}, {"bio", "b", "c"}, {"cadence_days", "7", "9"}},
+			want:      Connection{Name: "Ana", Bio: "b\n\nc", CadenceDays: 7, LastInteractionAt: day},
+			conflicts: []MergeConflict{{"name", "Ana", "A."}, {"cadence_days", "7", "9"}},
+		},
+		"a bio that includes the other is not repeated": {
+			into: Connection{Bio: "Met in Lisbon."}, from: Connection{Bio: "Met in Lisbon. Sings."}, want: Connection{Bio: "Met in Lisbon. Sings."},
+		},
+		"a bio that does not fit is reported": {
+			into: Connection{Bio: strings.Repeat("ü", 1990)}, from: Connection{Bio: "Sings in a choir."},
+			want:      Connection{Bio: strings.Repeat("ü", 1990)},
+			conflicts: []MergeConflict{{"bio", strings.Repeat("ü", 1990), "Sings in a choir."}},
+		},
+		"the chosen values are taken": {
+			into:      Connection{Name: "Ana", Location: "Porto", CadenceDays: 7, Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
+			from:      Connection{Name: "Ana B", Location: "Faro", CadenceDays: 9, Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
+			take:      []string{"location", "cadence_days", "birthday", "nickname"},
+			want:      Connection{Name: "Ana", Location: "Faro", CadenceDays: 9, Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
+			conflicts: []MergeConflict{{"name", "Ana", "Ana B"}, {"location", "Faro", "Porto"}, {"cadence_days", "9", "7"}, {"birthday", "--02-04", "--02-03"}},
+		},
+		"a second label is reported": {
+			into:      Connection{Handles: []Handle{{Kind: "phone", Value: "1", NormalValue: "1", Label: "work"}, {Kind: "email", Value: "a", NormalValue: "a"}}},
+			from:      Connection{Handles: []Handle{{Kind: "phone", Value: "1", NormalValue: "1", Label: "Zweithandy"}, {Kind: "email", Value: "a", NormalValue: "a", Label: "home"}}},
+			want:      Connection{Handles: []Handle{{Kind: "phone", Value: "1", NormalValue: "1", Label: "work"}, {Kind: "email", Value: "a", NormalValue: "a", Label: "home"}}},
+			conflicts: []MergeConflict{{"label", "1: work", "1: Zweithandy"}},
 		},
 		"addresses are joined": {
 			into: Connection{Handles: []Handle{{Kind: "email", NormalValue: "a"}, {Kind: "url", NormalValue: "p"}}},
@@ -48,12 +71,12 @@ func TestAbsorb(t *testing.T) {
 			into:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
 			from:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
 			want:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
-			conflicts: []MergeConflict{{"important_dates", "birthday --02-03", "birthday --02-04"}},
+			conflicts: []MergeConflict{{"birthday", "--02-03", "--02-04"}},
 		},
 		"tags are joined": {into: Connection{Tags: []string{"a"}}, from: Connection{Tags: []string{"A", "b"}}, want: Connection{Tags: []string{"a", "b"}}},
 	} {
 		got := c.into
-		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from, nil)); diff != "" {
+		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from, c.take)); diff != "" {
 			t.Errorf("%s: conflicts\n%s", name, diff)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -60,7 +60,7 @@ func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1
 	}
 	dryRun := req.DryRun == nil || req.GetDryRun()
 	res := &connectionsv1.MergeConnectionsResponse{Merged: !dryRun}
-	done, err := Merge(ctx, u, merges, dryRun, func(ctx context.Context, merged []MergedPerson) error {
+	done, err := Merge(ctx, u, merges, dryRun, h.StoreNote, func(ctx context.Context, merged []MergedPerson) error {
 		if len(req.GetPairs()) > 0 {
 			addMerged(res, merged)
 			return nil
@@ -108,13 +108,17 @@ func (h *RPC) merges(ctx context.Context, req *connectionsv1.MergeConnectionsReq
 		for i, p := range req.GetPairs() {
 			pairs[i] = MergePair{Keep: p.GetKeepId(), Merge: p.GetMergeId()}
 		}
-		return MergesOf(pairs)
+		merges, err := MergesOf(pairs)
+		for i := range merges {
+			merges[i].Take = req.GetTake()
+		}
+		return merges, err
 	}
 	from, err := h.mergedInto(ctx, req)
 	if slices.Contains(from, req.GetIntoId()) {
 		return nil, fault.InvalidField("from_ids", "holds into_id: a person cannot be merged into themselves")
 	}
-	return []MergeInto{{Into: req.GetIntoId(), From: from}}, err
+	return []MergeInto{{Into: req.GetIntoId(), From: from, Take: req.GetTake()}}, err
 }
 
 // maxMerged is the most people that a selection to be merged may contain.
@@ -276,6 +280,8 @@ type RPC struct {
 	Kinds history.Kinds
 	// Selected reads selections of search_connections.
 	Selected call.Selector
+	// StoreNote stores the note that keeps what a merge leaves out.
+	StoreNote StoreNote
 }
 
 // Names returns the names of the first people who changed.

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/photos/phototest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
 // album is a member with people.
@@ -193,7 +194,7 @@ func TestMerge(t *testing.T) {
 		p := a.picture(60)
 		merge := func(into, from string) (changeID string) {
 			a.write(func(ctx context.Context, tx *db.Tx) error {
-				merged, err := people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}}}, false,
+				merged, err := people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}}}, false, timeline.StoreNote,
 					func(context.Context, []people.MergedPerson) error { return nil })
 				changeID = merged.ChangeID
 				return err

@@ -82,20 +82,20 @@ func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 	for _, tag := range q.Tags {
 		if !known(index.Query{Tags: []string{tag}, Archived: q.Archived, Limit: 1}) {
 			tags := ix.Names(func(d *index.Document) []string { return d.Tags })
-			return fault.InvalidField("tag", "nobody has the tag %q%s", tag, text.Nearest(tags, tag))
+			return fault.InvalidField("tag", "nobody has the tag %q%s", tag, text.Nearest(ctx, tags, tag))
 		}
 	}
 	if q.Company != "" && !known(index.Query{Company: q.Company, Archived: q.Archived, Limit: 1}) {
-		return UnknownOrganization(ix, "company", q.Company)
+		return UnknownOrganization(ctx, ix, "company", q.Company)
 	}
 	return nil
 }
 
 // UnknownOrganization returns the error of a field for an organisation where no person is
 // or was, with the nearest names.
-func UnknownOrganization(ix *index.Index, field, name string) error {
+func UnknownOrganization(ctx context.Context, ix *index.Index, field, name string) error {
 	organizations := ix.Names(func(d *index.Document) []string { return d.Organizations })
-	return fault.InvalidField(field, "nobody is or was at %q%s", name, text.Nearest(organizations, name))
+	return fault.InvalidField(field, "nobody is or was at %q%s", name, text.Nearest(ctx, organizations, name))
 }
 
 // RPC implements the RPCs that find people.

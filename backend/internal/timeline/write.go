@@ -35,6 +35,15 @@ func AddNote(ctx context.Context, w *db.Tx, n Note) (*Note, string, error) {
 	return &n, changeID, err
 }
 
+// StoreNote stores a note about a person, without recording a change, and returns its effect.
+func StoreNote(ctx context.Context, w *db.Tx, connectionID, body string) (history.EffectDraft, error) {
+	n := Note{Body: text.Clean(body), Version: 1, CreatedAt: w.Now(), UpdatedAt: w.Now(), ConnectionIDs: []string{connectionID}}
+	if err := InsertNote(ctx, w, &n); err != nil {
+		return history.EffectDraft{}, err
+	}
+	return history.EffectDraft{Kind: history.Note, ID: n.ID, After: n}, nil
+}
+
 // Logged is the result of LogInteraction.
 type Logged struct {
 	Interaction *Interaction

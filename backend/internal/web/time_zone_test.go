@@ -66,7 +66,7 @@ func TestTimeZoneMistakesAreExplained(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	p := b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Berlin", "locale", "<b>German"))
 	want(t, p, http.StatusUnprocessableEntity, "In UTC it is now ",
-		"There is no time zone \"Berlin\": give an IANA name, such as Europe/Berlin; nearest: \"Europe/Berlin\",", "\"<b>German\" is no locale:")
+		"There is no time zone \"Berlin\": give an IANA name, such as Europe/Berlin; nearest: \"Europe/Berlin\"", "\"<b>German\" is no locale:")
 	wantAtFields(t, p, "/settings/time", map[string]string{"timezone": "Berlin", "locale": "<b>German"})
 	if now, err := account.GetSettings(t.Context(), s.Store.Tenant(b.Owner, true)); err != nil || now.Timezone != "UTC" {
 		t.Errorf("kept: %+v, %v", now, err)

@@ -66,8 +66,9 @@ func nearest(name string, fields protoreflect.FieldDescriptors) string {
 	for i := range fields.Len() {
 		field := string(fields.Get(i).Name())
 		has := plain(field)
-		edits := text.Edits(wanted, has)
-		near := edits <= max(len(has), len(wanted))/3 || partOf(wanted, has) || partOf(has, wanted)
+		limit := max(len(has), len(wanted)) / 3
+		edits := text.Distance([]rune(wanted), has, limit)
+		near := edits <= limit || partOf(wanted, has) || partOf(has, wanted)
 		if near && (best == "" || edits < least) {
 			best, least = field, edits
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/text"
 	"pgregory.net/rapid"
 )
 
@@ -22,9 +23,9 @@ func TestEditDistance(t *testing.T) {
 		{"łódź", "łóz", 2},
 		{"abcd", "dcba", 3},
 		{"", "ab", 2},
-		{strings.Repeat("a", 40), strings.Repeat("a", 40), 3}, // too long to compare
+		{strings.Repeat("a", 61), strings.Repeat("a", 61), 3}, // too long to compare
 	} {
-		if got := editDistance([]rune(c.a), c.b, 2); got != c.want {
+		if got := text.Distance([]rune(c.a), c.b, 2); got != c.want {
 			t.Errorf("%q to %q: %d edits, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -49,7 +50,7 @@ func TestSignaturesFindAllTerms(t *testing.T) {
 			found[term.typed] = edits
 		}
 		for _, w := range terms {
-			d := editDistance([]rune(query), foldWord(w), limit)
+			d := text.Distance([]rune(query), foldWord(w), limit)
 			if long := len(foldWord(w)) >= minFuzzyRunes-1 && len([]rune(w)) >= minFuzzyRunes-1; !long || d > limit {
 				d = 0
 			}
@@ -79,7 +80,7 @@ func TestEditDistanceWithinTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, limit := word.Draw(t, "a"), word.Draw(t, "b"), rapid.IntRange(0, 3).Draw(t, "limit")
 		want := min(wholeTable([]rune(a), []rune(b)), limit+1)
-		if got := editDistance([]rune(a), b, limit); got != want {
+		if got := text.Distance([]rune(a), b, limit); got != want {
 			t.Errorf("%q to %q within %d: %d, want %d", a, b, limit, got, want)
 		}
 	})

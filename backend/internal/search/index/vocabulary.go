@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // vocabulary holds the words of a segment.
@@ -146,47 +148,9 @@ func (v *vocabulary) misspelt(word string, limit int) iter.Seq2[*term, int] {
 				continue
 			}
 			t := &v.terms[s.term]
-			if d := editDistance(x, t.folded, limit); d > 0 && d <= limit && !yield(t, d) {
+			if d := text.Distance(x, t.folded, limit); d > 0 && d <= limit && !yield(t, d) {
 				return
 			}
 		}
 	}
-}
-
-// editDistance counts insertions, deletions, substitutions and transpositions of
-// neighbours (optimal string alignment). Beyond limit it returns limit+1. Words longer
-// than maxFuzzyRunes+2 are beyond any limit.
-func editDistance(x []rune, b string, limit int) int {
-	y := []rune(b)
-	if max(len(x), len(y)) > maxFuzzyRunes+2 || len(x)-len(y) > limit || len(y)-len(x) > limit {
-		return limit + 1
-	}
-	var rows [3][maxFuzzyRunes + 3]uint8
-	two, one, row := &rows[0], &rows[1], &rows[2] // the row before the last, the last, the current
-	for j := range len(y) + 1 {
-		one[j] = uint8(j)
-	}
-	for i := 1; i <= len(x); i++ {
-		row[0] = uint8(i)
-		least := row[0]
-		for j := 1; j <= len(y); j++ {
-			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+different(x[i-1], y[j-1]))
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], two[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if int(least) > limit {
-			return limit + 1
-		}
-		two, one, row = one, row, two
-	}
-	return min(int(one[len(y)]), limit+1)
-}
-
-func different(a, b rune) uint8 {
-	if a == b {
-		return 0
-	}
-	return 1
 }

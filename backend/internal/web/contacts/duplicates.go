@@ -127,27 +127,37 @@ func (v *request) side(c *connectionsv1.Connection) pairSide {
 	return pairSide{Avatar: avatarOf(c.GetId(), c.GetName()), ID: c.GetId(), Path: v.To(page.PathPeople + "/" + c.GetId()), Name: c.GetName(), Headline: c.GetHeadline()}
 }
 
-// pairTexts are the texts of which a merge keeps one, with their labels.
-func pairTexts() []choice {
-	return []choice{
-		{Value: "name", Label: "Name"}, {Value: "nickname", Label: "Nickname"}, {Value: "location", Label: "Place"}, {Value: "met_how", Label: "How you met"},
-		{Value: "met_on", Label: "When you met"}, {Value: "bio", Label: "About"},
+// valueOf returns the value of one of people.MergeFields; empty for none.
+func valueOf(c *connectionsv1.Connection, name string) string {
+	switch name {
+	case people.DateBirthday:
+		for _, d := range c.GetImportantDates() {
+			if d.GetKind() == people.DateBirthday {
+				return d.GetDate()
+			}
+		}
+		return ""
+	case "cadence_days":
+		if c.GetCadenceDays() == 0 {
+			return ""
+		}
+		return strconv.Itoa(int(c.GetCadenceDays()))
 	}
+	m := c.ProtoReflect()
+	return m.Get(m.Descriptor().Fields().ByTextName(name)).String()
 }
 
 // partsOf returns what is known about the two people.
 func partsOf(first, second *connectionsv1.Connection) []pairFact {
 	var facts []pairFact
-	one := first.ProtoReflect()
-	two := second.ProtoReflect()
-	for _, t := range pairTexts() {
-		field := one.Descriptor().Fields().ByTextName(t.Value)
-		fact := pairFact{Label: t.Label, First: one.Get(field).String(), Second: two.Get(field).String()}
+	for _, f := range people.MergeFields() {
+		fact := pairFact{Label: f.Label, First: valueOf(first, f.Name), Second: valueOf(second, f.Name)}
 		if fact.First != "" && fact.Second != "" && fact.First != fact.Second {
-			fact.Name = t.Value
+			fact.Name = f.Name
 		}
 		facts = append(facts, fact)
 	}
+	facts = append(facts, pairFact{Label: "About", First: first.GetBio(), Second: second.GetBio()})
 	list := func(label string, of func(*connectionsv1.Connection) []string) {
 		facts = append(facts, pairFact{Label: label, First: strings.Join(of(first), ", "), Second: strings.Join(of(second), ", ")})
 	}
@@ -172,7 +182,9 @@ func (v *request) actOnPair() error {
 		notice = "people-distinct"
 		changeID, err = v.distinguishPair(first, second)
 	} else {
-		changeID, err = v.mergePair(first, second)
+		var done *connectionsv1.MergeConnectionsResponse
+		done, err = v.mergeWith(first, second, false)
+		changeID = done.GetChangeId()
 	}
 	if fault.Is(err, fault.Conflict) {
 		return &page.Refusal{
@@ -190,23 +202,6 @@ func (v *request) actOnPair() error {
 func (v *request) distinguishPair(first, second string) (changeID string, err error) {
 	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) (err error) {
 		changeID, err = people.Distinguish(ctx, tx, first, second)
-		return err
-	})
-	return changeID, err
-}
-
-// mergePair merges the second person of a pair into the first one. The form names the fields in
-// which the second one's value stays.
-func (v *request) mergePair(into, from string) (changeID string, err error) {
-	var taken []string
-	for _, t := range pairTexts() {
-		if v.R.PostForm.Get(t.Value) == "second" {
-			taken = append(taken, t.Value)
-		}
-	}
-	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) error {
-		done, err := people.Merge(ctx, tx, []people.MergeInto{{Into: into, From: []string{from}, Take: taken}}, false, func(context.Context, []people.MergedPerson) error { return nil })
-		changeID = done.ChangeID
 		return err
 	})
 	return changeID, err

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -302,7 +303,7 @@ func TestDeleteOfTheMerged(t *testing.T) {
 	}
 	write(t, s, b.Owner, func(ctx context.Context, tx *db.Tx) error {
 		show := func(context.Context, []people.MergedPerson) error { return nil }
-		_, err := people.Merge(ctx, tx, []people.MergeInto{{Into: ids[0], From: ids[1:2]}}, false, show)
+		_, err := people.Merge(ctx, tx, []people.MergeInto{{Into: ids[0], From: ids[1:2]}}, false, timeline.StoreNote, show)
 		return err
 	})
 	write(t, s, b.Owner, func(ctx context.Context, tx *db.Tx) error {

@@ -32,7 +32,7 @@ type confirmContent struct {
 	Known   []string
 	Formats []option
 	// Stays are the people to choose from in a merge: one of them stays. Dropped are the values of
-	// the others that are lost.
+	// the others that only a note keeps.
 	Stays   []stayRow
 	Dropped []*connectionsv1.MergeConflict
 }

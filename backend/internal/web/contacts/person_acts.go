@@ -7,6 +7,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -151,10 +152,11 @@ type mergeContent struct {
 	// Other is the person to be merged; empty until one is chosen.
 	Other, OtherName string
 	// Swap is the address of the page on which the other person stays.
-	Swap      string
-	After     *connectionsv1.Connection
-	Conflicts []*connectionsv1.MergeConflict
-	Moved     int32
+	Swap  string
+	After *connectionsv1.Connection
+	// Differ are the single values on which the two differ.
+	Differ []pairFact
+	Moved  int32
 }
 
 // mergeRow is a person who may be merged, with the reasons if they may be the same.
@@ -253,12 +255,28 @@ func (v *request) previewMerge(content *mergeContent, into, from string) error {
 	}
 	content.Other, content.OtherName = from, other.GetConnection().GetName()
 	content.Swap = join(v.To(page.PathPeople+"/"+from+"/merge"), url.Values{mergeParameter: {into}})
-	content.After, content.Conflicts, content.Moved = res.GetConnection(), res.GetConflicts(), res.GetMoved()
+	content.After, content.Moved = res.GetConnection(), res.GetMoved()
+	for _, c := range res.GetConflicts() {
+		fact := pairFact{Label: c.GetField(), First: c.GetKept(), Second: c.GetDropped()}
+		for _, f := range people.MergeFields() {
+			if f.Name == c.GetField() {
+				fact.Name, fact.Label = f.Name, f.Label
+			}
+		}
+		content.Differ = append(content.Differ, fact)
+	}
 	return nil
 }
 
+// mergeWith merges one person into another. The form names the fields of which the second one's
+// value stays.
 func (v *request) mergeWith(into, from string, dryRun bool) (*connectionsv1.MergeConnectionsResponse, error) {
 	req := &connectionsv1.MergeConnectionsRequest{IntoId: &into, FromIds: []string{from}, DryRun: &dryRun}
+	for _, f := range people.MergeFields() {
+		if v.R.PostForm.Get(f.Name) == "second" {
+			req.Take = append(req.Take, f.Name)
+		}
+	}
 	res, wrong, err := page.Write(v.Member, pageName, req, v.People.MergeConnections)
 	if err == nil && len(wrong) > 0 {
 		err = noSuchThing()

@@ -317,9 +317,9 @@ func TestActsOnAPerson(t *testing.T) {
 
 		wantPage(t, b.Get(path+"/merge?q=okafor"), http.StatusOK, "Ben Okafor")
 		p = b.Get(path + "/merge?merge=" + ben)
-		wantPage(t, p, http.StatusOK, "What happens", "Lagos is dropped")
+		wantPage(t, p, http.StatusOK, "What happens", "Choose what stays", "Lagos")
 		wantPage(t, b.Get("/people/"+ben), http.StatusOK, "About Ben")
-		p = done(t, b, b.Submit(p, path+"/merge", nil), "The two are merged.", "About Ben")
+		p = done(t, b, b.Submit(p, path+"/merge", nil), "The two are merged.", "About Ben", "Place: Lagos")
 		if to := b.Get("/people/" + ben).Header.Get("Location"); to != path {
 			t.Errorf("the merged record leads to %q", to)
 		}

@@ -2822,7 +2822,9 @@ type MergeConnectionsRequest struct {
 	// From search_connections, up to 20 people, instead of from_ids.
 	Selection *string `protobuf:"bytes,4,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	// Instead: up to 50 merges of several people at once.
-	Pairs         []*MergePair `protobuf:"bytes,5,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	Pairs []*MergePair `protobuf:"bytes,5,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	// Fields of which the merged person's value stays, if both have one.
+	Take          []string `protobuf:"bytes,6,rep,name=take,proto3" json:"take,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2892,6 +2894,13 @@ func (x *MergeConnectionsRequest) GetPairs() []*MergePair {
 	return nil
 }
 
+func (x *MergeConnectionsRequest) GetTake() []string {
+	if x != nil {
+		return x.Take
+	}
+	return nil
+}
+
 // Two records of one person.
 type MergePair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2954,7 +2963,7 @@ type MergeConnectionsResponse struct {
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
 	// true if merged, false for a dry run.
 	Merged bool `protobuf:"varint,2,opt,name=merged,proto3" json:"merged,omitempty"`
-	// Values of the others that were dropped.
+	// Single values that differ. A note about the person who stays keeps the dropped ones.
 	Conflicts []*MergeConflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
 	// Number of notes, interactions, reminders and relationships that moved.
 	Moved int32 `protobuf:"varint,4,opt,name=moved,proto3" json:"moved,omitempty"`
@@ -3111,7 +3120,7 @@ func (x *MergedPerson) GetFrom() []string {
 	return nil
 }
 
-// A value that a merge drops.
+// A single value on which people differ who are merged.
 type MergeConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who stays; only for pairs.
@@ -3120,7 +3129,7 @@ type MergeConflict struct {
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// The value that stays.
 	Kept string `protobuf:"bytes,2,opt,name=kept,proto3" json:"kept,omitempty"`
-	// The value that is dropped.
+	// The other value, which a note keeps.
 	Dropped       string `protobuf:"bytes,3,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3886,7 +3895,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x06second\x18\x02 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x06second\x12-\n" +
 	"\x05score\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x12-\n" +
 	"\areasons\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\areasons\"\xe5\x04\n" +
+	"\"\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\areasons\"\xcc\x05\n" +
 	"\x17MergeConnectionsRequest\x12D\n" +
 	"\ainto_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\ainto_id\x88\x01\x01\x12J\n" +
 	"\bfrom_ids\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\n" +
@@ -3894,7 +3903,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\adry_run\x18\x03 \x01(\bH\x01R\adry_run\x88\x01\x01\x12-\n" +
 	"\tselection\x18\x04 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x02R\tselection\x88\x01\x01\x12>\n" +
-	"\x05pairs\x18\x05 \x03(\v2\x1e.kith.connections.v1.MergePairB\b\xbaH\x05\x92\x01\x02\x102R\x05pairs:\x83\x02\xbaH\xff\x01\x1a\xfc\x01\n" +
+	"\x05pairs\x18\x05 \x03(\v2\x1e.kith.connections.v1.MergePairB\b\xbaH\x05\x92\x01\x02\x102R\x05pairs\x12e\n" +
+	"\x04take\x18\x06 \x03(\tBQ\xbaHN\x92\x01K\x10\a\x18\x01\"ErCR\x04nameR\bnicknameR\blocationR\amet_howR\x06met_onR\bbirthdayR\fcadence_daysR\x04take:\x83\x02\xbaH\xff\x01\x1a\xfc\x01\n" +
 	"\x18merge_connections.people\x128give either into_id with from_ids or selection, or pairs\x1a\xa5\x01size(this.pairs) > 0 ? !has(this.into_id) && size(this.from_ids) == 0 && !has(this.selection) : has(this.into_id) && (size(this.from_ids) > 0) != has(this.selection)B\n" +
 	"\n" +
 	"\b_into_idB\n" +

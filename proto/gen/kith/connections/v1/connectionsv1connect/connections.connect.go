@@ -109,8 +109,8 @@ type ConnectionServiceClient interface {
 	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
 	// Merge duplicates: all data moves to the kept record; the others are archived. Nothing is
-	// written unless dry_run is false. If both have a value, the kept record's stays; conflicts lists
-	// the other. Undo with change_id.
+	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
+	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
 	// Record how two people are related; the inverse is implied. remove deletes it.
 	// Undo with change_id.
@@ -366,8 +366,8 @@ type ConnectionServiceHandler interface {
 	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
 	// Merge duplicates: all data moves to the kept record; the others are archived. Nothing is
-	// written unless dry_run is false. If both have a value, the kept record's stays; conflicts lists
-	// the other. Undo with change_id.
+	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
+	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
 	// Record how two people are related; the inverse is implied. remove deletes it.
 	// Undo with change_id.
