@@ -22,6 +22,8 @@ import (
 type entry struct {
 	row      int
 	warnings []string
+	// unreadDates is how many dates could not be read.
+	unreadDates int
 	// misfit says why the person cannot have the values of the record.
 	misfit error
 	// err says why the record cannot be imported; the fields after size are empty then.
@@ -92,7 +94,7 @@ func newReader(format string, o Options) *reader {
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
-	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
+	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, unreadDates: rec.UnreadDates, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}

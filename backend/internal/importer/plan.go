@@ -50,6 +50,7 @@ type person struct {
 // decide plans and reports what happens to each entry.
 func (p *plan) decide(entries []*entry) {
 	for _, e := range entries {
+		p.report.UnreadDates += e.unreadDates
 		for _, warning := range e.warnings {
 			p.report.warn("row %d: %s", e.row, warning)
 		}
@@ -302,6 +303,8 @@ type Report struct {
 	Updated int `json:"updated"`
 	Skipped int `json:"skipped"`
 	Failed  int `json:"failed"`
+	// UnreadDates is how many dates could not be read; they are kept in notes.
+	UnreadDates int `json:"unread_dates,omitempty"`
 	// Errors are the errors of the first rows that failed.
 	Errors   []RowError `json:"errors"`
 	Format   string     `json:"format"`

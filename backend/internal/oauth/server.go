@@ -135,6 +135,9 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+PathMetadata, s.metadata)
 	mux.HandleFunc("POST "+PathRegister, s.register)
 	mux.HandleFunc("GET "+PathAuthorize, s.authorize)
+	mux.HandleFunc("GET "+PathConsent, func(w http.ResponseWriter, r *http.Request) {
+		s.Pages.Problem(w, r, http.StatusNotFound, "This page was answered", "Start again at the application: it leads you back here.")
+	})
 	mux.HandleFunc("POST "+PathConsent, s.consent)
 	mux.Handle("POST "+PathToken, strictForm(s.tokens))
 	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))

@@ -89,6 +89,17 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 	return res, nil
 }
 
+// Pinned returns the pinned notes about a connection, the latest first, up to MaxPinned.
+func (h *RPC) Pinned(ctx context.Context, connectionID string) ([]*timelinev1.TimelineEntry, error) {
+	p := tenant.PrincipalFrom(ctx)
+	entries, err := ListPinned(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), connectionID)
+	out := make([]*timelinev1.TimelineEntry, len(entries))
+	for i, e := range entries {
+		out[i] = entryMessage(e)
+	}
+	return out, err
+}
+
 func entryMessage(e Entry) *timelinev1.TimelineEntry {
 	m := &timelinev1.TimelineEntry{
 		Id: e.ID, Kind: e.Kind, OccurredAt: call.Timestamp(e.OccurredAt), Text: text.Truncate(e.Text, entryText),

@@ -73,6 +73,21 @@ func listTimeline(ctx context.Context, q db.Reader, query Query) ([]Entry, error
 	return entries, addParticipants(ctx, q, entries)
 }
 
+// MaxPinned is how many pinned notes are listed before the timeline of a connection.
+const MaxPinned = 20
+
+// ListPinned returns the pinned notes about a connection, the latest first, up to MaxPinned. It takes
+// two statements.
+func ListPinned(ctx context.Context, q db.Reader, connectionID string) ([]Entry, error) {
+	var entries []Entry
+	err := q.NewRaw("SELECT "+notePart().columns+` FROM note_connections l JOIN notes t ON t.tenant_id = l.tenant_id AND t.id = l.note_id
+WHERE l.tenant_id = ? AND l.connection_id = ? AND t.pinned ORDER BY t.created_at DESC, t.id DESC LIMIT ?`, q.TenantID(), connectionID, MaxPinned).Scan(ctx, &entries)
+	if err != nil {
+		return nil, err
+	}
+	return entries, addParticipants(ctx, q, entries)
+}
+
 // part is one half of the timeline: which columns of which tables.
 type part struct{ columns, table, at, links, link string }
 

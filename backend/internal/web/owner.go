@@ -37,7 +37,7 @@ func (v *request) showOwner() error {
 	if err := v.checkOwnerLink(secret); err != nil {
 		return err
 	}
-	v.renderOwner(http.StatusOK, secret, account.Owner{Timezone: "UTC"}, &page.Mistakes{})
+	v.renderOwner(http.StatusOK, secret, account.Owner{Timezone: "UTC"}, "", &page.Mistakes{})
 	return nil
 }
 
@@ -49,7 +49,8 @@ func (v *request) checkOwnerLink(secret string) error {
 	return err
 }
 
-func (v *request) renderOwner(status int, secret string, o account.Owner, m *page.Mistakes) {
+// renderOwner renders the form. chosen is the password that was typed.
+func (v *request) renderOwner(status int, secret string, o account.Owner, chosen string, m *page.Mistakes) {
 	const zones = "zones"
 	fields := []page.Field{
 		usernameField(o.Username, m),
@@ -57,7 +58,7 @@ func (v *request) renderOwner(status int, secret string, o account.Owner, m *pag
 		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: o.Email, Autocomplete: "email", Required: true, Plain: true, Error: m.Of(fieldEmail)},
 	}
 	v.Render(status, "owner", page.Page{Title: "Create your account", Errors: m.List, Script: page.ScriptZone, Content: ownerContent{
-		Fields: append(fields, newPasswordFields("Password", m)...), Zones: civil.ZoneNames(), Link: secret, Guess: len(m.List) == 0,
+		Fields: append(fields, v.keepPassword("Password", chosen, m)...), Zones: civil.ZoneNames(), Link: secret, Guess: len(m.List) == 0,
 		Timezone: page.Field{
 			Name: account.FieldTimezone, Label: "Time zone", Value: o.Timezone, Required: true, Plain: true, Autocomplete: "off", List: zones,
 			Hint: "Your days begin and end there. For example Europe/Berlin.", Error: m.Of(account.FieldTimezone),
@@ -94,7 +95,7 @@ func (v *request) createOwner() error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderOwner(http.StatusUnprocessableEntity, secret, o, m)
+		v.renderOwner(http.StatusUnprocessableEntity, secret, o, chosen, m)
 		return nil
 	}
 	if err := v.enter(made, account.SignedIn); err != nil {

@@ -121,6 +121,39 @@ func TestOwnerRules(t *testing.T) {
 	}
 }
 
+// A good password is typed once: a mistake elsewhere keeps it, sealed, and a mismatch is named together
+// with the other mistakes. The same holds for sign-up.
+func TestGoodPasswordIsKept(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	for _, c := range []struct {
+		path, action string
+		form         map[string][]string
+	}{
+		{ownerLink(t, s), "/owner", ownerForm("maria")}, {"/sign-up", "/sign-up", signUpForm("ines")},
+	} {
+		b, path := s.Browser(t), c.path
+		both := b.Submit(b.Get(path), c.action, merge(c.form, webtest.Values("username", "ab", "repeat_password", "another long one")))
+		want(t, both, http.StatusUnprocessableEntity, "Use 3 to 30 lower-case letters", "The two passwords are not the same.")
+		weak := b.Submit(both, c.action, merge(c.form, webtest.Values("new_password", "short", "repeat_password", "shor")))
+		want(t, weak, http.StatusUnprocessableEntity, "Use 10 to 256 characters.", "The two passwords are not the same.")
+		p := b.Submit(weak, c.action, merge(c.form, webtest.Values("username", "ab")))
+		want(t, p, http.StatusUnprocessableEntity, "Your password is kept.")
+		if strings.Contains(p.Body, webtest.Password) || webtest.Has(p.ByID("new_password"), "required") {
+			t.Errorf("%s: the page has the password, or asks for it again", path)
+		}
+		// Another browser cannot use the sealed password.
+		thief := s.Browser(t)
+		stolen := thief.Get(path).Fill(c.action, merge(c.form, webtest.Values("kept_password", p.Form(c.action).Get("kept_password"), "new_password", "", "repeat_password", "")))
+		want(t, thief.Post(c.action, stolen), http.StatusUnprocessableEntity, "Use 10 to 256 characters.")
+		username := c.form["username"][0]
+		if done := b.Submit(p, c.action, webtest.Values("username", username)); done.Status != http.StatusSeeOther {
+			t.Fatalf("%s: %d\n%s", path, done.Status, done.Text())
+		}
+		wantRedirect(t, signIn(s.Browser(t), username, webtest.Password, ""), "/")
+	}
+}
+
 func TestOwnerNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -77,6 +77,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"security, wrong address": b.Submit(security, emailForm, webtest.Values("new_email", "x")),
 		"email-change":            b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 		"problem, sign in first":  anonymous.Get(confirmForm + "?link=x"), "problem, link over": b.Get(confirmForm + "?link=x"),
+		"kept": anonymous.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")), "kept, signed in": b.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")),
 		"search":  b.Get("/settings/search"),
 		"imports": b.Get("/settings/imports"),
 		"account": account, "account, wrong": b.Submit(account, "/settings/account/delete", webtest.Values("username", "x")),

@@ -46,7 +46,7 @@ func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) {
 		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.Of(fieldEmail)},
 	}
 	if v.Mailer == nil {
-		fields = append(fields, newPasswordFields("Password", m)...)
+		fields = append(fields, v.keepPassword("Password", f.password, m)...)
 	}
 	v.Render(status, "sign-up", page.Page{Title: "Create your account", Errors: m.List, Content: signUpContent{
 		Fields: fields, ReturnTo: f.returnTo, SignIn: page.WithReturn(page.PathSignIn, f.returnTo),

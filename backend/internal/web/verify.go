@@ -26,7 +26,7 @@ func (v *request) showVerify() error {
 	if err != nil {
 		return err
 	}
-	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, &page.Mistakes{})
+	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, "", &page.Mistakes{})
 	return nil
 }
 
@@ -45,9 +45,9 @@ func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
 	return waiting, nil
 }
 
-func (v *request) renderFinish(status int, username, email, secret string, m *page.Mistakes) {
+func (v *request) renderFinish(status int, username, email, secret, chosen string, m *page.Mistakes) {
 	v.Render(status, "verify", page.Page{Title: "Finish your account", Errors: m.List, Content: linkContent{
-		Fields: append([]page.Field{usernameField(username, m)}, newPasswordFields("Password", m)...), Link: secret, Email: email, NewMember: true,
+		Fields: append([]page.Field{usernameField(username, m)}, v.keepPassword("Password", chosen, m)...), Link: secret, Email: email, NewMember: true,
 	}})
 }
 
@@ -98,7 +98,7 @@ func (v *request) finishSignUp(hash string) error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.R.PostForm.Get(fieldLink), m)
+		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.R.PostForm.Get(fieldLink), chosen, m)
 		return nil
 	}
 	return v.welcome(made, waiting.ReturnTo)

@@ -223,13 +223,14 @@ func routes() []route {
 
 // Mount registers the pages and their assets on a mux.
 func (web *Web) Mount(mux *http.ServeMux) {
+	all := slices.Concat(web.areas, web.members)
 	for _, r := range routes() {
-		web.site.Mount(mux, page.Route{
+		all = append(all, page.Route{
 			Pattern: r.pattern, Enter: r.enter, Handle: web.handler(r.handle), Enrolling: enrolling(r.pattern), Fresh: r.needsProof, Password: r.password,
 		})
 	}
-	web.site.Mount(mux, web.areas...)
-	web.site.Mount(mux, web.members...)
+	web.site.Mount(mux, all...)
+	web.site.Mount(mux, page.FormAddresses(all)...)
 	web.site.Mount(mux, page.DemoRoutes(func(ctx context.Context) (tenant.ID, error) { return demo.Member(ctx, web.Store) }, web.areas...)...)
 	web.site.MountAssets(mux)
 }

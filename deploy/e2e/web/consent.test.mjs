@@ -72,11 +72,14 @@ test('Allow works after half a second in view, and at once without a script', as
   await page.evaluate(() => dispatchEvent(new Event('focus')));
   assert.equal(await allow(page).getAttribute('aria-disabled'), 'true');
   await allow(page).click({ force: true });
+  const answer = page.locator('#early');
+  assert.match(await answer.textContent(), /One moment/, 'an early click is swallowed');
   await page.clock.runFor(499);
   assert.equal(await allow(page).getAttribute('aria-disabled'), 'true');
   await page.clock.runFor(1);
   assert.equal(await allow(page).getAttribute('aria-disabled'), null);
   assert.equal(page.url(), url.href, 'a click before that was taken');
+  assert.match(await answer.textContent(), /You can press Allow now/);
 
   const context = await browser.newContext({ baseURL: setting('BASE_URL'), javaScriptEnabled: false });
   try {

@@ -57,6 +57,11 @@ test('filters narrow the list and are shown as chips', async () => {
   await address;
   await page.locator('.chips').getByText('Tag: few').waitFor();
   assert.equal(await rows(page).count(), 5);
+  await page.locator('#found').getByText('5 people').waitFor();
+  assert.ok(await page.locator('#found').evaluate((found) => found.getBoundingClientRect().bottom <= innerHeight), 'the number of people is out of sight');
+  await page.getByRole('textbox', { name: 'Tag, first one' }).press('Enter');
+  await page.locator('details.filters:not([open])').waitFor({ state: 'attached' });
+  assert.ok(await rows(page).first().evaluate((row) => row.getBoundingClientRect().bottom <= innerHeight), 'the results are out of sight');
 });
 
 test('a mistake is shown at its filter', async () => {

@@ -176,3 +176,13 @@ func TestOutage(t *testing.T) {
 		}
 	}
 }
+
+// Each form's address takes GET, too: it leads to the page with the form.
+func TestFormAddressesTakeGET(t *testing.T) {
+	t.Parallel()
+	for _, r := range new(proxy.Proxy).Routes() {
+		if r.Protocol == route.Page && !slices.Contains(r.Methods, http.MethodGet) {
+			t.Errorf("%s takes only %v", r.Pattern, r.Methods)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func (p *Proxy) authorizationServer() []route.Route {
 			Handle: p.servePage, Summary: "Asks the signed-in member for consent and answers with an authorization code.",
 		},
 		{
-			Name: "oauth-consent", Methods: post, Pattern: "/oauth/consent", Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
+			Name: "oauth-consent", Methods: []string{http.MethodGet, http.MethodPost}, Pattern: "/oauth/consent", Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
 			Handle: p.serveConsent, Summary: "Receives the member's answer to the consent page.",
 		},
 		{
@@ -77,7 +77,13 @@ func (p *Proxy) pages() []route.Route {
 			r.Handle = p.serveUpload
 		}
 	}
-	return append(routes, demo(routes)...)
+	ofDemo := demo(routes)
+	for i := range routes {
+		if !slices.Contains(routes[i].Methods, http.MethodGet) { // the address of a form leads to the page with the form
+			routes[i].Methods = []string{http.MethodGet, http.MethodPost}
+		}
+	}
+	return append(routes, ofDemo...)
 }
 
 // accessPages are the pages for people who are not signed in, and the files that all pages load.

@@ -35,6 +35,8 @@ type draft struct {
 	column string
 	// days says how dates are read.
 	days calendar
+	// unreadDates is how many dates could not be read.
+	unreadDates int
 }
 
 // ranked is a handle and its preference: 1 is the highest, 0 means none.
@@ -154,6 +156,7 @@ func (d *draft) addPosition(p export.PositionRecord) {
 func (d *draft) partialDay(what, value string) string {
 	day, err := readDate(value, d.days)
 	if err != nil || strings.HasPrefix(day, "--") {
+		d.unreadDates++
 		d.keep(what, value, "it is no date with a year")
 		return ""
 	}
@@ -167,6 +170,7 @@ func (d *draft) addDate(kind, label, value string) {
 		label = ""
 	}
 	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
+		d.unreadDates++
 		d.keep("date", value, "a birthday is not in the future")
 		return
 	}
@@ -177,6 +181,7 @@ func (d *draft) addDate(kind, label, value string) {
 func (d *draft) addLabelledDate(kind, label, value string) {
 	day, err := readDate(value, d.days)
 	if err != nil {
+		d.unreadDates++
 		d.keep("date", value, err.Error())
 		return
 	}
@@ -198,6 +203,7 @@ func (d *draft) metOn(value string) {
 	day, err := readDate(value, d.days)
 	switch {
 	case err != nil || strings.HasPrefix(day, "--"):
+		d.unreadDates++
 		d.keep("day they met", value, "it is no date with a year")
 	case d.MetOn == "":
 		d.MetOn = day
@@ -298,7 +304,7 @@ func (d *draft) record(row int) Record {
 	if len(d.rest) > 0 {
 		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.rest, "\n")), maxNote)...)
 	}
-	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, Warnings: d.warned()}
+	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, UnreadDates: d.unreadDates, Warnings: d.warned()}
 }
 
 // warned returns the warnings, with the number of those that are not among them.

@@ -100,6 +100,8 @@ type Record struct {
 	// Guessed says that the file has no name of the person: Name was made of an
 	// address, or of another field.
 	Guessed bool
+	// UnreadDates is how many dates of the record could not be read; Warnings name them.
+	UnreadDates int
 	// Err is a *fault.Error (Invalid) when this record cannot be imported; Person is
 	// empty then.
 	Err error

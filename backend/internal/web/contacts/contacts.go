@@ -41,6 +41,7 @@ func (p *Pages) Routes() []page.Route {
 		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/photo", Enter: page.MembersOnly, Handle: p.with((*request).showPhoto)},
 		{Pattern: "POST " + page.PathPeople + "/{id}/photo-upload", Enter: page.MembersOnly, Handle: p.with((*request).setPhoto), Upload: readPhoto},
+		{Pattern: "GET " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).showFormOf)},
 		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
 	}
 }

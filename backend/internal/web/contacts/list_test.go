@@ -141,9 +141,9 @@ func TestErrorsAtTheirFilters(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	for _, c := range []struct{ query, field, want string }{
-		{"last_contact_after=2026-05-01&last_contact_before=2026-04-01", "last_contact_before", "Must lie after last_contact_after"},
-		{"never_contacted=true&last_contact_after=2026-05-01", "never_contacted", "Contradicts last_contact_after"},
-		{"met_on_after=2025&met_on_before=2024", "met_on_before", "Must lie after met_on_after"},
+		{"last_contact_after=2026-05-01&last_contact_before=2026-04-01", "last_contact_before", "Last contact before must lie after “Last contact after”"},
+		{"never_contacted=true&last_contact_after=2026-05-01", "never_contacted", "Ever in touch contradicts “Last contact after”"},
+		{"met_on_after=2025&met_on_before=2024", "met_on_before", "Met before must lie after “Met after”"},
 		{"has=email&missing=email", "missing", "no person passes both"},
 		{"missing=tag&tag=investor", "missing", "no person passes both"},
 		{"birthday_between=12-01", "birthday_between", "takes two days"},

@@ -128,7 +128,8 @@ func (v *request) showPerson() error {
 	return v.showForm(http.StatusOK, p, form)
 }
 
-// followMerge leads to the person that this one was merged into, or returns the error.
+// followMerge leads to the person that this one was merged into, or shows that this one is in the bin.
+// Otherwise it returns the error.
 func (v *request) followMerge(reason error) error {
 	if !fault.Is(reason, fault.NotFound) && !fault.Is(reason, fault.Conflict) {
 		return reason
@@ -147,7 +148,7 @@ func (v *request) followMerge(reason error) error {
 			return nil
 		}
 	}
-	return reason
+	return v.showBinned(http.StatusOK, reason)
 }
 
 // timelineSize is how many entries one page of the timeline has, dueDays how far ahead a
@@ -208,11 +209,35 @@ func (v *request) entriesOf(c *connectionsv1.Connection) (*timelinev1.ListTimeli
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := v.pinnedFirst(c.GetId(), entries); err != nil {
+		return nil, nil, err
+	}
 	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: new(c.GetId()), Days: new(int32(dueDays)), Limit: new(int32(dueSize))})
 	return entries, due.GetItems(), err
 }
 
-// latestEntries returns the latest notes and interactions that get_connection includes.
+// pinnedFirst puts the pinned notes before the other entries of the first page of the timeline, unless
+// it shows only interactions. They are not repeated on later pages.
+func (v *request) pinnedFirst(connectionID string, entries *timelinev1.ListTimelineResponse) error {
+	shown := shownTimeline(v.R.URL.Query())
+	if kind := shown.Get(kindsParameter); kind != "" && kind != timeline.KindNote {
+		return nil
+	}
+	pinned, err := v.Timeline.Pinned(v.Ctx, connectionID)
+	if err != nil {
+		return err
+	}
+	entries.Entries = slices.DeleteFunc(entries.Entries, func(e *timelinev1.TimelineEntry) bool {
+		return slices.ContainsFunc(pinned, func(p *timelinev1.TimelineEntry) bool { return p.GetId() == e.GetId() })
+	})
+	if !shown.Has(cursorParameter) {
+		entries.Entries = append(pinned, entries.Entries...)
+	}
+	return nil
+}
+
+// latestEntries returns the latest notes and interactions that get_connection includes, pinned notes
+// first.
 func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineResponse, error) {
 	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
 	out := &timelinev1.ListTimelineResponse{}
@@ -223,6 +248,9 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
 	}
 	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int {
+		if a.GetPinned() != b.GetPinned() {
+			return map[bool]int{true: -1, false: 1}[a.GetPinned()]
+		}
 		return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime())
 	})
 	return out, err

@@ -16,12 +16,40 @@ import (
 // actField is the name of the buttons that say what to do.
 const actField = "act"
 
+// forms are the forms of the page of a person, by the last part of their address.
+func (v *request) forms() map[string]func() error {
+	return map[string]func() error{
+		"edit": v.editSection, barNote: v.addNote, barLog: v.logInteraction, barRemind: v.addReminder, "entry": v.actOnEntry, "entry-edit": v.editEntry,
+		"reminder": v.actOnReminder, "reminder-edit": v.editReminder, "act": v.actOnPerson, "link": v.link, "unlink": v.unlink, "merge": v.merge, "photo-remove": v.removePhoto,
+	}
+}
+
+// showFormOf leads from the address of a form, typed or reloaded, to the page of the person with the
+// form open.
+func (v *request) showFormOf() error {
+	form, to := v.R.PathValue("form"), v.path()
+	if _, ok := v.forms()[form]; !ok {
+		return noSuchThing()
+	}
+	switch form {
+	case "edit", "link":
+		name := sectionName
+		if form == "link" {
+			name = sectionRelations
+		} else if s, ok := sectionOf(v.R.URL.Query().Get("section")); ok {
+			name = s.name
+		}
+		to += "?edit=" + name + "#edit-" + name
+	case barNote, barLog, barRemind:
+		to += "#bar-" + form
+	}
+	v.Redirect(to)
+	return nil
+}
+
 // act answers a form of the page of a person.
 func (v *request) act() error {
-	handle, ok := map[string]func() error{
-		"edit": v.editSection, "note": v.addNote, "log": v.logInteraction, "remind": v.addReminder, "entry": v.actOnEntry, "entry-edit": v.editEntry,
-		"reminder": v.actOnReminder, "reminder-edit": v.editReminder, "act": v.actOnPerson, "link": v.link, "unlink": v.unlink, "merge": v.merge, "photo-remove": v.removePhoto,
-	}[v.R.PathValue("form")]
+	handle, ok := v.forms()[v.R.PathValue("form")]
 	if !ok {
 		return noSuchThing()
 	}
@@ -32,7 +60,7 @@ func (v *request) act() error {
 			Text: "Nothing was written. Look at the page again: the person may be archived or merged, or the reminder done.", Next: page.Link{Path: v.path(), Title: "Back to the person"},
 		}
 	}
-	return err
+	return v.showBinned(http.StatusConflict, err)
 }
 
 // path returns the address of the page of the person.
@@ -177,7 +205,7 @@ const mergeChoices = 10
 func (v *request) showMerge() error {
 	p, err := v.person()
 	if err != nil {
-		return err
+		return v.followMerge(err)
 	}
 	c := p.GetConnection()
 	content := mergeContent{Path: v.path(), Self: v.path() + "/merge", Name: c.GetName(), Query: v.R.URL.Query().Get("q")}

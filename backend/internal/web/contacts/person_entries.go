@@ -139,12 +139,8 @@ func (v *request) saveForm(notice string, save func(context.Context, *db.Tx, *sa
 		}
 		return v.showForm(http.StatusConflict, p, out.form)
 	}
-	if coded := (*fault.Error)(nil); errors.As(err, &coded) && coded.Code == fault.Invalid && len(coded.Fields) > 0 {
-		for _, f := range coded.Fields {
-			out.wrong = append(out.wrong, page.FieldError{Name: f.Name, Message: page.Sentence(f.Message)})
-		}
-		err = errShow
-	}
+	wrong, err := page.Violations(err)
+	out.wrong = append(out.wrong, wrong...)
 	if errors.Is(err, errShow) {
 		err = nil
 	}

@@ -2,14 +2,19 @@ package contacts_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -93,6 +98,117 @@ func makeGroup(t *testing.T, s *webtest.Site, b *webtest.Browser, name string) s
 		t.Fatal(err)
 	}
 	return id
+}
+
+// Pinned notes stand before all other entries, however old they are, and are not repeated below.
+func TestPinnedNotesComeFirst(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		id := add(t, s, b.Owner, ada(), "")
+		path := "/people/" + id
+		post := func(body string, more ...string) {
+			t.Helper()
+			s.Clock.Advance(time.Minute)
+			done(t, b, b.Submit(b.Get(path), path+"/note", webtest.Values(append([]string{"body", body}, more...)...)), body)
+		}
+		post("Pinned long ago", "pinned", "true")
+		post("Pinned later", "pinned", "true")
+		for n := range 25 {
+			post(fmt.Sprintf("Note %02d", n))
+		}
+		bodies := func(p *webtest.Page) (out []string) {
+			for _, entry := range p.All("p") {
+				if webtest.Attr(entry, "class") == "text" {
+					out = append(out, webtest.TextOf(entry))
+				}
+			}
+			return out
+		}
+		first := b.Get(path)
+		got := bodies(first)
+		if len(got) < 3 || got[0] != "Pinned later" || got[1] != "Pinned long ago" || got[2] != "Note 24" {
+			t.Errorf("the timeline begins with %q", got)
+		}
+		older := bodies(b.Get(webtest.LinkTo(first, "Older")))
+		if len(older) != 5 || slices.Contains(older, "Pinned later") {
+			t.Errorf("the next page has %q", older)
+		}
+		if meetings := bodies(b.Get(path + "?kinds=meeting")); len(meetings) > 0 {
+			t.Errorf("the meetings are %q", meetings)
+		}
+		if notes := bodies(b.Get(path + "?kinds=note")); notes[0] != "Pinned later" {
+			t.Errorf("the notes begin with %q", notes[0])
+		}
+		b.Submit(first, path+"/act", webtest.Values("act", "archive"))
+		if archived := bodies(b.Get(path)); archived[0] != "Note 24" && archived[0] != "Pinned later" {
+			t.Errorf("of the archived person: %q", archived)
+		}
+	})
+}
+
+// The address of a person in the bin says that they are there, until when, and restores them. So do the
+// addresses of their forms.
+func TestPersonInTheBin(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
+		id := add(t, s, b.Owner, ada(), "")
+		path := "/people/" + id
+		open := b.Get(path).Fill(path+"/note", webtest.Values("body", "Rows on Tuesdays"))
+		webtest.Deleted(t, s, b.Owner, id)
+		until := s.Clock.Now().AddDate(0, 0, 30).Format("2 January 2006")
+		p := b.Get(path)
+		wantPage(t, p, http.StatusOK, "Ada Stone is in the bin", "Claude moved Ada Stone to the bin on", "until "+until, "Restore", "See the bin")
+		wantPage(t, b.Get(path+"/merge"), http.StatusOK, "Ada Stone is in the bin")
+		wantPage(t, b.Post(path+"/note", open), http.StatusConflict, "Ada Stone is in the bin")
+		wantPage(t, other.Get(path), http.StatusNotFound, "There is nothing here")
+		restored := b.Follow(b.Submit(p, "/people/bin/restore", nil))
+		wantPage(t, restored, http.StatusOK, "Ada Stone", "The person is restored", "Lisbon")
+		deletion := webtest.Deleted(t, s, b.Owner, id)
+		if err := history.EndDeletion(t.Context(), s.Store.Tenant(b.Owner, false), "people/bin", deletion); err != nil {
+			t.Fatal(err)
+		}
+		wantPage(t, b.Get(path), http.StatusNotFound, "There is nothing here")
+	})
+}
+
+// merged returns one form with the values of another.
+func merged(form, change url.Values) url.Values {
+	maps.Copy(form, change)
+	return form
+}
+
+// Every mistake names the field as the page does, never as the contract does.
+func TestMistakesNameTheFieldByItsLabel(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	id := add(t, s, b.Owner, ada(), "")
+	path, long := "/people/"+id, strings.Repeat("a", 5000)
+	check := func(what, label string, p *webtest.Page) {
+		t.Helper()
+		summary := webtest.TextOf(p.ByID("summary-title").Parent)
+		if p.Status != http.StatusBadRequest || !strings.Contains(summary, label) || regexp.MustCompile(`\[\d|[a-z]_[a-z]|Emails\b|Urls\b`).MatchString(summary) {
+			t.Errorf("%s: %d %q, not about %q", what, p.Status, summary, label)
+		}
+	}
+	for _, c := range []struct{ section, field, typed, label string }{
+		{"name", "name", "", "Name"}, {"name", "met_on", "in spring", "When you met"}, {"name", "met_on", "2025-02-31", "When you met"}, {"name", "location", long, "Place"},
+		{"ways", "emails", "ada@helios.example\nno address", "E-mail addresses, line 2"}, {"ways", "urls", "ftp://x", "Links"}, {"ways", "phones", long, "Phone numbers"},
+		{"positions", "title.0", long, "Title"}, {"positions", "ended_on.0", "soon", "Until"}, {"dates", "date.0", "tomorrow", "Date"},
+		{"groups", "tags", long, "Tags"}, {"cadence", "days", "9999", "Days between contacts"}, {"cadence", "snooze_until", "2001-01-01", "Not before"}, {"about", "bio", long, "About"},
+	} {
+		check(c.section+" "+c.field, c.label, edit(t, b, id, c.section, url.Values{c.field: {c.typed}}))
+	}
+	for _, c := range []struct{ form, field, typed, label string }{
+		{"note", "body", "", "Note"}, {"log", "summary", long, "What it was about"}, {"log", "occurred_at", "2999-01-01", "Day"}, {"remind", "text", "", "What to do"}, {"remind", "due_on", "2001-01-01", "Day"},
+	} {
+		check(c.form+" "+c.field, c.label, b.Submit(b.Get(path), path+"/"+c.form, merged(url.Values{"text": {"Call"}}, url.Values{c.field: {c.typed}})))
+	}
+	check("list", "Birthday between", b.Get("/people?birthday_between=x&birthday_between=y"))
+	check("list", "Last contact before", b.Get("/people?last_contact_before=x"))
+	check("list", "Met after", b.Get("/people?met_on_after=x"))
 }
 
 // Groups are ticked and cleared.
@@ -327,7 +443,7 @@ func TestActsOnAPerson(t *testing.T) {
 		wantPage(t, b.Get("/people/"+ben), http.StatusOK, "Lagos")
 
 		p = act("delete", "The person is in the bin")
-		wantPage(t, b.Get(path), http.StatusNotFound)
+		wantPage(t, b.Get(path), http.StatusOK, "Ada Stone is in the bin")
 		b.Follow(b.Submit(p, "/activity/undo", nil))
 		wantPage(t, b.Get(path), http.StatusOK, "Ada Stone")
 	})

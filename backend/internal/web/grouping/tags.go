@@ -38,7 +38,12 @@ func (v *request) tagRow(t *organizev1.Tag) tagRow {
 }
 
 func (v *request) showTag() error {
-	return v.renderTag(http.StatusOK, v.R.URL.Query().Get(nameParameter), nil)
+	name := v.R.URL.Query().Get(nameParameter)
+	if name == "" {
+		v.Redirect(v.To(page.PathGroups))
+		return nil
+	}
+	return v.renderTag(http.StatusOK, name, nil)
 }
 
 // renderTag shows the forms of a tag. Archived people may be the only ones who have it.

@@ -179,6 +179,24 @@ func TestSamplesGoThrough(t *testing.T) {
 
 const custom = "Name,E-mail,Handle,Diet\nAna Lee,ana@x.example,Annie,vegan\nBo Berg,cy@x.example,,\n"
 
+// Dates that cannot be read are counted before and after the import.
+func TestUnreadDatesAreCounted(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		const file = "Name,Email,Birthday\nAda Stone,ada@helios.example,1990-05-14\nBo Lind,bo@helios.example,in spring\nCy Marsh,cy@helios.example,the 40th\n"
+		path, preview := previewed(t, b, "people.csv", file)
+		want(t, preview, http.StatusOK, "2 dates in this file cannot be read and will be kept as text in a note", "in spring", "the 40th")
+		progress := started(t, b, path, preview)
+		worked(t, s, b, importer.JobKind)
+		want(t, b.Get(progress), http.StatusOK, "2 dates could not be read and are kept in a note.")
+		_, clean := previewed(t, b, "others.csv", "Name,Birthday\nDi Ray,1990-05-14\n")
+		if strings.Contains(clean.Text(), "cannot be read") {
+			t.Errorf("a date of a good file cannot be read:\n%s", clean.Text())
+		}
+	})
+}
+
 // A member's choices survive reloads and errors, and the import applies them.
 func TestChoicesAreKept(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,8 @@ type previewContent struct {
 	People int
 	// Most is how many rows the preview has; 0 means all.
 	Most int
+	// UnreadDates is how many dates cannot be read.
+	UnreadDates int
 	// Others is set if the file has more than people.
 	Others bool
 	// Error says why the import does not start, Live is the address of the running import.
@@ -114,7 +116,7 @@ func (v *request) renderPreview(status int, f *importer.File, kind importer.RowK
 	}
 	content := previewContent{
 		Steps: stepsAt(2, f.ID), Name: f.Name, Save: previewPath(f.ID), Kind: kind, Page: at, Error: m.Of(startField),
-		People: p.Counts[importer.RowNew] + p.Counts[importer.RowKnown] + p.Counts[importer.RowDoubtful], Others: p.Others,
+		People: p.Counts[importer.RowNew] + p.Counts[importer.RowKnown] + p.Counts[importer.RowDoubtful], Others: p.Others, UnreadDates: p.UnreadDates,
 	}
 	if p.Partly {
 		content.Most = importer.MaxPreviewed

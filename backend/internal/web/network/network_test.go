@@ -160,7 +160,7 @@ func TestWrongOrganisation(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	add(t, s, b.Owner, people.Draft{Name: "Ada Stone", Organization: "Helios"})
 	const evil = `"><script>alert(1)</script>`
-	for given, message := range map[string]string{"Acme": "Nobody is or was at", evil: "Nobody is or was at", ", ": "Must be the name", strings.Repeat("x", 201): "200"} {
+	for given, message := range map[string]string{"Acme": "Nobody is or was at", evil: "Nobody is or was at", ", ": "must be the name", strings.Repeat("x", 201): "200"} {
 		p := b.Get(path + "?" + url.Values{"organization": {given}}.Encode())
 		want(t, p, http.StatusBadRequest, message)
 		input := p.ByID("organization")

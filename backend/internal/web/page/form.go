@@ -12,7 +12,7 @@ import (
 // Field is one labelled input of a form.
 type Field struct {
 	Name, Label, Hint string
-	// Kind is the input's type; empty means text.
+	// Kind is the input's type; empty means text. A KindHidden field has only a name and a value.
 	Kind         string
 	Value        string
 	Autocomplete string
@@ -25,6 +25,9 @@ type Field struct {
 	Plain bool
 	Error string
 }
+
+// KindHidden is the type of an input that is not shown.
+const KindHidden = "hidden"
 
 // DescribedBy returns the ids of the elements that describe the input.
 func (f Field) DescribedBy() string {

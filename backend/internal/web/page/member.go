@@ -59,7 +59,7 @@ func Read[Q proto.Message, A any](m *Member, req Q, handle func(context.Context,
 		return answer, wrong, err
 	}
 	answer, err = handle(m.Ctx, req)
-	wrong, err = fieldErrors(err)
+	wrong, err = Violations(err)
 	return answer, wrong, err
 }
 
@@ -77,7 +77,7 @@ func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(co
 		answer, err = handle(ctx, tx, req)
 		return err
 	})
-	wrong, err = fieldErrors(err)
+	wrong, err = Violations(err)
 	return answer, wrong, err
 }
 
@@ -86,20 +86,20 @@ func (m *Member) Check(req proto.Message) ([]FieldError, error) {
 	found, err := m.checker.Check(req, m.Today().Format(time.DateOnly))
 	var wrong []FieldError
 	for _, p := range found {
-		wrong = append(wrong, FieldError{Name: p.Field(), Message: Sentence(p.Text)})
+		wrong = append(wrong, violation(p.Field(), p.Text))
 	}
 	return wrong, err
 }
 
-// fieldErrors returns the errors of fields that a handler found, and any other error.
-func fieldErrors(err error) ([]FieldError, error) {
+// Violations returns the errors of fields that a handler found, and any other error.
+func Violations(err error) ([]FieldError, error) {
 	var coded *fault.Error
 	if !errors.As(err, &coded) || coded.Code != fault.Invalid || len(coded.Fields) == 0 {
 		return nil, err
 	}
 	var wrong []FieldError
 	for _, f := range coded.Fields {
-		wrong = append(wrong, FieldError{Name: f.Name, Message: Sentence(f.Message)})
+		wrong = append(wrong, violation(f.Name, f.Message))
 	}
 	return wrong, nil
 }

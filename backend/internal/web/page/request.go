@@ -1,10 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -88,6 +90,38 @@ func (s *Site) Mount(mux *http.ServeMux, routes ...Route) {
 	}
 }
 
+// FormAddresses returns a route for GET for the address of each form that has none: an address that is
+// typed, linked or reloaded leads to the page with the form. That is the nearest page above the
+// address.
+func FormAddresses(routes []Route) []Route {
+	pages := map[string]bool{}
+	for _, r := range routes {
+		if path, ok := strings.CutPrefix(r.Pattern, http.MethodGet+" "); ok {
+			pages[path] = true
+		}
+	}
+	var out []Route
+	for _, r := range routes {
+		path, ok := strings.CutPrefix(r.Pattern, http.MethodPost+" ")
+		if !ok || pages[path] {
+			continue
+		}
+		levels := 0
+		for above := path; above != "" && (levels == 0 || !pages[above]); levels++ {
+			above = above[:strings.LastIndexByte(above, '/')]
+		}
+		out = append(out, Route{Pattern: http.MethodGet + " " + path, Enter: func(v *Request) (bool, error) {
+			to := v.R.URL.EscapedPath()
+			for range levels {
+				to = to[:strings.LastIndexByte(to, '/')]
+			}
+			v.Redirect(cmp.Or(to, PathStart))
+			return false, nil
+		}})
+	}
+	return out
+}
+
 // admit rejects anything but our own forms before other code reads it.
 func (v *Request) admit(route Route) (bool, error) {
 	if v.R.Method == http.MethodPost {
@@ -111,7 +145,11 @@ func (v *Request) admit(route Route) (bool, error) {
 		return goOn, err
 	}
 	if v.R.Method == http.MethodPost && !route.Tokenless && !validToken(v.Secret, v.R.PostForm.Get(TokenField)) {
-		return false, Refuse(http.StatusForbidden, "This form is out of date",
+		const outOfDate = "This form is out of date"
+		if v.Login != nil && v.Owner != "" && v.keepTyped(outOfDate) {
+			return false, nil
+		}
+		return false, Refuse(http.StatusForbidden, outOfDate,
 			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site.")
 	}
 	if !route.Fresh {
@@ -160,7 +198,9 @@ func Anyone(v *Request) (bool, error) {
 // MembersOnly admits signed-in browsers and sends others to sign in first.
 func MembersOnly(v *Request) (bool, error) {
 	if v.Login == nil {
-		v.Redirect(v.SignIn(v.pageToReturnTo()))
+		if v.R.Method != http.MethodPost || !v.keepTyped("You are signed out") {
+			v.Redirect(v.SignIn(v.pageToReturnTo()))
+		}
 		return false, nil
 	}
 	if !v.route.Enrolling {

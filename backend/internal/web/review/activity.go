@@ -58,7 +58,8 @@ type option struct {
 	Selected     bool
 }
 
-// session is the work of one agent, or of the member, without a pause of sessionGap. Its
+// session is the work of one agent, or of the member, without a pause of sessionGap and without
+// work of others in between. Its
 // times are in the member's time zone.
 type session struct {
 	// Who is the name of the agent; empty for the member.
@@ -225,19 +226,18 @@ func join(path string, parameters url.Values) string {
 	return path
 }
 
-// sessions groups changes by who made them and by pauses. Changes and their rows must be in
-// order, the latest first; so are the sessions, by their latest change.
+// sessions groups changes by who made them and by pauses. Changes and their rows must be in order, the
+// latest first, and stay in it: a session ends where somebody else's change comes in between.
 func (v *request) sessions(changes []history.Change, rows []Row) []session {
 	var out []session
-	open := map[string]int{} // the latest session of each credential
+	last := ""
 	for i, c := range changes {
 		key := c.CredentialID + " " + c.CredentialName
-		at, found := open[key]
-		if !found || out[at].From.Sub(rows[i].At) > sessionGap {
-			at = len(out)
-			open[key] = at
+		if at := len(out) - 1; at < 0 || key != last || out[at].From.Sub(rows[i].At) > sessionGap {
 			out = append(out, session{Who: rows[i].Who, To: rows[i].At, credential: agentOf(c.CredentialID, c.CredentialName)})
 		}
+		last = key
+		at := len(out) - 1
 		out[at].From = rows[i].At
 		out[at].Rows = append(out[at].Rows, rows[i])
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -81,6 +82,60 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		if strings.Contains(agents.Text(), "Undid: ") || webtest.LinkTo(agents, "See every change, and undo it") != "/activity" || webtest.LinkTo(agents, "Activity") == "" {
 			t.Error("the page of agents shows the member's own changes, or does not link here")
 		}
+	})
+}
+
+// The list stays in order when two agents and the member work at the same time.
+func TestActivityIsNewestFirst(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	for n, agent := range []string{"Claude", "Research", "Claude", "", "Claude", "Claude"} {
+		actor := db.Actor{CredentialName: agent, Tool: "create_connection"}
+		if agent != "" {
+			actor.CredentialID = "grt_" + agent
+		}
+		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), actor, func(ctx context.Context, tx *db.Tx) error {
+			_, err := people.Create(ctx, tx, people.Draft{Name: fmt.Sprintf("Person %d", n)})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Clock.Advance(time.Minute)
+	}
+	p := b.Get("/activity")
+	var kept []string
+	for _, c := range webtest.Changes(t, s, b.Owner) {
+		kept = append(kept, c.ID)
+	}
+	if got := undoable(p); !slices.Equal(got, kept) {
+		t.Errorf("the changes are shown in the order %v, not %v", got, kept)
+	}
+	want(t, p, http.StatusOK, "2 changes Undo everything by Claude since then")
+}
+
+// The groups of a person who is gone still have the name of that person.
+func TestGroupsOfTheGoneHaveAName(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		ada, _ := webtest.Added(t, s, b.Owner, "Ada Stone")
+		webtest.By(t, s, b.Owner, "update_membership", func(ctx context.Context, tx *db.Tx) (people.Acted, error) {
+			if _, err := groups.Save(ctx, tx, groups.Patch{Name: new("Rowers")}); err != nil {
+				return people.Acted{}, err
+			}
+			return groups.UpdateMembership(ctx, tx, groups.MembershipPatch{ConnectionIDs: []string{ada}, AddGroups: []string{"Rowers"}})
+		})
+		changed := "Groups of Ada Stone: changed"
+		want(t, b.Get("/activity"), http.StatusOK, changed)
+		deletion := webtest.Deleted(t, s, b.Owner, ada)
+		p := b.Get("/activity")
+		want(t, p, http.StatusOK, changed, "Groups of Ada Stone")
+		if strings.Contains(p.Text(), "Groups of:") {
+			t.Errorf("groups of nobody:\n%s", p.Text())
+		}
+		want(t, b.Get(webtest.UndoPath(deletion)), http.StatusOK, "Groups of Ada Stone")
 	})
 }
 

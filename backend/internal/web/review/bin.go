@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -85,7 +86,8 @@ func (v *request) restoreFromBin() error {
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, binTool, v.To(page.PathBin), "restored")
+	back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
+	return v.takeBack(c, binTool, cmp.Or(back, v.To(page.PathBin)), "restored")
 }
 
 // binDeleteContent is the content of the page that asks for confirmation before people

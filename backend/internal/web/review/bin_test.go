@@ -48,9 +48,7 @@ func TestBin(t *testing.T) {
 		mary, _ := webtest.Added(t, s, b.Owner, "Mary Somerville")
 		webtest.Noted(t, s, b.Owner, grace, "compilers")
 		ofGrace := webtest.Deleted(t, s, b.Owner, grace)
-		if p := b.Get("/people/" + grace); p.Status != http.StatusNotFound || strings.Contains(p.Body, "Grace") {
-			t.Errorf("her page: %d %s", p.Status, p.Text())
-		}
+		want(t, b.Get("/people/"+grace), http.StatusOK, "Grace Hopper is in the bin")
 		for _, path := range []string{"/people", "/people?q=grace", "/people?archived=with"} {
 			if p := b.Get(path); strings.Contains(p.Body, "Hopper") {
 				t.Errorf("%s shows her: %s", path, p.Text())

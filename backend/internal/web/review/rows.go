@@ -108,7 +108,7 @@ func (v *request) rows(changes []history.Change, objects, values int) ([]Row, er
 		changes[i].Effects = slices.DeleteFunc(changes[i].Effects, forgotten)
 		shown = append(shown, changes[i].Effects[:min(len(changes[i].Effects), objects)]...)
 	}
-	names, err := v.namesOf(shown)
+	names, err := v.namesOf(shown, changes...)
 	if err != nil {
 		return nil, err
 	}

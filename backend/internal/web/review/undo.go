@@ -158,7 +158,7 @@ func (v *request) effectRows(c *history.Change, restored []history.Object, confl
 		shown[o.Kind+o.ID] = true
 	}
 	recorded := effectsOf(c, shown)
-	names, err := v.namesOf(recorded)
+	names, err := v.namesOf(recorded, *c)
 	for _, o := range restored {
 		effects = append(effects, names.effectRow(o.Kind, o.ID, recorded, effectText(o)))
 	}

@@ -203,7 +203,7 @@ func (v *request) addMany(content *manyContent, undone []history.UndoneChange) e
 	if err != nil {
 		return err
 	}
-	names, err := v.namesOf(manyEffects(undone))
+	names, err := v.namesOf(manyEffects(undone), changes...)
 	if err != nil {
 		return err
 	}

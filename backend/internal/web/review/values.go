@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,7 +55,7 @@ func (v *request) objectRow(names *objectNames, o history.Object, e history.Effe
 func (v *request) about(names *objectNames, r recorded) string {
 	var out []string
 	for _, connectionID := range append([]string{r.ConnectionID}, r.ConnectionIDs...) {
-		if name := names.people[connectionID]; name != "" {
+		if name := names.person(connectionID); name != "" {
 			out = append(out, name)
 		}
 	}
@@ -123,10 +124,7 @@ func (v *request) words(names *objectNames, field string, value any) string {
 func (v *request) stringWords(names *objectNames, s string) string {
 	switch {
 	case id.Valid(id.Connection, s):
-		if name := names.people[s]; name != "" {
-			return name
-		}
-		return "a deleted person"
+		return cmp.Or(names.person(s), deletedPerson)
 	case id.Valid(id.Group, s):
 		if name := names.groups[s]; name != "" {
 			return name

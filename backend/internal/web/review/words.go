@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -33,16 +34,26 @@ func recordedOf(e history.Effect) (r recorded) {
 	return r
 }
 
-// objectNames are the names of the people and groups that exist, by id.
-type objectNames struct{ people, groups map[string]string }
+// objectNames are the names of the people and groups that exist, by id. gone are the names of people
+// who are in the bin or deleted, as the shown changes recorded them.
+type objectNames struct{ people, groups, gone map[string]string }
+
+// deletedPerson stands for the name of a person that is not known any more.
+const deletedPerson = "a deleted person"
+
+// person returns the name of a person; empty if not known.
+func (n objectNames) person(connectionID string) string {
+	return cmp.Or(n.people[connectionID], n.gone[connectionID])
+}
 
 // maxNamed is how many people one page looks up.
 const maxNamed = 1000
 
-// namesOf looks up the people and the groups that effects name: at most two statements.
-func (v *request) namesOf(effects []history.Effect) (objectNames, error) {
+// namesOf looks up the people and the groups that effects name: at most two statements. Those who are
+// gone have the name that a change of whole recorded.
+func (v *request) namesOf(effects []history.Effect, whole ...history.Change) (objectNames, error) {
 	var persons []string
-	names, inGroups := objectNames{groups: map[string]string{}}, false
+	names, inGroups := objectNames{groups: map[string]string{}, gone: map[string]string{}}, false
 	for _, e := range effects {
 		persons = append(persons, e.ID)
 		for _, state := range []json.RawMessage{e.Before, e.After} {
@@ -54,8 +65,18 @@ func (v *request) namesOf(effects []history.Effect) (objectNames, error) {
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
 	var err error
-	if names.people, err = people.ListNames(v.Ctx, v.Data(), persons[:min(len(persons), maxNamed)]); err != nil || !inGroups {
+	if names.people, err = people.ListNames(v.Ctx, v.Data(), persons[:min(len(persons), maxNamed)]); err != nil {
 		return names, err
+	}
+	for _, c := range whole {
+		for _, e := range c.Effects {
+			if _, wanted := slices.BinarySearch(persons, e.ID); wanted && e.Kind == history.Connection && names.person(e.ID) == "" {
+				names.gone[e.ID] = recordedOf(e).Name
+			}
+		}
+	}
+	if !inGroups {
+		return names, nil
 	}
 	all, err := groups.ListGroups(v.Ctx, v.Data())
 	for _, g := range all {
@@ -71,14 +92,17 @@ const maxName = 60
 // was recorded; empty if not known.
 func (n objectNames) nameOf(objectID string, r recorded) string {
 	for _, two := range [][2]string{{r.FromID, r.ToID}, {r.FirstID, r.SecondID}} {
-		if one, other := n.people[two[0]], n.people[two[1]]; one != "" && other != "" {
-			return one + " and " + other
+		if two[0] != "" && two[1] != "" {
+			return cmp.Or(n.person(two[0]), deletedPerson) + " and " + cmp.Or(n.person(two[1]), deletedPerson)
 		}
 	}
-	for _, name := range []string{n.people[objectID], r.Name, r.Text, r.Body, r.Summary} {
+	for _, name := range []string{n.person(objectID), r.Name, r.Text, r.Body, r.Summary} {
 		if name = text.Line(name); name != "" {
 			return text.Truncate(name, maxName)
 		}
+	}
+	if id.Valid(id.Connection, objectID) { // such as the groups of a person who is gone
+		return deletedPerson
 	}
 	return ""
 }

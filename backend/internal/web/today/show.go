@@ -25,7 +25,7 @@ type content struct {
 	Day time.Time
 	// Parts are the lists of due entries, without empty ones.
 	Parts []part
-	// Overdue and Later are how many entries there are in all.
+	// Overdue is how many entries were due before this day, Later how many are due on it or later.
 	Overdue, Later int32
 	// Next and First are addresses of pages of due entries; empty if there is no such page.
 	Next, First string
@@ -121,11 +121,11 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	if c.BeginDone, err = v.startForm(v.To(pathDone)); err != nil {
 		return err
 	}
-	if err := v.addDue(&c, log); err != nil {
-		return err
-	}
 	ix, err := v.Reminders.Index(v.Ctx)
 	if err != nil {
+		return err
+	}
+	if err := v.addDue(&c, ix, log); err != nil {
 		return err
 	}
 	v.addPeople(&c, ix.Summary(), log)
@@ -154,7 +154,7 @@ func (v *request) startForm(path string) (template.HTML, error) {
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
 // member's week, which ends where their locale says.
-func (v *request) addDue(c *content, log quick) error {
+func (v *request) addDue(c *content, ix *index.Index, log quick) error {
 	req := &remindersv1.ListDueRequest{Limit: new(int32(dueSize))}
 	if v.R.Method == http.MethodGet {
 		page.Fill(req, url.Values{"cursor": v.R.URL.Query()["cursor"]})
@@ -169,9 +169,9 @@ func (v *request) addDue(c *content, log quick) error {
 		row := v.dueRow(item, log)
 		at := &parts[3]
 		switch {
-		case item.GetOverdue():
+		case item.GetDueOn() < found.GetToday(): // list_due calls a person overdue only after one and a half intervals
 			at = &parts[0]
-		case item.GetDueOn() <= found.GetToday():
+		case item.GetDueOn() == found.GetToday():
 			at = &parts[1]
 		case item.GetDueOn() <= weekEnd:
 			at = &parts[2]
@@ -183,8 +183,10 @@ func (v *request) addDue(c *content, log quick) error {
 			c.Parts = append(c.Parts, p)
 		}
 	}
+	if c.Overdue, err = v.countPast(ix); err != nil {
+		return err
+	}
 	counts := found.GetCounts()
-	c.Overdue = counts.GetOverdue()
 	c.Later = counts.GetReminders() + counts.GetDates() + counts.GetCadences() - c.Overdue
 	if found.GetHasMore() {
 		c.Next = v.To(page.PathStart) + "?" + url.Values{"cursor": {found.GetNextCursor()}}.Encode()
@@ -193,6 +195,14 @@ func (v *request) addDue(c *content, log quick) error {
 		c.First = v.To(page.PathStart)
 	}
 	return nil
+}
+
+// countPast returns how many entries were due before this day.
+func (v *request) countPast(ix *index.Index) (int32, error) {
+	_, counts, err := reminders.List(v.Ctx, v.Data(), ix, reminders.DueQuery{
+		Today: v.Today(), Zone: v.Zone, Until: v.Today().AddDate(0, 0, -1), Kinds: []string{reminders.KindReminder, reminders.KindCadence}, Limit: 1,
+	})
+	return int32(counts.Reminders + counts.Cadences), err
 }
 
 func (v *request) dueRow(item *remindersv1.DueItem, log quick) dueRow {

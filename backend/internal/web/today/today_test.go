@@ -149,7 +149,7 @@ func TestToday(t *testing.T) {
 		})
 		p := b.Get("/")
 		want(t, p, http.StatusOK, "Today", "Overdue", "Send the deck", "3 days ago", "Due today", "Book the room",
-			"Ben Okafor", "Every 20 days, last contact 45 days ago", "Losing touch", "Cleo Marsh", "200 days ago", "By Research agent", "2 overdue · 1 more")
+			"Ben Okafor", "Every 20 days, last contact 45 days ago", "Losing touch", "Cleo Marsh", "200 days ago", "By Research agent", "2 overdue · 1 due today and in the next seven days")
 		without(t, p, "Renew the passport")
 		if p.Header.Get("Cache-Control") != "no-store" || p.Header.Get("Vary") != "Cookie" {
 			t.Errorf("headers: %v", p.Header)
@@ -159,6 +159,51 @@ func TestToday(t *testing.T) {
 		}
 		want(t, b.Get("/?cursor=forged"), http.StatusBadRequest, "This address is wrong")
 	})
+}
+
+// What was due before today is overdue, also a person whose interval ended less than half an interval
+// ago, and the numbers above the lists are those of the lists.
+func TestDueTodayIsDueToday(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		b.Submit(b.Get("/"), "/today/steps", nil)
+		for name, days := range map[string]int{"Ann Late": 65, "Bo Today": 60, "Cy Soon": 57} {
+			person := add(t, s, b.Owner, people.Draft{Name: name})
+			logged(t, s, b.Owner, person, days)
+			setInterval(t, s, b.Owner, person, 60)
+		}
+		remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck"}, 21)
+		p := b.Get("/")
+		var got []string
+		for _, section := range p.All("section") {
+			if part := listedIn(section); part != "" {
+				got = append(got, part)
+			}
+		}
+		if len(got) != 3 || got[0] != "Overdue: Send the deck, Ann Late" || got[1] != "Due today: Bo Today" || !strings.HasSuffix(got[2], "week: Cy Soon") {
+			t.Errorf("the lists are %q", got)
+		}
+		want(t, p, http.StatusOK, "2 overdue · 2 due today and in the next seven days")
+	})
+}
+
+// listedIn returns the title of a section of what is due and the names in it; empty for another section.
+func listedIn(section *html.Node) string {
+	var title string
+	var entries []string
+	for n := range section.Descendants() {
+		switch {
+		case n.Data == "h2":
+			title = webtest.TextOf(n)
+		case n.Data == "p" && slices.Contains(n.Attr, html.Attribute{Key: "class", Val: "what"}):
+			entries = append(entries, webtest.TextOf(n))
+		}
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return title + ": " + strings.Join(entries, ", ")
 }
 
 // Without people, the page links to the ways to add them.
@@ -290,8 +335,8 @@ func TestForged(t *testing.T) {
 		cross.Header.Set("Sec-Fetch-Site", "cross-site")
 		cross.Header.Set("Origin", "https://evil.example")
 		want(t, b.Do(cross), http.StatusForbidden, "another site")
-		if p := b.Get(action + "?" + form.Encode()); p.Status < 400 {
-			t.Errorf("GET %s: %d", action, p.Status)
+		if to := b.Get(action + "?" + form.Encode()).Header.Get("Location"); to != "/today" {
+			t.Errorf("GET %s leads to %q", action, to)
 		}
 		if to := s.Browser(t).Post(action, form).Header.Get("Location"); to != "/sign-in?return_to=%2F" {
 			t.Errorf("%s of a visitor leads to %q", action, to)

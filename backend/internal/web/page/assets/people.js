@@ -2,6 +2,8 @@
 // results. Without this script the form does the same.
 const form = document.querySelector("form[data-live]");
 const results = document.getElementById("results");
+const filters = form.querySelector("details.filters");
+const found = document.getElementById("found");
 let waiting, latest = 0;
 
 async function search() {
@@ -19,6 +21,17 @@ async function search() {
   if (number !== latest) return; // an answer to older words
   results.replaceChildren(...loaded.getElementById("results").childNodes);
   history.replaceState(null, "", address);
+  found.textContent = filters.open ? results.querySelector("[data-count]")?.textContent ?? "" : "";
+}
+
+/** Closes the filters, which may fill the screen, and brings the results into sight. */
+async function show() {
+  const inside = filters.contains(document.activeElement);
+  await search();
+  filters.open = false;
+  found.textContent = "";
+  if (inside) results.focus({ preventScroll: true });
+  if (results.getBoundingClientRect().top > innerHeight / 2) results.scrollIntoView();
 }
 
 // Choosing everyone who matches ticks the page too, and choosing one by one ends it. With
@@ -50,5 +63,5 @@ form.addEventListener("change", (event) => {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   clearTimeout(waiting);
-  search();
+  show();
 });
