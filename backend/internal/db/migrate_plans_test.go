@@ -29,7 +29,7 @@ func TestPlansOfALargeMember(t *testing.T) {
 	fill("handles", "id, connection_id, kind, value, normal_value, label, ordinal", "'hdl_' || i, 'con_' || i, 'email', i, i, '', 0")
 	fill("relationships", "id, from_id, to_id, type, created_at", "'rel_' || i, 'con_' || i, 'con_' || (i + 1), 'friend', ''")
 	fill("reminders", "id, connection_id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at", "'rem_' || i, 'con_' || i, '', '', '', '', 'open', 1, '', ''")
-	fill("source_keys", "key, connection_id, import_id", "'key_' || i, 'con_' || i, ''")
+	fill("source_keys", "key, connection_id, import_id, name", "'key_' || i, 'con_' || i, '', ''")
 	if _, err := db.Migrate(t.Context(), db.Config{URL: url}); err != nil {
 		t.Fatal(err)
 	}

@@ -108,6 +108,9 @@ func (l *cardList) Add(p People) error {
 // Close implements Writer.
 func (l *cardList) Close() error { return l.cards.end("\n") }
 
+// OwnRelation begins the types of relationship that JSContact does not have.
+const OwnRelation = "kith:"
+
 func cardOf(p *Person) card {
 	c := card{
 		Type: "Card", Version: "1.0", UID: p.ID, Kind: "individual", ProdID: "-//Kith//Kith//EN",
@@ -145,6 +148,9 @@ func cardOf(p *Person) card {
 			c.RelatedTo[r.ConnectionID] = relation{map[string]bool{}}
 		}
 		c.RelatedTo[r.ConnectionID].Relation[related(r.Type)] = true
+		if word := related(r.Type); word != r.Type || word == people.RelationColleague {
+			c.RelatedTo[r.ConnectionID].Relation[OwnRelation+r.Type] = true
+		}
 	}
 	return c
 }

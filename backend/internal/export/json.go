@@ -81,6 +81,8 @@ type (
 		ConnectionID string `json:"connection_id"`
 		Name         string `json:"name"`
 		Type         string `json:"type"`
+		// Label is the word of an imported file for a relationship of the type other.
+		Label string `json:"-"`
 	}
 	// NoteRecord may be in several pages; its id identifies it as one note.
 	NoteRecord struct {

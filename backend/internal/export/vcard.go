@@ -26,7 +26,12 @@ func (v vCards) Add(p People) error {
 func (vCards) Close() error { return nil }
 
 // cards are content lines.
-type cards struct{ strings.Builder }
+type cards struct {
+	strings.Builder
+
+	// groups counts the groups of properties in a card.
+	groups int
+}
 
 // maxLine is the maximum length of a content line in octets, without its end (RFC 6350,
 // section 3.2).
@@ -65,6 +70,7 @@ func escape(s string) string {
 }
 
 func (c *cards) person(p *Person) {
+	c.groups = 0
 	c.line("BEGIN:VCARD")
 	c.line("VERSION:4.0")
 	c.line("PRODID:-//Kith//Kith//EN")
@@ -90,7 +96,8 @@ func (c *cards) person(p *Person) {
 	c.property("CATEGORIES", append(append([]string{}, p.Tags...), p.Groups...)...)
 	c.dates(p)
 	for _, r := range p.Relations {
-		c.property("RELATED;VALUE=text;TYPE="+related(r.Type), r.Name)
+		// Other programs show the name; Kith reads the id and its own type.
+		c.property("RELATED;VALUE=text;TYPE="+relatedTypes(r.Type)+";"+RelatedID+"="+r.ConnectionID, r.Name)
 	}
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
@@ -110,9 +117,26 @@ func (c *cards) handles(p *Person, kind, name string) {
 		if name == "URL" {
 			value = strings.NewReplacer("\r", "", "\n", "").Replace(h.Value) // an address is not a text value
 		}
-		c.line(name + typed(name, h.Label) + preferred + ":" + value)
+		types := typed(name, h.Label)
+		group := ""
+		if types == "" {
+			group = c.labelled(h.Label)
+		}
+		c.line(group + name + types + preferred + ":" + value)
 		preferred = ""
 	}
+}
+
+// labelled writes a label as Apple does, and returns the group of the property that has it; both
+// are empty for no label.
+func (c *cards) labelled(label string) (group string) {
+	if label == "" {
+		return ""
+	}
+	c.groups++
+	group = fmt.Sprintf("item%d.", c.groups)
+	c.property(group+"X-ABLabel", label)
+	return group
 }
 
 // typed reports whether vCards know a label.
@@ -126,17 +150,22 @@ func typed(name, label string) string {
 	return ""
 }
 
-// dates writes birthday and anniversary; a card has one of each at most.
+// dates writes the dates. A card has one birthday and one anniversary; others are written as Apple
+// does.
 func (c *cards) dates(p *Person) {
 	written := map[string]bool{}
 	for _, d := range p.Dates {
 		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: "ANNIVERSARY"}[d.Kind]
-		value := partial(d)
-		if name == "" || written[name] || value == "" {
-			continue
+		switch value := partial(d); {
+		case value == "":
+		case name != "" && !written[name]:
+			written[name] = true
+			c.line(name + ":" + value)
+		case name != "":
+			c.line(c.labelled(d.Kind) + "X-ABDATE:" + value)
+		default:
+			c.line(c.labelled(d.Label) + "X-ABDATE:" + value)
 		}
-		written[name] = true
-		c.line(name + ":" + value)
 	}
 }
 
@@ -155,6 +184,18 @@ func partial(d people.ImportantDate) string {
 		return fmt.Sprintf("--%02d", d.Month)
 	}
 	return ""
+}
+
+// RelatedID is the parameter of RELATED with the id of the other person.
+const RelatedID = "X-KITH-ID"
+
+// relatedTypes returns the types of a relationship in a vCard: the standard's, and Kith's own if that
+// says more.
+func relatedTypes(kind string) string {
+	if own := related(kind); own == kind && own != people.RelationColleague {
+		return own
+	}
+	return `"` + related(kind) + ",x-" + strings.ReplaceAll(kind, "_", "-") + `"`
 }
 
 // related returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -12,12 +13,18 @@ import (
 // instead of the keys, because a file may have a hundred thousand people.
 type deduper struct {
 	seed    maphash.Seed
-	leaders []string           // keys of the first records of people
-	rows    []int              // their rows
-	names   []names.Names      // their names
+	leaders []leader           // the first records of people
 	first   map[uint64]int32   // the index of the first leader with a match key
 	more    map[uint64][]int32 // further leaders with it, maxSharing at most
 	chosen  map[int]int32      // the leaders of the rows that choices refer to; -1 if none yet
+}
+
+// leader is the first record of a person. Later records add to its evidence.
+type leader struct {
+	identity
+
+	row      int
+	evidence people.Evidence
 }
 
 // maxSharing limits the leaders with one match key whose names are compared.
@@ -52,13 +59,11 @@ func (d *deduper) add(e *entry) {
 		}
 	}
 	if known {
-		e.leader = d.leaders[at]
-		if len(d.names[at].Full) < len(e.names.Full) { // the fuller name is incompatible with more names
-			d.names[at].Full = e.names.Full
-		}
+		e.leader = d.leaders[at].identity
+		d.leaders[at].evidence.Add(&e.evidence)
 	} else {
 		at = int32(len(d.leaders))
-		d.leaders, d.rows, d.names = append(d.leaders, e.key), append(d.rows, e.row), append(d.names, e.names)
+		d.leaders = append(d.leaders, leader{e.identity, e.row, e.evidence})
 	}
 	if _, named := d.chosen[e.row]; named {
 		d.chosen[e.row] = at
@@ -112,12 +117,13 @@ func (e *entry) lost() {
 
 // alike returns a leader as a match of a record.
 func (d *deduper) alike(at int32, by string) Alike {
-	return Alike{Row: d.rows[at], Name: d.names[at].Full, By: by}
+	return Alike{Row: d.leaders[at].row, Name: d.leaders[at].evidence.Full, By: by}
 }
 
 // find returns the leader with a match key who is the person of an entry: the one with
-// the same name, or else the only one with a compatible name. If there is none, unlike
-// is a leader with the match key and another name, or -1.
+// the same name, or else the only one with a compatible name, unless there is doubt
+// (people.Doubt). If there is none, unlike is a leader with the match key who is or may be another
+// person, or -1.
 func (d *deduper) find(hash uint64, key MatchKey, e *entry) (at, unlike int32, ok bool) {
 	first, taken := d.first[hash]
 	if !taken {
@@ -127,13 +133,16 @@ func (d *deduper) find(hash uint64, key MatchKey, e *entry) (at, unlike int32, o
 	like := 0
 	unlike = -1
 	for _, candidate := range append([]int32{first}, d.more[hash]...) {
-		switch named := d.names[candidate]; {
-		case text.Fold(named.Full) == folded:
+		known := &d.leaders[candidate].evidence
+		named := text.Fold(known.Full) == folded
+		certain := named || !key.shared() && names.Compatible(known.Names, e.names)
+		certain = certain && people.Doubt(known, &e.evidence) == ""
+		switch {
+		case certain && named:
 			return candidate, -1, true
-		case key.shared():
-		case names.Compatible(named, e.names):
+		case certain:
 			at, like = candidate, like+1
-		case unlike < 0:
+		case unlike < 0 && (named || !key.shared()):
 			unlike = candidate
 		}
 	}

@@ -93,6 +93,8 @@ type fileImport struct {
 	repeated map[string]bool
 	// see, if set, is called with the decision of a dry run about each record.
 	see func(Row)
+	// indexed is made when it is needed.
+	indexed *fileIndex
 }
 
 // checkpoint is the progress of an import.
@@ -102,6 +104,8 @@ type checkpoint struct {
 	Report Report `json:"report"`
 	// Related is set if people of the file have relationships or are marked as not the same person.
 	Related bool `json:"related,omitempty"`
+	// Contacts is set if the file says when the last contact with people was.
+	Contacts bool `json:"contacts,omitempty"`
 }
 
 // phase is a part of an import. People come first: the other lists name them.
@@ -112,6 +116,7 @@ const (
 	phaseRelations
 	phaseNotes
 	phaseInteractions
+	phaseContacts
 	phaseGroups
 	phaseReminders
 	phaseDone
@@ -139,6 +144,7 @@ func (im *fileImport) do(ctx context.Context) error {
 		phaseRelations:    im.relations,
 		phaseNotes:        im.notes,
 		phaseInteractions: im.interactions,
+		phaseContacts:     im.contacts,
 		phaseGroups:       im.groups,
 		phaseReminders:    im.reminders,
 		phaseDone:         im.deleteFile,
@@ -184,7 +190,7 @@ func (im *fileImport) use(f *File) (err error) {
 		if !id.Valid(id.Connection, rec.Person.ID) {
 			break // either all people of a file have Kith's own ids, or none
 		}
-		im.fileKeys[SourceKey(rec.Person.ID)] = true
+		im.fileKeys[SourceKey(source.Kith, rec.Person.ID)] = true
 	}
 	for g := range im.file.Groups() {
 		if g.Err == nil {
@@ -203,7 +209,7 @@ func (im *fileImport) people(ctx context.Context) error {
 	for entries := range steps(im.entries(), im.done(phasePeople), im.records, func(e *entry) int { return e.size }) {
 		next := im.next(phasePeople, len(entries))
 		for _, e := range entries {
-			next.Related = next.Related || e.related
+			next.Related, next.Contacts = next.Related || e.related, next.Contacts || e.contacted
 		}
 		if im.params.Options.DryRun {
 			if err := im.pretend(ctx, next, entries); err != nil {
@@ -269,8 +275,8 @@ func (im *fileImport) entries() iter.Seq[*entry] {
 func (im *fileImport) repeatedKeys() map[string]bool {
 	keys := map[string]bool{}
 	for e := range im.entries() {
-		if e.leader != "" {
-			keys[e.leader] = true
+		if e.leader.key != "" {
+			keys[e.leader.key] = true
 		}
 	}
 	return keys
@@ -369,14 +375,14 @@ func (im *fileImport) done(p phase) int {
 
 // next returns the checkpoint after a step of n records.
 func (im *fileImport) next(p phase, n int) checkpoint {
-	return checkpoint{Phase: p, Next: im.done(p) + n, Report: im.at.Report.clone(), Related: im.at.Related}
+	return checkpoint{Phase: p, Next: im.done(p) + n, Report: im.at.Report.clone(), Related: im.at.Related, Contacts: im.at.Contacts}
 }
 
 // step makes one step in one transaction: fill decides what to write, then the rows,
 // the recorded change, the price and the checkpoint are written.
 func (im *fileImport) step(ctx context.Context, next checkpoint, fill func(context.Context, *step) error) error {
 	err := im.write(ctx, im.db, &im.run.Job, func(ctx context.Context, tx *db.Tx) (out job.Step, err error) {
-		s := &step{tx: tx, params: &im.params, groupDetails: im.groupDetails, report: &next.Report}
+		s := &step{tx: tx, params: &im.params, groupDetails: im.groupDetails, report: &next.Report, index: im.index}
 		if err := fill(ctx, s); err != nil {
 			return out, err
 		}

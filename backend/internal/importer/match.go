@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -31,17 +32,21 @@ type entry struct {
 	// size is the approximate number of bytes of text in the record.
 	size    int
 	related bool // has relationships or is marked as not the same as another person
-	person  *people.Connection
-	// key is the hash that identifies the record when the file is imported again. id is the
-	// record's key if that is one of Kith's own ids.
-	key, id string
-	// names are the names in the record, without a name that was guessed from an address.
-	names names.Names
+	// contacted says that the record has the time of the last contact.
+	contacted bool
+	person    *people.Connection
+	// identity identifies the record when the file is imported again. id is the record's key if that
+	// is one of Kith's own ids.
+	identity
+
+	id string
+	// evidence are the names, the birthday and the addresses in the record, without a name that was
+	// guessed from an address.
+	evidence people.Evidence
 	// choice is the member's choice for the record.
 	choice RowChoice
-	// leader is the key of the first record in the file that is the same person; empty
-	// if this is the first.
-	leader string
+	// leader is the first record in the file that is the same person; empty if this is the first.
+	leader identity
 	// repeats is an earlier record of the file that is the same person by the rules, whatever
 	// was chosen.
 	repeats Alike
@@ -70,10 +75,49 @@ type Alike struct {
 	By string
 }
 
-// SourceKey returns the hash of a key that a source gives a person.
-func SourceKey(key string) string {
-	sum := sha256.Sum256([]byte("key\x00" + key))
+// identity are the hashes by which a record is found again.
+type identity struct {
+	// key is the hash of the source and its key. Without a key, it is content.
+	key string
+	// content is the hash of the whole record, and of how often the same record came before.
+	content string
+	// names are the names in the record.
+	names names.Names
+	// sameName says that the key of the source counts only with the same name.
+	sameName bool
+}
+
+// SourceKey returns the hash of a key that a source gives a person. A key is unique within its
+// source: another program's key is another hash.
+func SourceKey(source, key string) string {
+	sum := sha256.Sum256([]byte("key\x00" + source + "\x00" + key))
 	return hex.EncodeToString(sum[:16])
+}
+
+// sourceOf returns the source of a record's key. Kith's own ids and UUIDs have one source, whatever
+// program wrote the file.
+func sourceOf(rec *source.Record) string {
+	switch {
+	case id.Valid(id.Connection, rec.Person.ID):
+		return source.Kith
+	case isUUID(rec.Person.ID):
+		return "uuid"
+	}
+	return rec.Source
+}
+
+// isUUID reports whether a key is a UUID in the usual form.
+func isUUID(key string) bool {
+	const form = "00000000-0000-0000-0000-000000000000"
+	return len(key) == len(form) && strings.Map(func(r rune) rune {
+		if r == '-' {
+			return r
+		}
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'f' || r >= 'A' && r <= 'F' {
+			return '0'
+		}
+		return -1
+	}, key) == form
 }
 
 // reader converts records to entries, in the order of the file.
@@ -94,7 +138,7 @@ func newReader(format string, o Options) *reader {
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
-	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, unreadDates: rec.UnreadDates, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related()}
+	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, unreadDates: rec.UnreadDates, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related(), contacted: !p.LastInteractionAt.IsZero()}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}
@@ -106,7 +150,7 @@ func (r *reader) entry(rec *source.Record) *entry {
 
 func (r *reader) fill(e *entry, rec *source.Record) (err error) {
 	p := &rec.Person
-	if e.key, err = r.key(rec); err != nil {
+	if e.identity, err = r.identity(rec); err != nil {
 		return err
 	}
 	dates := make([]people.DateDraft, len(p.ImportantDates))
@@ -118,10 +162,7 @@ func (r *reader) fill(e *entry, rec *source.Record) (err error) {
 		return err
 	}
 	e.person, e.groups, e.notes, e.archived = c, p.Groups, rec.Notes, !p.ArchivedAt.IsZero()
-	e.names = names.Names{Full: c.Name, Nickname: c.Nickname}
-	if rec.Guessed {
-		e.names.Full, e.names.Nickname = c.Nickname, ""
-	}
+	e.evidence = people.EvidenceOf(e.names, c.Handles, c.Dates)
 	if id.Valid(id.Connection, p.ID) {
 		e.id = p.ID
 	}
@@ -131,33 +172,39 @@ func (r *reader) fill(e *entry, rec *source.Record) (err error) {
 	return nil
 }
 
-// key returns the hash of the source's key. Without a key, it is the hash of the whole
-// record and of how often the same record came before.
-func (r *reader) key(rec *source.Record) (string, error) {
-	if rec.Person.ID != "" {
-		return SourceKey(rec.Person.ID), nil
-	}
+// identity returns the hashes and the names of a record.
+func (r *reader) identity(rec *source.Record) (identity, error) {
 	content, err := json.Marshal([]any{rec.Person, rec.Notes})
 	if err != nil {
-		return "", err
+		return identity{}, err
 	}
 	sum := sha256.Sum256(content)
 	n := r.seen[[16]byte(sum[:16])]
 	r.seen[[16]byte(sum[:16])]++
 	sum = sha256.Sum256(append(sum[:], strconv.Itoa(n)...))
-	return hex.EncodeToString(sum[:16]), nil
+	out := identity{content: hex.EncodeToString(sum[:16]), names: names.Names{Full: text.Line(rec.Person.Name), Nickname: rec.Person.Nickname}}
+	if rec.Guessed {
+		out.names = names.Names{Full: rec.Person.Nickname}
+	}
+	out.key = out.content
+	if rec.Person.ID != "" {
+		from := sourceOf(rec)
+		out.key, out.sameName = SourceKey(from, rec.Person.ID), from == rec.Source && rec.UnknownLayout
+	}
+	return out, nil
 }
 
 // maxTags limits how many tags one person has.
 const maxTags = 50
 
-// connectionOf returns the row of a person. Only Kith's own files say how and when a person was
-// added.
+// connectionOf returns the row of a person. Only Kith's own files say how a person was added and
+// when the record was changed.
 func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connection {
 	c := p.Connection()
 	c.Source, c.Version, c.SnoozedUntil = people.SourceImport, 1, moment(p.SnoozedUntil)
+	c.CreatedAt = moment(p.CreatedAt)
 	if own {
-		c.CreatedAt, c.UpdatedAt = moment(p.CreatedAt), moment(p.UpdatedAt)
+		c.UpdatedAt = moment(p.UpdatedAt)
 		switch p.Source {
 		case people.SourceManual, people.SourceAgent, people.SourceDirectory:
 			c.Source = p.Source
@@ -178,7 +225,7 @@ const (
 	byAddress = "address" // web and social addresses
 	byName    = "name"    // with an organisation
 	byKey     = "key"     // of the source, hashed
-	byID      = "id"      // of ours
+	byID      = "id"      // of ours; or the same key, but another name
 	byChoice  = "choice"  // of the member
 )
 
@@ -228,15 +275,18 @@ const maxOthers = 5
 
 // find returns the stored person that an entry is. fileKeys are the hashed keys of the file's
 // people if these are Kith's own ids: a stored person with another one of these keys is not this
-// person. An address matches only with a compatible name. The member's choice takes precedence,
-// except over keys.
+// person. A key counts if the names do not contradict it (confirms), an address only with a name
+// that is certainly the same person's. The member's choice takes precedence, except over keys.
 func (f Found) find(e *entry, fileKeys map[string]bool) match {
-	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
-		if ids := f.IDs[key]; key.Value != "" && len(ids) > 0 {
-			return match{id: ids[0], by: byKey}
-		}
+	known, doubtful := f.keyed(e)
+	if known != "" {
+		return match{id: known, by: byKey}
 	}
 	m := f.search(e, fileKeys)
+	if doubtful != "" && m.id != doubtful {
+		m.others = slices.DeleteFunc(m.others, func(o Alike) bool { return o.ID == doubtful })
+		m.others = append([]Alike{f.alike(doubtful, byID)}, m.others[:min(len(m.others), maxOthers-1)]...)
+	}
 	if chosen := f.IDs[MatchKey{By: byID, Value: e.choice.Person}]; e.choice.Do == DoSame && len(chosen) > 0 {
 		return match{chosen[0], byChoice, m.candidates(f)}
 	}
@@ -244,6 +294,56 @@ func (f Found) find(e *entry, fileKeys map[string]bool) match {
 		return match{others: m.candidates(f)}
 	}
 	return m
+}
+
+// keyed returns the stored person with one of an entry's keys. If the names contradict the key, it
+// returns the person as doubtful.
+func (f Found) keyed(e *entry) (known, doubtful string) {
+	for _, own := range []identity{e.leader, e.identity} {
+		if ids := f.IDs[MatchKey{By: byKey, Value: own.content}]; own.content != "" && len(ids) > 0 {
+			return ids[0], ""
+		}
+	}
+	for _, try := range []struct {
+		identity
+		MatchKey
+	}{{e.identity, MatchKey{By: byID, Value: e.id}}, {e.leader, MatchKey{By: byKey, Value: e.leader.key}}, {e.identity, MatchKey{By: byKey, Value: e.key}}} {
+		ids := f.IDs[try.MatchKey]
+		if try.Value == "" || len(ids) == 0 {
+			continue
+		}
+		if f.confirms(try.identity, try.MatchKey) || f.isRenamed(ids[0], e) {
+			return ids[0], ""
+		}
+		doubtful = cmp.Or(doubtful, ids[0])
+	}
+	return "", doubtful
+}
+
+// confirms reports whether the names of a record fit one of the names of the person with a key: the
+// present one, the one that the key came with, or the one before a merge.
+func (f Found) confirms(own identity, key MatchKey) bool {
+	for _, known := range f.Names[key] {
+		if own.sameName && names.Parse(known.Full).Key != names.Parse(own.names.Full).Key || !names.Compatible(known, own.names) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// isRenamed reports whether the stored person with an entry's key is the entry's person in spite of
+// the name: they have an address in common and nothing else speaks against it, or an export of
+// Kith's own has the time at which the person was added.
+func (f Found) isRenamed(id string, e *entry) bool {
+	c := f.People[id]
+	if c == nil {
+		return false
+	}
+	known := c.Evidence()
+	added := e.person.CreatedAt.Truncate(time.Second)
+	return known.SharesAddress(&e.evidence) && people.Doubt(&known, &e.evidence) == "" ||
+		id == e.id && !added.IsZero() && c.CreatedAt.Truncate(time.Second).Equal(added)
 }
 
 // candidates returns the people who may be an entry's person, the matching one first.
@@ -255,17 +355,19 @@ func (m match) candidates(f Found) []Alike {
 }
 
 // search finds the stored person that an entry is by its addresses, and by its name with the
-// organisation.
+// organisation. People who may be relatives of the entry's person, or whose birthday is another one,
+// only may be the person.
 func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 	for _, key := range e.matchKeys() {
 		ids := slices.DeleteFunc(slices.Clone(f.IDs[key]), func(id string) bool { return e.id != "" && f.isOther(id, e, fileKeys) })
-		if named := f.named(ids, e); named != "" {
+		like, unlike := f.compatible(ids, e)
+		if named := f.named(like, e); named != "" {
 			return match{id: named, by: key.By}
 		}
 		if key.shared() {
-			continue
+			unlike = slices.DeleteFunc(unlike, func(id string) bool { return f.named([]string{id}, e) == "" })
+			like = nil
 		}
-		like, unlike := f.compatible(ids, e)
 		if len(like) == 1 {
 			return match{id: like[0], by: key.By}
 		}
@@ -303,16 +405,17 @@ func jobOf(c *people.Connection) string {
 	return strings.Trim(at.Title+", "+at.Organization, ", ")
 }
 
-// compatible returns the people whose names are compatible with the entry's name, and the
-// others.
+// compatible returns the people whose names are compatible with the entry's name without doubt, and
+// the others.
 func (f Found) compatible(ids []string, e *entry) (like, unlike []string) {
 	for _, id := range ids {
 		c := f.People[id]
-		switch {
-		case c == nil:
-		case names.Compatible(names.Names{Full: c.Name, Nickname: c.Nickname}, e.names):
+		if c == nil {
+			continue
+		}
+		if known := c.Evidence(); names.Compatible(known.Names, e.names) && people.Doubt(&known, &e.evidence) == "" {
 			like = append(like, id)
-		default:
+		} else {
 			unlike = append(unlike, id)
 		}
 	}
@@ -321,7 +424,7 @@ func (f Found) compatible(ids []string, e *entry) (like, unlike []string) {
 
 // isOther reports whether a stored person is another person of the file.
 func (f Found) isOther(id string, e *entry, fileKeys map[string]bool) bool {
-	if fileKeys[SourceKey(id)] && id != e.id {
+	if fileKeys[SourceKey(source.Kith, id)] && id != e.id {
 		return true
 	}
 	return slices.ContainsFunc(f.Keys[id], func(key string) bool { return fileKeys[key] && key != e.key })

@@ -42,7 +42,7 @@ type person struct {
 	// groupsBefore and groups are names.
 	groupsBefore, groups []string
 	notes, newNotes      []string
-	keys                 []string
+	keys                 []people.SourceKey
 	archived             bool // archived in the file, and not stored yet
 	photo                *photos.Photo
 }
@@ -92,7 +92,7 @@ func (p *plan) decideOne(e *entry) (match, outcome) {
 
 // blend adds what an entry says to a person.
 func (p *plan) blend(e *entry, who *person) outcome {
-	overwrite := p.onMatch == OnMatchOverwrite && e.leader == "" && who.before != nil && !p.overwritten[who.before.ID]
+	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
 	after, changed, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
 		e.misfit = err
@@ -113,10 +113,8 @@ func (p *plan) blend(e *entry, who *person) outcome {
 // decideArchived adds an archived person, unless the person is already stored, archived or
 // not. The record is never blended with another one.
 func (p *plan) decideArchived(e *entry) outcome {
-	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
-		if len(p.found.IDs[key]) > 0 || p.found.Archived[key] != "" || p.people[e.key] != nil {
-			return skipped
-		}
+	if known, _ := p.found.keyed(e); known != "" || p.people[e.key] != nil || p.found.archived(e.identity, e.id) != "" {
+		return skipped
 	}
 	p.add(e)
 	return created
@@ -124,7 +122,7 @@ func (p *plan) decideArchived(e *entry) outcome {
 
 // match returns the person of an entry, from the plan or the store; nil for a new person.
 func (p *plan) match(e *entry) (*person, match) {
-	for _, key := range []string{e.leader, e.key} {
+	for _, key := range []string{e.leader.key, e.key} {
 		if who := p.people[key]; who != nil {
 			return who, match{by: e.repeatedBy()}
 		}
@@ -166,19 +164,34 @@ func (p *plan) add(e *entry) {
 	p.remember(e, who)
 }
 
-// remember adds the key of a record to a person's keys.
+// remember adds the key of a record to a person's keys; the hash of the whole record, if another
+// person has the key.
 func (p *plan) remember(e *entry, who *person) {
-	if p.people[e.key] == nil && len(p.found.IDs[MatchKey{By: byKey, Value: e.key}]) == 0 {
-		who.keys = append(who.keys, e.key)
+	if p.people[e.key] == nil {
+		key := e.key
+		if holders := p.found.IDs[MatchKey{By: byKey, Value: key}]; len(holders) > 0 && (who.before == nil || holders[0] != who.before.ID) {
+			key = e.content
+		}
+		if key == e.key && len(p.found.IDs[MatchKey{By: byKey, Value: key}]) > 0 && !p.found.confirms(e.identity, MatchKey{By: byKey, Value: key}) {
+			key = e.content // the person was renamed
+		}
+		if len(p.found.IDs[MatchKey{By: byKey, Value: key}]) == 0 {
+			who.keys = append(who.keys, people.SourceKey{Key: key, Name: e.names.Full})
+		}
 	}
 	p.people[e.key] = who
 }
 
-// warnOfNamesake warns that a new person has the address of another one, unless the member chose
-// to add a new person.
+// warnOfNamesake warns that a new person has the key or the address of another one, unless the
+// member chose to add a new person.
 func (p *plan) warnOfNamesake(e *entry, m match) {
 	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}
 	for _, other := range append(slices.Clip(m.others), e.namesake) {
+		if e.choice.Do == "" && other.By == byID {
+			p.report.warn("row %d: %s is a new person, but %s has the same id in that program; merge_connections merges them if they are one person",
+				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80))
+			return
+		}
 		if e.choice.Do == "" && what[other.By] != "" {
 			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (with a min_score of 0.4 if three or more people have it)",
 				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80), what[other.By])

@@ -85,7 +85,9 @@ func (r *Row) addAlike(p *plan, e *entry, m match) {
 		}
 		return
 	}
-	rules := p.found.search(e, p.fileKeys)
+	plain := *e
+	plain.choice = RowChoice{}
+	rules := p.found.find(&plain, p.fileKeys)
 	r.Matched = rules.id != "" || e.repeats.By != ""
 	for _, a := range slices.Concat([]Alike{e.repeats}, rules.candidates(p.found), []Alike{e.namesake}) {
 		same := func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }
@@ -166,7 +168,7 @@ func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error
 func (a Alike) Why() string {
 	words := map[string]string{
 		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name",
-		byKey: "imported before", byChoice: "you chose so",
+		byKey: "imported before", byID: "same id in that program, another name", byChoice: "you chose so",
 	}
 	return words[a.By]
 }

@@ -1,10 +1,14 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -12,7 +16,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/uptrace/bun"
 )
 
 // The most people that a note and an interaction have.
@@ -32,14 +38,89 @@ type resolved struct {
 	open func(id string) bool
 }
 
+// fileIndex are the records of people in a file.
+type fileIndex struct {
+	// source is the source of the file's keys; lossless says that it is a lossless export of Kith.
+	source   string
+	lossless bool
+	// byKey are the records with keys; byName are the references to the first two with a folded name.
+	byKey  map[string]identity
+	byName map[string][]string
+}
+
+// personRecord is a record of a person with its hashes. ref is its key in the file; without one, it
+// stands for the record itself.
+type personRecord struct {
+	source.Record
+	identity
+
+	ref string
+}
+
+// byContent begins the references of records without a key.
+const byContent = "\x00"
+
+// personRecords returns the records of people that can be read.
+func (im *fileImport) personRecords(yield func(personRecord) bool) {
+	r := newReader(im.file.Format, im.params.Options)
+	for rec := range im.file.Records() {
+		if rec.Err != nil {
+			continue
+		}
+		own, err := r.identity(&rec)
+		if err != nil {
+			continue // it has no person
+		}
+		ref := rec.Person.ID
+		if ref == "" {
+			ref = byContent + own.content
+		}
+		if !yield(personRecord{rec, own, ref}) {
+			return
+		}
+	}
+}
+
+// index returns the index of the file, which it makes once.
+func (im *fileImport) index() *fileIndex {
+	if im.indexed == nil {
+		im.indexed = &fileIndex{lossless: im.file.Format == source.JSON, byKey: map[string]identity{}, byName: map[string][]string{}}
+		for rec := range im.personRecords {
+			im.indexed.source = sourceOf(&rec.Record)
+			if rec.Person.ID != "" {
+				im.indexed.byKey[rec.Person.ID] = rec.identity
+			}
+			if folded := text.Fold(rec.Person.Name); len(im.indexed.byName[folded]) < 2 {
+				im.indexed.byName[folded] = append(im.indexed.byName[folded], rec.ref)
+			}
+		}
+	}
+	return im.indexed
+}
+
+// identity returns the record that a reference means. A person who is not in the file may come from
+// an earlier one.
+func (x *fileIndex) identity(ref string) identity {
+	if content, ok := strings.CutPrefix(ref, byContent); ok {
+		return identity{key: content, content: content}
+	}
+	if own, ok := x.byKey[ref]; ok {
+		return own
+	}
+	return identity{key: SourceKey(sourceOf(&source.Record{Person: export.PersonRecord{ID: ref}, Source: x.source}), ref)}
+}
+
 // resolve finds the people with keys; an archived person only if no other has the key.
 func (s *step) resolve(ctx context.Context, keys []string) (*resolved, error) {
 	w := Wanted{Bare: true, ImportID: s.params.ImportID}
-	for _, key := range keys {
-		w.Keys = append(w.Keys, MatchKey{By: byKey, Value: SourceKey(key)})
+	ownID := func(key string) string {
 		if id.Valid(id.Connection, key) {
-			w.Keys = append(w.Keys, MatchKey{By: byID, Value: key})
+			return key
 		}
+		return ""
+	}
+	for _, key := range keys {
+		w.Keys = append(w.Keys, s.index().identity(key).keys(ownID(key))...)
 	}
 	found, err := FindPeople(ctx, s.tx, w)
 	if err != nil {
@@ -49,11 +130,13 @@ func (s *step) resolve(ctx context.Context, keys []string) (*resolved, error) {
 		return s.params.Options.OnMatch != OnMatchSkip || found.Added[id]
 	}}
 	for _, key := range keys {
-		own, hashed := MatchKey{By: byID, Value: key}, MatchKey{By: byKey, Value: SourceKey(key)}
-		for _, ids := range [][]string{found.IDs[own], found.IDs[hashed], {found.Archived[own]}, {found.Archived[hashed]}} {
-			if len(ids) > 0 && ids[0] != "" && r.ids[key] == "" {
-				r.ids[key] = ids[0]
-			}
+		e := &entry{identity: s.index().identity(key), id: ownID(key), person: &people.Connection{}}
+		known, _ := found.keyed(e)
+		if known == "" {
+			known = found.archived(e.identity, e.id)
+		}
+		if known != "" {
+			r.ids[key] = known
 		}
 	}
 	return r, nil
@@ -77,9 +160,9 @@ func (im *fileImport) relations(ctx context.Context) error {
 	if !im.at.Related && im.at.Phase == phasePeople {
 		return nil
 	}
-	related := func(yield func(source.Record) bool) {
-		for rec := range im.file.Records() {
-			if rec.Err == nil && rec.Person.ID != "" && rec.Related() && !yield(rec) {
+	related := func(yield func(personRecord) bool) {
+		for rec := range im.personRecords {
+			if rec.Related() && !yield(rec) {
 				return
 			}
 		}
@@ -87,51 +170,226 @@ func (im *fileImport) relations(ctx context.Context) error {
 	return importList(ctx, im, phaseRelations, related, nil, addRelations)
 }
 
-func addRelations(ctx context.Context, s *step, records []source.Record) error {
+func addRelations(ctx context.Context, s *step, records []personRecord) error {
 	var keys []string
+	var unnamed []MatchKey
 	for _, rec := range records {
-		keys = append(keys, rec.Person.ID)
+		keys = append(keys, rec.ref)
+		keys = append(keys, rec.Person.NotSameAs...)
 		for _, relation := range rec.Person.Relationships {
+			folded := text.Fold(relation.Name)
 			if relation.ConnectionID != "" {
 				keys = append(keys, relation.ConnectionID)
 			}
+			if folded != "" {
+				keys = append(append(keys, relation.Name), s.index().byName[folded]...)
+				unnamed = append(unnamed, MatchKey{By: byName, Value: folded})
+			}
 		}
-		keys = append(keys, rec.Person.NotSameAs...)
 	}
 	who, err := s.resolve(ctx, keys)
 	if err != nil {
 		return err
 	}
-	known, err := knownRelationships(ctx, s.tx, slices.Collect(maps.Values(who.ids)))
+	named, err := FindPeople(ctx, s.tx, Wanted{Bare: true, Keys: unnamed})
 	if err != nil {
 		return err
 	}
+	ids := people.DistinctIDs(slices.Collect(maps.Values(who.ids)))
+	known, err := knownRelationships(ctx, s.tx, ids)
+	if err != nil {
+		return err
+	}
+	kept := map[string][]string{} // lines of notes
 	for _, rec := range records {
-		from := who.ids[rec.Person.ID]
+		from := who.ids[rec.ref]
 		for _, relation := range rec.Person.Relationships {
-			to := who.ids[relation.ConnectionID]
-			if from == "" || to == "" || from == to || !who.open(from) && !who.open(to) {
+			to, why := s.relative(from, relation, who, named.Named)
+			if from == "" || why == "" && !who.open(from) && !who.open(to) {
 				continue
 			}
-			r := people.Relationship{FromID: from, ToID: to, Type: relation.Type}.Normal()
-			if known[r] {
+			if why == "" {
+				if err := s.addRelation(from, to, relation.Type, known); err != nil {
+					return err
+				}
+			}
+			if why == "" && (relation.Type != people.RelationOther || relation.Label == "") || !who.open(from) {
 				continue
 			}
-			known[r] = true
-			r.CreatedAt = s.tx.Now()
-			if r.ID, err = s.tx.NewID(id.Relationship); err != nil {
-				return err
+			if relation.Name == "" || s.index().lossless {
+				// A further part of an export may have the person, and the relationship.
+				s.report.warn("row %d: a relationship with %q was left out: %s", rec.Row, cmp.Or(relation.Name, relation.ConnectionID), why)
+				continue
 			}
-			s.rows.Relationships = append(s.rows.Relationships, &r)
-			s.effect(history.Relationship, r.ID, nil, r)
+			kept[from] = append(kept[from], lineOf(relation))
+			if why != "" {
+				s.report.warn("row %d: %q is kept in a note: %s", rec.Row, lineOf(relation), why)
+			}
 		}
+	}
+	if err := s.addLines(ctx, kept); err != nil {
+		return err
 	}
 	return s.addNotSame(ctx, records, who)
 }
 
+// relative returns the person that a relationship of a person means: the one with the key or, without
+// one, the only one in the file or the network with exactly that name. If there is none, why says why.
+func (s *step) relative(from string, relation export.RelationshipRecord, who *resolved, named map[string][]string) (to, why string) {
+	for _, key := range []string{relation.ConnectionID, relation.Name} {
+		if to = who.ids[key]; key != "" && to != "" && to != from {
+			return to, ""
+		}
+	}
+	folded := text.Fold(relation.Name)
+	if folded == "" || s.index().lossless {
+		return "", "the file has no such person"
+	}
+	var candidates []string
+	for _, ref := range s.index().byName[folded] {
+		candidates = append(candidates, who.ids[ref])
+	}
+	candidates = people.DistinctIDs(append(candidates, named[folded]...))
+	candidates = slices.DeleteFunc(candidates, func(id string) bool { return id == "" || id == from })
+	switch len(candidates) {
+	case 0:
+		return "", "nobody else has exactly that name"
+	case 1:
+		return candidates[0], ""
+	}
+	return "", "several people have that name"
+}
+
+// addRelation adds a relationship that is new.
+func (s *step) addRelation(from, to, kind string, known map[people.Relationship]bool) (err error) {
+	r := people.Relationship{FromID: from, ToID: to, Type: kind}.Normal()
+	if known[r] {
+		return nil
+	}
+	known[r] = true
+	r.CreatedAt = s.tx.Now()
+	if r.ID, err = s.tx.NewID(id.Relationship); err != nil {
+		return err
+	}
+	s.rows.Relationships = append(s.rows.Relationships, &r)
+	s.effect(history.Relationship, r.ID, nil, r)
+	return nil
+}
+
+// lineOf returns a relationship as a line of a note.
+func lineOf(r export.RelationshipRecord) string {
+	label := r.Label
+	if label == "" || r.Type != people.RelationOther {
+		label = strings.ReplaceAll(r.Type, "_", " ")
+	}
+	if r.Type == people.RelationOther && r.Label == "" {
+		label = "related"
+	}
+	first, size := utf8.DecodeRuneInString(label)
+	return string(unicode.ToUpper(first)) + label[size:] + ": " + r.Name
+}
+
+// addLines adds a note with the lines to each person, unless there is one.
+func (s *step) addLines(ctx context.Context, lines map[string][]string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(lines))
+	held, err := noteBodies(ctx, s.tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, about := range ids {
+		body := strings.Join(slices.Compact(lines[about]), "\n")
+		if slices.Contains(held[about], body) {
+			continue
+		}
+		n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
+		if n.ID, err = s.tx.NewID(id.Note); err != nil {
+			return err
+		}
+		s.rows.Notes = append(s.rows.Notes, n)
+		s.effect(history.Note, n.ID, nil, n)
+	}
+	return nil
+}
+
+// contacts imports the days of last contact of people, after all interactions: for each person who
+// had no contact as late as that, an interaction.
+func (im *fileImport) contacts(ctx context.Context) error {
+	if !im.at.Contacts {
+		return nil
+	}
+	told := func(yield func(personRecord) bool) {
+		for rec := range im.personRecords {
+			if !rec.Person.LastInteractionAt.IsZero() && !yield(rec) {
+				return
+			}
+		}
+	}
+	return importList(ctx, im, phaseContacts, told, nil, addContacts)
+}
+
+// lastContact is the summary of an interaction of which only the day is known.
+const lastContact = "Last contact, as an imported file says"
+
+func addContacts(ctx context.Context, s *step, records []personRecord) error {
+	who, err := s.resolve(ctx, people.IDs(records, func(rec personRecord) string { return rec.ref }))
+	if err != nil || len(who.ids) == 0 {
+		return err
+	}
+	var rows []struct {
+		ID                string
+		LastInteractionAt time.Time `bun:",nullzero"`
+	}
+	err = s.tx.NewRaw("SELECT id, last_interaction_at FROM connections WHERE tenant_id = ? AND id IN (?)",
+		s.tx.TenantID(), bun.List(people.DistinctIDs(slices.Collect(maps.Values(who.ids))))).Scan(ctx, &rows)
+	if err != nil {
+		return err
+	}
+	latest := map[string]time.Time{}
+	for _, row := range rows {
+		latest[row.ID] = row.LastInteractionAt
+	}
+	added := map[string]*timeline.Interaction{}
+	for _, rec := range records {
+		about, at := who.ids[rec.ref], moment(rec.Person.LastInteractionAt)
+		if about == "" || !who.open(about) {
+			continue
+		}
+		if at.After(s.tx.Now()) {
+			s.report.warn("row %d: the day of the last contact, %s, is in the future and was left out", rec.Row, at.Format(time.DateOnly))
+			continue
+		}
+		if day := at.Truncate(24 * time.Hour); at.Equal(day) { // only the day is known: noon is on that day nearly everywhere
+			if latest[about].UTC().Truncate(24 * time.Hour).Equal(day) {
+				continue
+			}
+			at = day.Add(12 * time.Hour)
+		}
+		if !at.After(latest[about]) {
+			continue
+		}
+		if latest[about] = at; added[about] != nil {
+			added[about].OccurredAt = at
+			continue
+		}
+		i := &timeline.Interaction{Kind: "other", OccurredAt: at, Summary: lastContact, CreatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
+		if i.ID, err = s.tx.NewID(id.Interaction); err != nil {
+			return err
+		}
+		added[about] = i
+		s.rows.Interactions = append(s.rows.Interactions, i)
+	}
+	for _, i := range s.rows.Interactions {
+		s.effect(history.Interaction, i.ID, nil, i)
+	}
+	return nil
+}
+
 // addNotSame imports which people are not the same.
-func (s *step) addNotSame(ctx context.Context, records []source.Record, who *resolved) error {
-	told := func(rec source.Record) bool { return len(rec.Person.NotSameAs) > 0 }
+func (s *step) addNotSame(ctx context.Context, records []personRecord, who *resolved) error {
+	told := func(rec personRecord) bool { return len(rec.Person.NotSameAs) > 0 }
 	if !slices.ContainsFunc(records, told) || len(who.ids) == 0 {
 		return nil
 	}
@@ -144,7 +402,7 @@ func (s *step) addNotSame(ctx context.Context, records []source.Record, who *res
 		known[people.PairOf(row.FirstID, row.SecondID)] = true
 	}
 	for _, rec := range records {
-		one := who.ids[rec.Person.ID]
+		one := who.ids[rec.ref]
 		for _, key := range rec.Person.NotSameAs {
 			other := who.ids[key]
 			if one == "" || other == "" || one == other || known[people.PairOf(one, other)] || !who.open(one) && !who.open(other) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -13,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -22,6 +24,7 @@ type step struct {
 	params       *Params
 	groupDetails map[string]export.GroupRecord
 	report       *Report
+	index        func() *fileIndex
 	rows         Batch
 	// effects are the effects of the recorded change, for undo. They are encoded after the
 	// rows are written, in their stored form.
@@ -88,11 +91,15 @@ func (s *step) person(who *person) (err error) {
 		if c.ID, err = s.tx.NewID(id.Connection); err != nil {
 			return err
 		}
+		if c.CreatedAt.After(s.tx.Now()) {
+			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Truncate(c.Name, 80), c.CreatedAt.Format(time.DateOnly))
+			c.CreatedAt = time.Time{}
+		}
 		if c.CreatedAt.IsZero() {
 			c.CreatedAt = s.tx.Now()
 		}
 		if c.UpdatedAt.IsZero() {
-			c.UpdatedAt = c.CreatedAt
+			c.UpdatedAt = s.tx.Now()
 		}
 		if who.archived {
 			c.ArchivedAt = s.tx.Now()
@@ -112,7 +119,7 @@ func (s *step) person(who *person) (err error) {
 		s.rows.Photos[c.ID] = who.photo
 	}
 	for _, key := range who.keys {
-		s.rows.Keys = append(s.rows.Keys, Key{Key: key, ConnectionID: c.ID, Added: who.before == nil})
+		s.rows.Keys = append(s.rows.Keys, Key{Key: key.Key, Name: key.Name, ConnectionID: c.ID, Added: who.before == nil})
 	}
 	return nil
 }
@@ -166,10 +173,11 @@ type Batch struct {
 // Link is a person's membership in a group, or part in a note or an interaction.
 type Link struct{ ObjectID, ConnectionID string }
 
-// Key is a hashed key of a person, and whether this import added the person.
+// Key is a hashed key of a person, the person's name in the file, and whether this import added the
+// person.
 type Key struct {
-	Key, ConnectionID string
-	Added             bool
+	Key, Name, ConnectionID string
+	Added                   bool
 }
 
 // KeepBatch writes rows, with one statement for each table. It adds missing organisations
@@ -267,12 +275,12 @@ func insertKeys(ctx context.Context, tx *db.Tx, b *Batch) error {
 	}
 	rows := make([]people.SourceKeyRow, len(b.Keys))
 	for i, k := range b.Keys {
-		rows[i] = people.SourceKeyRow{TenantID: tx.TenantID(), Key: k.Key, ConnectionID: k.ConnectionID}
+		rows[i] = people.SourceKeyRow{TenantID: tx.TenantID(), Key: k.Key, ConnectionID: k.ConnectionID, Name: k.Name}
 		if k.Added {
 			rows[i].ImportID = b.ImportID
 		}
 	}
 	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, key) DO UPDATE").
-		Set("connection_id = EXCLUDED.connection_id").Set("import_id = EXCLUDED.import_id").Exec(ctx)
+		Set("connection_id = EXCLUDED.connection_id").Set("import_id = EXCLUDED.import_id").Set("name = EXCLUDED.name").Exec(ctx)
 	return err
 }

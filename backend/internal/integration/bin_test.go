@@ -69,7 +69,7 @@ func TestUndoOfADeletionRestoresEverything(t *testing.T) {
 			if rapid.Bool().Draw(rt, "merge") {
 				merge(t, s, owner, false, ids[0], ids[1])
 			}
-			exec(t, db, fmt.Sprintf("INSERT INTO source_keys (tenant_id, key, connection_id, import_id) VALUES ('%s', 'key', '%s', 'imp_1')", owner, ids[0]))
+			exec(t, db, fmt.Sprintf("INSERT INTO source_keys (tenant_id, key, connection_id, import_id, name) VALUES ('%s', 'key', '%s', 'imp_1', '')", owner, ids[0]))
 			keys := rowsOf(t, db, "source_keys")
 			if rapid.Bool().Draw(rt, "archive") {
 				archive(t, s, owner, true, ids[0])

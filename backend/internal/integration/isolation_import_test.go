@@ -31,7 +31,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 	}); err != nil {
 		return brought{}, err
 	}
-	out := brought{file: f.ID, importID: importID, sourceKey: importer.SourceKey(secret)}
+	out := brought{file: f.ID, importID: importID, sourceKey: importer.SourceKey("csv", secret)}
 	return out, importer.KeepBatch(ctx, u, &importer.Batch{
 		ImportID: importID, Keys: []importer.Key{{Key: out.sourceKey, ConnectionID: connectionID, Added: true}},
 	})

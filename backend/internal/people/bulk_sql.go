@@ -21,6 +21,8 @@ type SourceKeyRow struct {
 	Key          string    `bun:",pk"`
 	ConnectionID string
 	ImportID     string
+	// Name is the person's name in the file.
+	Name string
 }
 
 // InsertPeople inserts new people, who already have ids, with their lists.

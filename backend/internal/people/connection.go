@@ -65,9 +65,9 @@ type Connection struct {
 	GroupCadence int      `bun:"-" json:"-"`
 }
 
-// SourceKey is a key by which imported files identify a person, and the import that added
-// the person by that key; empty when the person existed before.
-type SourceKey struct{ Key, ImportID string }
+// SourceKey is a key by which imported files identify a person, the import that added the person by
+// that key, which is empty when the person existed before, and the person's name in the file.
+type SourceKey struct{ Key, ImportID, Name string }
 
 // The kinds of handle.
 const (

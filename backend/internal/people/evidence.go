@@ -45,6 +45,29 @@ func (c *Connection) Evidence() Evidence {
 	return EvidenceOf(names.Names{Full: c.Name, Nickname: c.Nickname}, c.Handles, c.Dates)
 }
 
+// Add adds what a further record of the same person says. The fuller name stays: it is incompatible
+// with more names.
+func (e *Evidence) Add(other *Evidence) {
+	if len(e.Full) < len(other.Full) {
+		e.Full = other.Full
+	}
+	for i, part := range other.birthday {
+		if e.birthday[i] == 0 {
+			e.birthday[i] = part
+		}
+	}
+	e.emails, e.phones, e.pages = union(e.emails, other.emails), union(e.phones, other.phones), union(e.pages, other.pages)
+}
+
+func union(a, b []uint64) []uint64 {
+	for _, v := range b {
+		if !slices.Contains(a, v) {
+			a = append(a, v)
+		}
+	}
+	return a
+}
+
 // Doubt says in a few words why two people with compatible names must not be taken for one person
 // without asking; it is empty if nothing speaks against it. They may be relatives (names.Relatives),
 // their birthdays contradict each other, or both have e-mail addresses and share no address at all.

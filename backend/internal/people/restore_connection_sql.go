@@ -22,7 +22,7 @@ func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection
 	for _, c := range people {
 		c.Version++
 		for _, k := range c.SourceKeys {
-			keys = append(keys, SourceKeyRow{TenantID: r.tx.TenantID(), Key: k.Key, ConnectionID: c.ID, ImportID: k.ImportID})
+			keys = append(keys, SourceKeyRow{TenantID: r.tx.TenantID(), Key: k.Key, ConnectionID: c.ID, ImportID: k.ImportID, Name: k.Name})
 		}
 	}
 	if err := InsertPeople(ctx, r.tx, people); err != nil || len(keys) == 0 {
@@ -158,7 +158,7 @@ func fillSourceKeys(ctx context.Context, q db.Reader, people []Connection) error
 	}
 	for _, k := range keys {
 		c := at[k.ConnectionID]
-		c.SourceKeys = append(c.SourceKeys, SourceKey{Key: k.Key, ImportID: k.ImportID})
+		c.SourceKeys = append(c.SourceKeys, SourceKey{Key: k.Key, ImportID: k.ImportID, Name: k.Name})
 	}
 	return nil
 }

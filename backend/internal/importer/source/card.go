@@ -40,8 +40,12 @@ func (c *cards) record(card *card) Record {
 			r.labels[p.group] = appleLabel(r.text(p))
 		}
 	}
+	program := ""
 	for i := range card.properties {
 		p := &card.properties[i]
+		if p.name == "PRODID" {
+			program = string(p.value)
+		}
 		read, known := c.readers[p.name]
 		switch {
 		case len(p.value) > maxCell:
@@ -68,7 +72,7 @@ func (c *cards) record(card *card) Record {
 	if r.guessed {
 		d.warn("a text does not say in which character set it is; it was read as %s", c.set.fallback().name)
 	}
-	return d.record(card.row)
+	return c.keys.drop(d.record(card.row), programOf(VCard, program))
 }
 
 // cardReaders are the functions for the properties that are read.
@@ -97,9 +101,9 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-ABDATE":         (*cardReader).labelledDay,
 		"RELATED":          (*cardReader).related,
 		"X-ABRELATEDNAMES": (*cardReader).related,
-		"X-SPOUSE": func(r *cardReader, p *property) {
-			r.relate(export.RelationshipRecord{Name: r.text(p), Type: people.RelationSpouse})
-		},
+		"X-SPOUSE":         relatedAs("spouse"), "X-EVOLUTION-SPOUSE": relatedAs("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedAs("spouse"),
+		"X-MANAGER": relatedAs("manager"), "X-EVOLUTION-MANAGER": relatedAs("manager"), "X-KADDRESSBOOK-X-MANAGERSNAME": relatedAs("manager"),
+		"X-ASSISTANT": relatedAs("assistant"), "X-EVOLUTION-ASSISTANT": relatedAs("assistant"), "X-KADDRESSBOOK-X-ASSISTANTSNAME": relatedAs("assistant"),
 		propertyPhoto:             (*cardReader).photo,
 		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
@@ -332,21 +336,37 @@ func (r *cardReader) labelled(kind, label string, p *property) {
 	r.addDate(kind, label, value)
 }
 
-// related reads another person: a name, or the key of another card.
+// relatedAs reads the name of another person.
+func relatedAs(word string) func(*cardReader, *property) {
+	return func(r *cardReader, p *property) {
+		r.relate(export.RelationshipRecord{Name: strings.TrimSpace(r.text(p)), Type: relationOf(word), Label: word})
+	}
+}
+
+// related reads another person: a name, or the key of another card. Kith's own cards have both, and
+// Kith's own type of relationship, which begins with x-.
 func (r *cardReader) related(p *property) {
 	value := strings.TrimSpace(r.text(p))
 	words := p.types
 	if label := r.labels[p.group]; label != "" {
 		words = []string{label}
 	}
-	relation := export.RelationshipRecord{Name: value, Type: people.RelationOther}
+	relation := export.RelationshipRecord{Name: value, Type: people.RelationOther, ConnectionID: p.person}
 	for _, word := range words {
-		if of := relationOf(word); of != people.RelationOther {
+		own, isOwn := strings.CutPrefix(word, "x-")
+		if isOwn {
+			own = strings.ReplaceAll(own, "-", "_")
+		}
+		if of := relationOf(own); of != people.RelationOther || isOwn && own == people.RelationOther {
 			relation.Type = of
-			break
+			if isOwn {
+				break
+			}
+		} else if relation.Label == "" && word != "contact" {
+			relation.Label = word
 		}
 	}
-	if key := keyOf(value); key != text.Line(value) {
+	if key := keyOf(value); relation.ConnectionID == "" && key != text.Line(value) {
 		relation.Name, relation.ConnectionID = "", key
 	}
 	r.relate(relation)

@@ -20,6 +20,7 @@ type cards struct {
 	groups  map[string][]string
 	readers map[string]func(*cardReader, *property)
 	count   int
+	keys    keyUse
 }
 
 // card is a card as it is in the file.
@@ -59,6 +60,10 @@ func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
 		for i := range card.properties {
 			p := &card.properties[i]
 			streets = streets || p.name == "ADR" && hasStreet(p.value)
+			if p.name == "UID" {
+				uid, _ := c.set.value(p.bytes(), p.charset)
+				c.keys.add(unescape(uid))
+			}
 			if !c.isKnown(p.name) && len(bytes.Trim(p.value, "; \t")) > 0 && len(lost) < maxProperties {
 				lost[p.name] = true
 			}
@@ -82,6 +87,7 @@ func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
 	if streets {
 		f.warn(streetWarning)
 	}
+	f.warn(c.keys.end())
 	return c, nil
 }
 

@@ -85,6 +85,7 @@ func (d *document) records(yield func(Record) bool) {
 		r := Record{Row: row, Err: err}
 		if err == nil {
 			r = person(row, p, warning)
+			r.Source = Kith
 		}
 		if !yield(r) {
 			return

@@ -255,6 +255,9 @@ func (d *draft) cadence(value string) {
 func (d *draft) relate(r export.RelationshipRecord) {
 	r.Name = d.line("name of a relation", r.Name, maxName)
 	r.ConnectionID = keyOf(r.ConnectionID)
+	if r.Label, _ = line(r.Label, maxLabel); r.Type != people.RelationOther || r.Label == r.Type {
+		r.Label = ""
+	}
 	switch {
 	case r.ConnectionID == "" && !text.Visible(r.Name) || slices.Contains(d.Relationships, r):
 	case len(d.Relationships) == maxRelations:

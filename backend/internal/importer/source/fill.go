@@ -209,7 +209,7 @@ func (e entry) other(d *draft, f field) bool {
 	case fieldKey:
 		e.into(d, &d.ID, "id")
 	case fieldRelation:
-		d.relation(e.label, e.value)
+		d.relate(export.RelationshipRecord{Name: e.value, Type: relationOf(e.label), Label: e.label})
 	default:
 		return false
 	}
@@ -227,16 +227,6 @@ func (d *draft) star(value string) {
 		}
 		d.Starred = true
 	}
-}
-
-// relation reads another person by name. A label for which there is no kind of relation is kept in
-// the import note.
-func (d *draft) relation(label, name string) {
-	kind := relationOf(label)
-	if label != "" && kind == people.RelationOther && !strings.EqualFold(label, "other") {
-		d.rest = append(d.rest, shown(label)+": "+strings.TrimSpace(name))
-	}
-	d.relate(export.RelationshipRecord{Name: name, Type: kind})
 }
 
 func isYes(s string) bool {

@@ -98,6 +98,8 @@ func put[T any](m map[string]any, name string, values []T) {
 // golden is a record with its notes and the person's other data.
 func golden(r source.Record) any {
 	out := compact(reflect.ValueOf(r)).(map[string]any)
+	delete(out, "Source")
+	delete(out, "UnknownLayout")
 	if notes, ok := out["Notes"]; ok {
 		delete(out, "Notes")
 		out["Person"].(map[string]any)["Notes"] = notes

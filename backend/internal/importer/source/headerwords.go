@@ -158,6 +158,7 @@ func relationWords() []headerWord {
 		{meaning{fieldRelation, "spouse"}, "conjoint e|ehepartner|partner in|spouse|partner|husband|wife"},
 		{meaning{fieldRelation, "manager"}, "vorgesetzter|responsable|manager|manager s name|managers name|boss"},
 		{meaning{fieldRelation, "introduced_by"}, "referred by|introduced by"},
+		{meaning{fieldRelation, "assistant"}, "assistant|assistant s name|assistants name"},
 	}
 }
 

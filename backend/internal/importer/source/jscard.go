@@ -181,14 +181,21 @@ func (d *draft) jsDay(a jsDay) {
 	d.addDate(kind, label, day)
 }
 
-// jsRelated reads another person, who is identified by key.
+// jsRelated reads another person, who is identified by key. Kith's own types of relationship stand
+// beside the word of the standard that is closest.
 func (d *draft) jsRelated(key string, r jsRelation) {
 	words := slices.Sorted(maps.Keys(r.Relation))
 	if len(words) == 0 {
 		words = []string{""}
 	}
+	isOwn := func(word string) bool { return strings.HasPrefix(word, export.OwnRelation) }
+	own := slices.ContainsFunc(words, isOwn)
 	for _, word := range words {
-		d.relate(export.RelationshipRecord{ConnectionID: key, Type: relationOf(word)})
+		if own && (word == "colleague" || word == "contact") {
+			continue
+		}
+		word = strings.TrimPrefix(word, export.OwnRelation)
+		d.relate(export.RelationshipRecord{ConnectionID: key, Type: relationOf(word), Label: word})
 	}
 }
 
@@ -197,6 +204,7 @@ type (
 	jsCard struct {
 		UID           string                `json:"uid"`
 		Kind          string                `json:"kind"`
+		ProdID        string                `json:"prodId"`
 		Created       string                `json:"created"`
 		Updated       string                `json:"updated"`
 		Name          jsName                `json:"name"`

@@ -19,6 +19,7 @@ type jsCards struct {
 	// groups are the names of the groups in the file, by the keys of their members.
 	groups map[string][]string
 	count  int
+	keys   keyUse
 }
 
 // openJSContact counts the cards, finds the groups among them and the properties that are
@@ -40,6 +41,12 @@ func (f *File) openJSContact(text []byte, o Options) (reader, error) {
 		}
 		for m := range members(e.raw) {
 			streets = streets || m.name == "addresses" && hasJSStreet(m)
+			uid := ""
+			if m.name == "uid" {
+				if _, err := m.decode(&uid); err == nil {
+					c.keys.add(uid)
+				}
+			}
 			if !isKnownMember(m.name) && len(lost) < maxProperties {
 				lost[shown(m.name)] = true
 			}
@@ -57,6 +64,7 @@ func (f *File) openJSContact(text []byte, o Options) (reader, error) {
 	if streets {
 		f.warn(streetWarning)
 	}
+	f.warn(c.keys.end())
 	return c, nil
 }
 
@@ -105,7 +113,7 @@ func (c *jsCards) record(row int, e element) Record {
 			d.group(group)
 		}
 	}
-	return d.record(row)
+	return c.keys.drop(d.record(row), programOf(JSContact, card.ProdID))
 }
 
 // jsGroup returns the name and the members of a card that is a group; the name is empty

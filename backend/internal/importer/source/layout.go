@@ -1,6 +1,7 @@
 package source
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ type layout struct {
 	columns []column
 	// rule is how cells with several values are split.
 	rule splitting
+	// source is the source of the keys: the format, or the columns of an unknown layout.
+	source  string
+	unknown bool
 	// metHow is how the people of this source were met, if the source says when.
 	metHow string
 	// keyFromProfile uses the path of a profile as the key.
@@ -57,6 +61,7 @@ func layoutOf(format string, h header, words words) layout {
 	for _, cell := range h.cells {
 		l.columns = append(l.columns, words.column(cell))
 	}
+	l.source = format
 	switch format {
 	case LinkedInCSV:
 		l.linkedIn()
@@ -118,7 +123,9 @@ func (l *layout) generic() {
 		return slices.ContainsFunc(l.columns, func(c column) bool { return c.header == header })
 	}
 	if has("Keep in touch (days)") && has("Met how") {
-		l.rule = splitNothing
+		l.rule, l.source = splitNothing, Kith
+	} else {
+		l.source, l.unknown = l.fingerprint(), true
 	}
 	l.namesAreGiven()
 	l.titlesAre(fieldJobTitle)
@@ -129,6 +136,16 @@ func (l *layout) generic() {
 			}
 		}
 	}
+}
+
+// fingerprint returns a source for the keys of a table by an unknown program: its header.
+func (l *layout) fingerprint() string {
+	var header strings.Builder
+	for _, c := range l.columns {
+		normal, number := normalHeader(c.header)
+		header.WriteString(normal + " " + number + "\x00")
+	}
+	return fmt.Sprintf("%s:%x", CSV, sha256.Sum256([]byte(header.String())))
 }
 
 // namesAreGiven treats "Name" as the first name when there is a last name and no other
@@ -362,11 +379,15 @@ func relationOf(word string) string {
 		return people.RelationSibling
 	case "manager", "boss":
 		return people.RelationManager
+	case "report", "direct report":
+		return people.RelationReport
+	case "introduced":
+		return people.RelationIntroduced
 	case "friend":
 		return people.RelationFriend
 	case "colleague", "co-worker", "coworker":
 		return people.RelationColleague
-	case "introduced_by", "referred by", "referredby":
+	case "introduced_by", "introduced by", "referred by", "referredby":
 		return people.RelationIntroducedBy
 	}
 	return people.RelationOther

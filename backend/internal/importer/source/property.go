@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/export"
 )
 
 // property is a property of a card, with its value as in the file.
@@ -19,6 +21,8 @@ type property struct {
 	charset  string
 	// label is the LABEL of an address.
 	label string
+	// person is the key of another person, in Kith's own cards.
+	person string
 	// omitYear is the placeholder by which Apple marks a date without a year.
 	omitYear string
 	value    []byte
@@ -105,6 +109,8 @@ func (p *property) parameter(s string) {
 		p.charset = strings.Trim(value, `"`)
 	case "LABEL":
 		p.label = unescapeParameter(strings.Trim(value, `"`))
+	case export.RelatedID:
+		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":
 		p.omitYear = value
 	}

@@ -145,7 +145,7 @@ func drawPerson(t *rapid.T) export.Person {
 			dates[on.Kind+on.String()] = true
 		}
 	}
-	for _, relation := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"spouse", "parent", "colleague", "manager", "report", "friend", "introduced_by", "other"}), 0, 2, rapid.ID).Draw(t, "relations") {
+	for _, relation := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"spouse", "parent", "child", "sibling", "colleague", "manager", "report", "friend", "introduced_by", "introduced", "other"}), 0, 2, rapid.ID).Draw(t, "relations") {
 		p.Relations = append(p.Relations, people.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation})
 	}
 	p.NotSameAs = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"con_1", "con_2", "con_3"}), 0, 2, rapid.ID).Draw(t, "not the same")
@@ -223,47 +223,19 @@ func tagsAndGroups(p export.Person) []string {
 	return out
 }
 
-// relatedAs returns a relation in the vocabulary of cards.
-func relatedAs(relation string) string {
-	switch relation {
-	case "spouse", "parent", "child", "sibling", "friend":
-		return relation
-	case "colleague", "manager", "report":
-		return "colleague"
-	}
-	return "other"
-}
-
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
 		Positions: heldByCSV(p).Positions, Photo: heldByJSON(p).Photo,
 	}
 	out.Handles = handlesAs(p, func(h people.Handle) string {
-		switch label := strings.ToLower(h.Label); {
-		case label == "home" || label == "work" || label == "mobile" && h.Kind == people.KindPhone:
+		if label := strings.ToLower(h.Label); label == "home" || label == "work" || label == "mobile" && h.Kind == people.KindPhone {
 			return label
 		}
-		return ""
+		return h.Label
 	})
-	for _, kind := range []string{people.DateBirthday, people.DateAnniversary} {
-		at := slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
-		if at >= 0 {
-			out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: kind, Date: p.Dates[at].String()})
-		}
-	}
-	slices.SortFunc(out.ImportantDates, func(a, b export.DateRecord) int {
-		at := func(kind string) int {
-			return slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
-		}
-		return at(a.Kind) - at(b.Kind)
-	})
-	for _, r := range p.Relations {
-		relation := export.RelationshipRecord{Name: r.Name, Type: relatedAs(r.Type)}
-		if !slices.Contains(out.Relationships, relation) {
-			out.Relationships = append(out.Relationships, relation)
-		}
-	}
+	out.ImportantDates = heldByJSON(p).ImportantDates
+	out.Relationships = heldByJSON(p).Relationships
 	return out
 }
 
@@ -289,7 +261,7 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 		}
 	}
 	for _, r := range p.Relations {
-		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Type: relatedAs(r.Type)})
+		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Type: r.Type})
 	}
 	slices.SortFunc(out.Relationships, func(a, b export.RelationshipRecord) int { return strings.Compare(a.ConnectionID, b.ConnectionID) })
 	words := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/nyaruka/phonenumbers"
 )
 
@@ -36,6 +38,9 @@ func Formats() []string {
 
 // auto means that the option is detected, as an empty option does.
 const auto = "auto"
+
+// Kith is the source of the ids in Kith's own files; see Record.Source.
+const Kith = "kith"
 
 // Options describe a file. Empty or "auto" options are detected.
 type Options struct {
@@ -95,6 +100,11 @@ type Record struct {
 	// the order of the file, but the preferred one of a kind comes first of its kind; no
 	// two are the same address. Relationships have a ConnectionID (a key), a name or both.
 	Person export.PersonRecord
+	// Source names the program and the kind of file that gave the person the key Person.ID: keys of
+	// different sources are not the same. UnknownLayout says that the source is a table of which
+	// only the header is known.
+	Source        string
+	UnknownLayout bool
 	// Notes are texts that are too long for Bio, and the values that no field of a person takes.
 	Notes []string
 	// Guessed says that the file has no name of the person: Name was made of an
@@ -169,6 +179,54 @@ func (f *File) Records() iter.Seq[Record] { return f.reader.records }
 
 // Total returns how many records there are.
 func (f *File) Total() int { return f.reader.total() }
+
+// keyUse finds the keys of a file that identify nobody, because several people have them.
+type keyUse struct{ seen, repeated map[string]bool }
+
+// add counts a key. Kith's own ids identify people however often they come.
+func (u *keyUse) add(key string) {
+	key = keyOf(key)
+	switch {
+	case key == "" || id.Valid(id.Connection, key):
+	case u.seen[key]:
+		if u.repeated == nil {
+			u.repeated = map[string]bool{}
+		}
+		u.repeated[key] = true
+	default:
+		if u.seen == nil {
+			u.seen = map[string]bool{}
+		}
+		u.seen[key] = true
+	}
+}
+
+// end forgets the keys that identify a person, and says which do not.
+func (u *keyUse) end() (warning string) {
+	u.seen = nil
+	if len(u.repeated) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Ids that several people have identify nobody: %s.", list(slices.Sorted(maps.Keys(u.repeated))[:min(len(u.repeated), 5)]))
+}
+
+// drop removes a record's key if it identifies nobody.
+func (u *keyUse) drop(r Record, from string) Record {
+	if r.Source = from; u.repeated[r.Person.ID] {
+		r.Person.ID = ""
+	}
+	return r
+}
+
+// programOf returns the source of the keys of cards: the kind of file, and the program's own
+// identifier without the version.
+func programOf(kind, identifier string) string {
+	words := strings.FieldsFunc(strings.ToLower(identifier), func(r rune) bool { return r < 'a' || r > 'z' })
+	if slices.Contains(words, Kith) {
+		return Kith
+	}
+	return kind + ":" + strings.Join(words, " ")
+}
 
 // warn adds a warning unless it is empty.
 func (f *File) warn(warning string) {

@@ -18,6 +18,7 @@ type table struct {
 	layout layout
 	region string
 	count  int
+	keys   keyUse
 }
 
 // openTable finds the header of a table, the meaning of its columns, and the columns that
@@ -94,7 +95,9 @@ func (t *table) record(r row) Record {
 	}
 	d := draft{region: t.region}
 	t.layout.fill(&d, r.cells)
-	return d.record(r.number)
+	rec := t.keys.drop(d.record(r.number), t.layout.source)
+	rec.UnknownLayout = t.layout.unknown
+	return rec
 }
 
 // tooWide reports whether a row has content in cells without a column.
@@ -123,6 +126,8 @@ func (f *File) survey(t *table, days calendar) error {
 				continue
 			}
 			switch {
+			case c.field == fieldKey:
+				t.keys.add(r.cells[i].String())
 			case c.field.isDate():
 				dates[i].add(r.cells[i].String())
 			case c.field == fieldStreet || c.field == fieldWholeAddress || c.field == fieldPostcode:
@@ -137,6 +142,7 @@ func (f *File) survey(t *table, days calendar) error {
 	if t.count == 0 {
 		return fault.New(fault.Invalid, "the file has a header, but no people below it")
 	}
+	f.warn(t.keys.end())
 	f.warn(t.layout.doubled())
 	f.warn(t.layout.named("Columns that are not recognised and are kept in a note of each person: %s.", noted))
 	f.warn(t.layout.named("Columns that were not imported: %s.", ignored))

@@ -438,7 +438,7 @@ CREATE TABLE connections (
     PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
 -- People by their full name: imports, resolve_people and the check for duplicates.
-CREATE INDEX connections_name ON connections (tenant_id, folded_name);
+CREATE INDEX connections_name ON connections (tenant_id, folded_name, id);
 -- What changed since the search index of a member was read.
 CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
 -- The few people with an interval of their own, to list who is due.
@@ -807,9 +807,10 @@ CREATE INDEX files_created ON files (created_at);
 -- finds the people of the first.
 CREATE TABLE source_keys (
     tenant_id     TEXT NOT NULL,
-    key           TEXT NOT NULL,  -- a hash
+    key           TEXT NOT NULL,  -- a hash of the source and its key, or of a whole record
     connection_id TEXT NOT NULL,
     import_id     TEXT NOT NULL,  -- the import that added the person; empty if they existed before
+    name          TEXT NOT NULL,  -- the person's name in the file
     PRIMARY KEY (tenant_id, key),
     FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
 );
