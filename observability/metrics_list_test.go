@@ -101,7 +101,7 @@ func useState(t *testing.T, reg prometheus.Registerer) {
 	_, err = metrics.NewBuilds(reg)
 	must(t, err)
 	must(t, metrics.NewStoreUp(reg, func(context.Context) error { return nil }))
-	must(t, metrics.NewDisk(reg, "kith.db"))
+	must(t, metrics.NewDisk(reg, "kith.db", func() int64 { return 0 }, func() bool { return false }))
 	kept := func() (int, int64) { return 1, 2 }
 	must(t, metrics.NewSearch(reg, kept, kept))
 	must(t, metrics.NewSandbox(reg, time.Now))

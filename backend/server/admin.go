@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +26,21 @@ import (
 // migrations. Several processes may call it at once.
 func Migrate(ctx context.Context, databaseURL string) (int, error) {
 	return db.Migrate(ctx, db.Config{URL: databaseURL})
+}
+
+// MigrateInstalled is Migrate for the start of a backend. It refuses to make a new SQLite file where
+// the secret key of an installation lies: its database was moved or removed.
+func MigrateInstalled(ctx context.Context, databaseURL string) (int, error) {
+	file, key := db.File(databaseURL), DefaultSecretKeyFile(databaseURL)
+	if file != "" {
+		_, database := os.Stat(file)
+		_, secret := os.Stat(key)
+		if errors.Is(database, fs.ErrNotExist) && secret == nil {
+			return 0, fmt.Errorf("the database %s is gone, but the secret key of its installation is there (%s): put the database back, "+
+				"or restore a backup with `kith restore`; `kith migrate` makes an empty one", file, key)
+		}
+	}
+	return Migrate(ctx, databaseURL)
 }
 
 // Admin performs the operator's commands. It works beside a running server, where its

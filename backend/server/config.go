@@ -71,6 +71,8 @@ type Config struct {
 	// for data of one tenant, half for the rest, and two more for migrations. SQLite has
 	// half as many readers and one writer. 0 means 32.
 	DatabaseConns int
+	// SyncEachCommit makes a write to SQLite durable before it is answered; see db.Config.
+	SyncEachCommit bool
 	// AcceptNewerSchema accepts a database that the next version has migrated; every
 	// migration allows that.
 	AcceptNewerSchema bool

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
@@ -28,13 +29,13 @@ type jobs struct {
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
+	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
 }
 
 // jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
 // to JobKinds.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
-	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
+	return []job.Kind{sweep(c, data), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
 }
 
 // decisions is the kind of the jobs of decisions.
@@ -64,7 +65,11 @@ func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Prov
 // Wake implements rpc.Jobs.
 func (j *jobs) Wake() { j.runner.Wake() }
 
-const kindSweep = "sweep"
+// The system jobs.
+const (
+	kindSweep = "sweep"
+	kindCheck = "check_database"
+)
 
 // sweepEvery is how often expired rows are deleted.
 const sweepEvery = time.Hour
@@ -77,5 +82,20 @@ func sweep(c Config, data *db.DB) job.Kind {
 			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n)
 		}
 		return swept, err
+	}}
+}
+
+// checkEvery is how often a SQLite database is read as a whole.
+const checkEvery = 24 * time.Hour
+
+// check is the system job that finds a damaged database while its last good backup still exists.
+func check(c Config, data *db.DB) job.Kind {
+	return job.Kind{Name: kindCheck, Every: checkEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
+		err := data.CheckIntegrity(ctx)
+		if errors.Is(err, db.ErrDamaged) {
+			c.Logger.ErrorContext(ctx, "the database is damaged: stop kith and restore the last backup that `kith doctor` finds sound", "error", err)
+			return nil, nil // another try would find the same
+		}
+		return nil, err
 	}}
 }

@@ -55,7 +55,7 @@ func (s *Server) registerState(r *metrics.Registry) error {
 		errs = append(errs, r.Register(collectors.NewDBStatsCollector(pool, name)))
 	}
 	if file := s.store.File(); file != "" {
-		errs = append(errs, metrics.NewDisk(r, file))
+		errs = append(errs, metrics.NewDisk(r, file, s.store.LogSize, s.store.Damaged))
 	}
 	if s.config.Sandbox {
 		errs = append(errs, metrics.NewSandbox(r, s.seeder.Day))

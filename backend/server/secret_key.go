@@ -1,11 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -25,38 +28,68 @@ func DefaultSecretKeyFile(databaseURL string) string {
 var errNoSecretKeyFile = errors.New("set KITH_SECRET_KEY_FILE to the path of the secret key: beside a PostgreSQL database there is no place for it")
 
 // openSecrets returns the file of the secret key; nil if there is none. It makes the file for
-// a SQLite database that holds nothing encrypted yet.
+// a SQLite database that holds nothing encrypted yet. It fails if the key is not the one that
+// the database's secrets are encrypted with.
 func openSecrets(ctx context.Context, c Config, data *db.DB) (*secretkey.File, error) {
 	path, fallback := c.SecretKeyFile, DefaultSecretKeyFile(c.DatabaseURL)
 	if path == "" {
 		path = fallback
 	}
-	sealed, err := account.ListTOTPSecrets(ctx, data)
+	rows, err := account.ListTOTPSecrets(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	missing := func() {
-		if len(sealed) > 0 {
-			c.Logger.ErrorContext(ctx, "the secret key is missing: set KITH_SECRET_KEY_FILE and put the file back, or members need their recovery codes to sign in",
-				"file", path, "members", len(sealed))
-		}
-	}
+	sealed := slices.DeleteFunc(rows, func(r account.TOTPSecret) bool { return r.Secret == lostSecret })
 	if path == "" {
-		missing()
+		if len(sealed) > 0 {
+			return nil, fmt.Errorf("%w: set KITH_SECRET_KEY_FILE to the file of the key", errKeyMissing)
+		}
 		return nil, nil
 	}
 	secrets, err := secretkey.Open(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return secrets, err
-	}
-	if fallback == "" { // every process would make another one
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(sealed) > 0:
+		return nil, fmt.Errorf("%w: put the file %s back, or, if it is lost, run `kith secret create --lost`: members then need their recovery codes", errKeyMissing, path)
+	case errors.Is(err, fs.ErrNotExist) && fallback == "": // every process would make another one
 		return nil, fmt.Errorf("KITH_SECRET_KEY_FILE %s does not exist: make it once with kith secret create, and give every backend the same file", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return secretkey.Create(path)
+	case err != nil:
+		return nil, err
 	}
 	if len(sealed) > 0 {
-		missing()
-		return nil, nil
+		if _, err := secrets.Open(sealed[0].Secret, account.TOTPPurpose, string(sealed[0].MemberID)); err != nil {
+			return nil, fmt.Errorf("the key in %s is not the one that this database's secrets are encrypted with: put the right file there", path)
+		}
 	}
-	return secretkey.Create(path)
+	return secrets, nil
+}
+
+var errKeyMissing = errors.New("the secret key is missing, and the database has secrets that are encrypted with it")
+
+// lostSecret stands for a secret whose key was lost: its member signs in with a recovery code.
+const lostSecret = ""
+
+// ReplaceLostKey makes a new key in place of one that was lost, and gives up the secrets that were
+// encrypted with it. It returns how many those were. It fails if the file exists.
+func (a *Admin) ReplaceLostKey(ctx context.Context, file string) (path string, lost int, err error) {
+	path = cmp.Or(file, a.secretKeyFile)
+	if path == "" {
+		return "", 0, errNoSecretKeyFile
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return "", 0, fmt.Errorf("%s is there: move it away first if it is not the right key", path)
+	}
+	rows, err := account.ListTOTPSecrets(ctx, a.store)
+	for i := range rows {
+		if err == nil {
+			err = account.ResealTOTPSecret(ctx, a.store, &rows[i], lostSecret)
+		}
+	}
+	if err == nil {
+		_, err = secretkey.Create(path)
+	}
+	return path, len(rows), err
 }
 
 // CreateSecretKey makes the file of the secret key, unless it exists, and returns its path. If file
@@ -102,6 +135,9 @@ func (a *Admin) reseal(ctx context.Context, secrets *secretkey.File) (resealed i
 	}
 	for i := range rows {
 		row, owner := &rows[i], string(rows[i].MemberID)
+		if row.Secret == lostSecret {
+			continue
+		}
 		current, err := secrets.Current(row.Secret)
 		if err != nil {
 			return resealed, err

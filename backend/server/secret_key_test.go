@@ -1,8 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,14 +17,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// The first start makes the key. Later it is never replaced: without the file, secrets that are encrypted
-// stay as they are, and the log says so.
+// The first start makes the key. Later a start without it, or with another one, is refused, unless the
+// operator gives up what it encrypted.
 func TestOpenSecrets(t *testing.T) {
 	t.Parallel()
 	path := dbtest.SQLite(t)
 	data := dbtest.Open(t, path, time.Now)
-	var log bytes.Buffer
-	c := Config{DatabaseURL: path, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	c := Config{DatabaseURL: path, Logger: slog.New(slog.DiscardHandler)}
 	made, err := openSecrets(t.Context(), c, data)
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +41,34 @@ func TestOpenSecrets(t *testing.T) {
 	if err := os.Rename(file, file+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if none, err := openSecrets(t.Context(), c, data); err != nil || none != nil || !strings.Contains(log.String(), "the secret key is missing") {
-		t.Errorf("%v, %v, %s", none, err, log.String())
+	if none, err := openSecrets(t.Context(), c, data); none != nil || !errors.Is(err, errKeyMissing) {
+		t.Errorf("without the file: %v, %v", none, err)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("another key was made")
+	}
+	if _, err := secretkey.Create(file); err != nil {
+		t.Fatal(err)
+	}
+	if none, err := openSecrets(t.Context(), c, data); none != nil || err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("with another key: %v, %v", none, err)
+	}
+	admin, err := OpenAdmin(t.Context(), path, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	if _, _, err := admin.ReplaceLostKey(t.Context(), ""); err == nil {
+		t.Error("a key that is there was called lost")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, lost, err := admin.ReplaceLostKey(t.Context(), ""); err != nil || lost != 1 {
+		t.Errorf("%d secrets lost, %v", lost, err)
+	}
+	if made, err := openSecrets(t.Context(), c, data); made == nil || err != nil {
+		t.Errorf("after the loss: %v, %v", made, err)
 	}
 }
 

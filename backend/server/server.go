@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -17,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/periodic"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
@@ -43,6 +45,9 @@ type Server struct {
 	drainer  *shutdown.Drainer
 	listener net.Listener
 	served   chan error
+	// maintenance calls maintain; storeLogged is when logStoreError last logged.
+	maintenance periodic.Worker
+	storeLogged atomic.Int64
 }
 
 // recordEvery is the interval at which the last use of credentials is written.
@@ -97,7 +102,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // openStore opens the database. m is nil without metrics.
 func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
 	options := db.Config{
-		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema,
+		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, SyncEachCommit: c.SyncEachCommit,
 	}
 	var observers queryObservers
 	if m != nil {
@@ -142,8 +147,31 @@ func (s *Server) newRPCHandler(rpcs *catalog.Catalog, h *handlers.Handlers, serv
 // pages to an edge in this process.
 func (s *Server) Handler() http.Handler { return rpc.InProcess(s.handler) }
 
-// Ready returns an error while the database cannot be reached.
-func (s *Server) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
+// Ready returns an error while the database cannot be reached or written, and logs it once a minute.
+func (s *Server) Ready(ctx context.Context) error {
+	err := s.store.Ready(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.logStoreError(ctx, err)
+	}
+	return err
+}
+
+// logStoreError logs an error of the whole database, at most once a minute.
+func (s *Server) logStoreError(ctx context.Context, err error) {
+	now, last := time.Now().UnixNano(), s.storeLogged.Load()
+	if now-last > int64(time.Minute) && s.storeLogged.CompareAndSwap(last, now) {
+		s.config.Logger.ErrorContext(ctx, "the database is not usable", "error", err)
+	}
+}
+
+// maintainEvery is the interval at which SQLite's files are looked after.
+const maintainEvery = 5 * time.Second
+
+func (s *Server) maintain(ctx context.Context) {
+	if err := s.store.Maintain(ctx); err != nil {
+		s.logStoreError(ctx, err)
+	}
+}
 
 // Start seeds the sandbox, starts the background work and, if an address is set, the
 // listener. It returns once the server answers calls.
@@ -154,6 +182,7 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.recorder.Start(ctx)
+	s.maintenance.Start(ctx, maintainEvery, s.maintain)
 	s.jobs.runner.Start(ctx)
 	if s.pages != nil {
 		s.pages.start(ctx)
@@ -214,6 +243,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.pages.stop(ctx)
 	}
 	s.seeder.Stop()
+	s.maintenance.Stop()
 	s.recorder.Stop(ctx)
 	return errors.Join(append(errs, s.store.Close())...)
 }

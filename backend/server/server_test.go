@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,5 +173,27 @@ func TestAdmin(t *testing.T) {
 	members, err := a.ListMembers(t.Context())
 	if err != nil || len(members) != 1 || members[0].Plan != "pro" || members[0].Email != "ada@example.com" {
 		t.Errorf("members %+v, %v", members, err)
+	}
+}
+
+// TestStartWithoutDatabase: where an installation's secret key lies, no start makes an empty database.
+func TestStartWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "kith.db")
+	if _, err := server.MigrateInstalled(t.Context(), path); err != nil {
+		t.Fatalf("the first start: %v", err)
+	}
+	if _, err := server.CreateSecretKey(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.MigrateInstalled(t.Context(), path); err == nil || !strings.Contains(err.Error(), "kith restore") {
+		t.Errorf("without the file: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("it made an empty database")
 	}
 }

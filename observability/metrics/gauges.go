@@ -62,7 +62,7 @@ const pingTimeout = 2 * time.Second
 // NewStoreUp registers kith_store_up with r. ping is called once per scrape.
 func NewStoreUp(r prometheus.Registerer, ping func(context.Context) error) error {
 	return NewGauges(r, map[string]Gauge{"kith_store_up": {
-		Help: "1 while the database answers, 0 while it does not.",
+		Help: "1 while the database can be reached and written, 0 while it cannot.",
 		Value: func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 			defer cancel()
@@ -74,8 +74,9 @@ func NewStoreUp(r prometheus.Registerer, ping func(context.Context) error) error
 	}})
 }
 
-// NewDisk registers the metrics of the file system that a database file is on.
-func NewDisk(r prometheus.Registerer, file string) error {
+// NewDisk registers the metrics of a database file: of its file system, of its write-ahead log, and
+// whether the last check found it damaged.
+func NewDisk(r prometheus.Registerer, file string, logSize func() int64, damaged func() bool) error {
 	folder := filepath.Dir(file)
 	bytes := func(blocks func(*syscall.Statfs_t) uint64) func() float64 {
 		return func() float64 {
@@ -87,6 +88,19 @@ func NewDisk(r prometheus.Registerer, file string) error {
 		}
 	}
 	return NewGauges(r, map[string]Gauge{
+		"kith_store_log_bytes": {
+			Help:  "Size of the write-ahead log of the database file; only with SQLite.",
+			Value: func() float64 { return float64(logSize()) },
+		},
+		"kith_store_damaged": {
+			Help: "1 after the daily check found the database file damaged; only with SQLite.",
+			Value: func() float64 {
+				if damaged() {
+					return 1
+				}
+				return 0
+			},
+		},
 		"kith_store_disk_free_bytes": {
 			Help:  "Free bytes of the file system of the database file; only with SQLite.",
 			Value: bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Bavail }),

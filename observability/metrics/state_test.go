@@ -128,10 +128,13 @@ func TestStoreUp(t *testing.T) {
 func TestDisk(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	if err := metrics.NewDisk(r, filepath.Join(t.TempDir(), "kith.db")); err != nil {
+	if err := metrics.NewDisk(r, filepath.Join(t.TempDir(), "kith.db"), func() int64 { return 4096 }, func() bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	free, size := value(t, r, "kith_store_disk_free_bytes"), value(t, r, "kith_store_disk_size_bytes")
+	if log, damaged := value(t, r, "kith_store_log_bytes"), value(t, r, "kith_store_damaged"); log != 4096 || damaged != 1 {
+		t.Errorf("the log has %v bytes, damaged is %v", log, damaged)
+	}
 	if free <= 0 || size < free {
 		t.Errorf("%v of %v bytes are free", free, size)
 	}

@@ -36,7 +36,8 @@ const (
 // look at half an hour or more, have no check.
 func checks() []check {
 	return []check{
-		{alert: "KithStoreDown", title: "The database answers", unit: truth, metric: "kith_store_up", gauge: true, measure: gauge("kith_store_up")},
+		{alert: "KithStoreDown", title: "The database can be used", unit: truth, metric: "kith_store_up", gauge: true, measure: gauge("kith_store_up")},
+		{alert: "KithStoreDamaged", title: "The database file is damaged", unit: truth, metric: "kith_store_damaged", gauge: true, measure: gauge("kith_store_damaged")},
 		{alert: "KithBackendUnreachable", title: "Requests that could not reach the backend", unit: "%", metric: "kith_backend_requests_total", scale: percent, measure: func(s span) (part, whole float64) {
 			all, name := s.increase("kith_backend_requests_total", nil), "kith_backend_requests_total"
 			return s.increase(name, labels{"outcome": "unreachable"}), all - s.increase(name, labels{"outcome": "abandoned"})

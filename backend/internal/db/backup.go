@@ -6,32 +6,49 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
 // Backup writes a whole database into a new file, while the database is in use. For
 // SQLite the file is a database too, for PostgreSQL an archive of pg_dump, which must be
-// installed. The file is written completely or not at all, and only its owner can read it.
+// installed. The file is written completely or not at all, is checked before Backup returns, and only
+// its owner can read it.
 func Backup(ctx context.Context, databaseURL, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s already exists: name a new file", file)
 	}
-	partial := file + ".partial"
-	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove what an earlier backup left: %w", err)
+	if folder := filepath.Dir(file); !isFolder(folder) {
+		return fmt.Errorf("the folder %s does not exist: make it first", folder)
 	}
+	partial := file + ".partial"
+	removeLeftovers(partial)
 	write := backupSQLite
 	if IsPostgres(databaseURL) {
 		write = dumpPostgres
 	}
 	if err := write(ctx, databaseURL, partial); err != nil {
-		_ = os.Remove(partial) // the error that caused this is returned
+		removeLeftovers(partial)
 		return err
 	}
-	if err := os.Rename(partial, file); err != nil {
+	if err := errors.Join(syncFile(partial), os.Rename(partial, file), syncFile(filepath.Dir(file))); err != nil {
 		return fmt.Errorf("the backup cannot be kept: %w", err)
 	}
 	return nil
+}
+
+// syncFile writes a file, or the names in a folder, to the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // Restore restores a file that Backup wrote: into a SQLite database that doesn't exist

@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,14 @@ func dumpPostgres(ctx context.Context, databaseURL, file string) error {
 	if err := createPrivate(file); err != nil {
 		return err
 	}
-	return runPostgres(ctx, databaseURL, "pg_dump", "--format=custom", "--no-owner", "--file="+file)
+	if err := runPostgres(ctx, databaseURL, "pg_dump", "--format=custom", "--no-owner", "--file="+file); err != nil {
+		return err
+	}
+	list, err := exec.CommandContext(ctx, "pg_restore", "--list", file).Output()
+	if err != nil || !bytes.Contains(list, []byte("TABLE DATA")) {
+		return fmt.Errorf("the backup is of no use: pg_restore can't read it (%w)", cmp.Or(err, errors.New("it has no table")))
+	}
+	return nil
 }
 
 func restorePostgres(ctx context.Context, databaseURL, file string) (err error) {

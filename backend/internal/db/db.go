@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -31,12 +33,17 @@ type Config struct {
 	Now func() time.Time
 	// Logger logs what happens in the background; nil discards it.
 	Logger *slog.Logger
+	// SyncEachCommit makes a write to SQLite return once it is on the disk, so that it survives a
+	// power cut. Concurrent writes share one fsync.
+	SyncEachCommit bool
 	// Fault is called before each statement outside a transaction, with "BEGIN" before each
 	// transaction, and with "COMMITTED" after a commit. Tests return an error from it to
 	// simulate a database that fails, or whose answer is lost. It may be nil.
 	Fault func(statement string) error
 	// Queries counts statements; nil counts nothing.
 	Queries QueryObserver
+
+	create bool // make the file of a SQLite database that doesn't exist
 }
 
 // DB is an open database of the binary's schema. It is safe for concurrent use.
@@ -48,6 +55,8 @@ type DB struct {
 	// prepared holds the statements that Prepared made, by text.
 	prepared sync.Map
 
+	health     health
+	maintained atomic.Int64 // when the log was written that the last Maintain saw
 	file       string
 	fault      func(statement string) error
 	queryWatch QueryObserver
@@ -66,6 +75,26 @@ type engine struct {
 	lock func(ctx context.Context) (unlock func() error, err error)
 	// mode precedes the arguments of a prepared statement.
 	mode []any
+	// file and wal are SQLite's: the open file, and what makes commits durable, if that is set.
+	file *sqliteFile
+	wal  *walSync
+}
+
+// check fails while the database must not be used, though it answers.
+func (e engine) check() error {
+	if e.file == nil {
+		return nil
+	}
+	return e.file.check()
+}
+
+// close closes all pools, then the file.
+func (e engine) close() error {
+	var errs []error
+	for _, db := range e.pools() {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(append(errs, e.wal.close(), e.file.close())...)
 }
 
 const (
@@ -89,9 +118,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return s, nil
 }
 
-// Migrate connects and brings the schema up to the binary's. It is safe to run
-// from many processes at once. A newer schema is refused.
+// Migrate connects and brings the schema up to the binary's; it makes the file of a SQLite database that
+// doesn't exist. It is safe to run from many processes at once. A newer schema is refused.
 func Migrate(ctx context.Context, c Config) (applied int, err error) {
+	c.create = true
 	s, err := connect(ctx, c)
 	if err != nil {
 		return 0, err
@@ -125,9 +155,12 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	checked := func(statement string) error {
+		return cmp.Or(e.check(), fault(statement))
+	}
 	s := &DB{
 		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e,
-		fault: fault, file: sqlitePath(c.URL), queryWatch: noop{},
+		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{},
 	}
 	if c.Queries != nil {
 		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)
@@ -152,13 +185,7 @@ func (s *DB) File() string {
 }
 
 // Close closes all connections.
-func (s *DB) Close() error {
-	var errs []error
-	for _, db := range s.engine.pools() {
-		errs = append(errs, db.Close())
-	}
-	return errors.Join(errs...)
-}
+func (s *DB) Close() error { return s.engine.close() }
 
 // Ping fails when the database cannot be reached.
 func (s *DB) Ping(ctx context.Context) error {
@@ -269,11 +296,24 @@ const maxTries = 5
 // inTx runs fn in one transaction of a pool. It repeats a transaction that ended in a deadlock or a
 // serialization failure, maxTries times at most, with a short random wait.
 func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
+	writes := pool != s.engine.serviceRead
 	err := s.fault("BEGIN")
 	if err == nil {
-		err = pool.RunInTx(ctx, options, fn)
+		run := func(ctx context.Context, tx bun.Tx) error {
+			if writes {
+				s.health.begun.Store(time.Now().UnixNano())
+				defer s.health.begun.Store(0)
+			}
+			return fn(ctx, tx)
+		}
+		err = pool.RunInTx(ctx, options, run)
 		for try := 1; try < maxTries && isAborted(err) && waitShortly(ctx, try); try++ {
-			err = pool.RunInTx(ctx, options, fn)
+			err = pool.RunInTx(ctx, options, run)
+		}
+	}
+	if err == nil && writes {
+		if err = s.engine.wal.wait(); err == nil {
+			s.health.written.Store(time.Now().UnixNano())
 		}
 	}
 	if err == nil {
@@ -299,4 +339,10 @@ func (s *DB) ScanRows(ctx context.Context, rows *sql.Rows, into any) error {
 	return Coded(s.engine.serviceRead.ScanRows(ctx, rows, into))
 }
 
-func (s *DB) pool(of *bun.DB, t tenant.ID) pool { return pool{DB: of, tenant: t, fault: s.fault} }
+func (s *DB) pool(of *bun.DB, t tenant.ID) pool {
+	p := pool{DB: of, tenant: t, fault: s.fault}
+	if of == s.engine.serviceWrite {
+		p.wal = s.engine.wal
+	}
+	return p
+}

@@ -92,6 +92,9 @@ func (s *DB) migrate(ctx context.Context) (applied int, err error) {
 		applied++
 	}
 	if s.engine.name == sqliteName {
+		if err := s.engine.file.learnMarker(ctx, s.engine.admin); err != nil {
+			return applied, err
+		}
 		err = s.optimize(ctx)
 	}
 	return applied, err
@@ -108,6 +111,11 @@ func (s *DB) apply(ctx context.Context, m migration) error {
 		for _, text := range []string{"CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, applied_at TIMESTAMP" +
 			map[string]string{postgresName: "TZ"}[s.engine.name] + " NOT NULL)", statements} {
 			if _, err := tx.Tx.ExecContext(ctx, text); err != nil { // not bun's: its question marks are arguments
+				return err
+			}
+		}
+		if s.engine.name == sqliteName && s.engine.file.marker.Load() == 0 {
+			if err := setMarker(ctx, tx); err != nil {
 				return err
 			}
 		}

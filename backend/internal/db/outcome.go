@@ -39,7 +39,16 @@ const readOnlyMark = "kith: tenant is read-only"
 
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), readOnlyMark) }
 
+// isDamage reports whether SQLite found its file damaged, or not to be a database.
+func isDamage(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code()&0xff == sqlite3.SQLITE_CORRUPT || lite.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
 func isOutage(err error) bool {
+	if errors.Is(err, errStoreLost) || errors.Is(err, errNotDurable) {
+		return true
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// 08 connection, 53 resources, 57P operator; 25006 a standby, which is no longer or not
 		// yet the primary; 40 and 55P03 succeed on a retry.
@@ -49,7 +58,7 @@ func isOutage(err error) bool {
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
-			sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM:
+			sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return true
 		}
 		return false

@@ -33,9 +33,10 @@ type pool struct {
 
 	tenant tenant.ID
 	fault  func(statement string) error
+	wal    *walSync
 }
 
-func (p pool) conn() conn { return conn{DB: p.DB.DB, tenant: p.tenant, fault: p.fault} }
+func (p pool) conn() conn { return conn{DB: p.DB.DB, tenant: p.tenant, fault: p.fault, wal: p.wal} }
 
 // NewSelect implements Querier.
 func (p pool) NewSelect() *bun.SelectQuery { return p.DB.NewSelect().Conn(p.conn()) }
@@ -69,6 +70,8 @@ type conn struct {
 
 	tenant tenant.ID
 	fault  func(statement string) error
+	// wal makes a statement without a transaction durable, unless it returns rows.
+	wal *walSync
 }
 
 // QueryContext implements bun.IConn.
@@ -91,6 +94,9 @@ func (c conn) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 		return nil, Coded(err)
 	}
 	result, err := c.DB.ExecContext(withTenant(ctx, c.tenant), query, args...)
+	if err == nil {
+		err = c.wal.wait()
+	}
 	return result, Coded(err)
 }
 

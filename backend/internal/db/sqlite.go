@@ -26,13 +26,33 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	if path == "" {
 		return engine{}, errors.New("the database URL is empty: give the path of a SQLite file or a postgres:// address")
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return engine{}, fmt.Errorf("cannot make the folder of the database: %w", err)
+	if c.create {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return engine{}, fmt.Errorf("cannot make the folder of the database: %w", err)
+		}
+	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return engine{}, fmt.Errorf("there is no database at %s: `kith serve` or `kith migrate` makes one; set KITH_DATABASE_URL if it is somewhere else", path)
 	}
-	if err := createPrivate(path); err != nil {
+	file, err := openFile(ctx, path)
+	if err != nil {
 		return engine{}, err
 	}
-	for _, beside := range []string{"-wal", "-shm", "-journal"} { // from an earlier run, or copied with the database
+	e, err := openSQLitePools(ctx, path, c)
+	if err == nil {
+		err = file.learnMarker(ctx, e.admin)
+	}
+	if err != nil {
+		return engine{}, errors.Join(err, e.close(), file.close())
+	}
+	e.file = file
+	if c.SyncEachCommit {
+		e.wal = newWALSync(path + "-wal")
+	}
+	return e, nil
+}
+
+func openSQLitePools(ctx context.Context, path string, c Config) (e engine, err error) {
+	for _, beside := range []string{"", "-wal", "-shm", "-journal"} { // of an earlier run, or copied with the database
 		if err := makePrivate(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return engine{}, err
 		}
@@ -46,18 +66,13 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 		return engine{}, err
 	}
 	lock := func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") }
+	e = engine{name: sqliteName, serviceWrite: write, tenantWrite: write, admin: write, lock: lock}
 	if err := firstPing(ctx, write, lock); err != nil {
-		return engine{}, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), write.Close())
+		return e, unreadable(path, err)
 	}
 	read, err := openSQLiteDB(path, "_pragma=query_only(1)", c.MaxConns)
-	if err != nil {
-		return engine{}, errors.Join(err, write.Close())
-	}
-	return engine{
-		name:        sqliteName,
-		serviceRead: read, serviceWrite: write, tenantRead: read, tenantWrite: write, admin: write,
-		lock: lock,
-	}, nil
+	e.serviceRead, e.tenantRead = read, read
+	return e, err
 }
 
 // firstPing opens the first connection, in one process at a time. Two processes that switch a new
@@ -111,7 +126,8 @@ func makePrivate(path string) error {
 }
 
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
-	return openSQLiteFile(path, "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"+
+	// The pages of deleted rows are given back (Maintain); a database can only be made so.
+	return openSQLiteFile(path, "_pragma=auto_vacuum(INCREMENTAL)&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"+
 		"&_pragma=synchronous(NORMAL)&"+option, conns)
 }
 

@@ -135,7 +135,7 @@ func openTarget(ctx context.Context, url string) (_ *side, err error) {
 			return nil, err
 		}
 	}
-	s, err := connect(ctx, Config{URL: url, MaxConns: 1})
+	s, err := connect(ctx, Config{URL: url, MaxConns: 1, create: true})
 	if err != nil {
 		return nil, err
 	}

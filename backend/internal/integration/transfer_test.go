@@ -90,6 +90,7 @@ func newFilled(t *testing.T) filled {
 	const now = "'2026-11-20 10:00:00.123456+00:00'"
 	for _, statement := range []string{
 		"INSERT INTO sandbox_states (id, username, seeded_for) VALUES (1, 'demo', '2026-11-20')",
+		"INSERT INTO installation (number, swept_at) VALUES (1, '2026-11-20 10:00:00')",
 		"INSERT INTO login_attempts (subject, count, expires_at) VALUES ('s', 3, " + now + ")",
 		"INSERT INTO sunsets (route, first_announced_at, sunset_at) VALUES ('mcp', " + now + ", " + now + ")",
 		"INSERT INTO owner_links (hash, created_at, expires_at) VALUES ('h', " + now + ", " + now + ")",

@@ -22,6 +22,7 @@ type doctorCommand struct{}
 // The limits of the checks.
 const (
 	checkTimeout = 5 * time.Second
+	readTimeout  = 10 * time.Minute // to read a whole SQLite database
 	maxSkew      = 5 * time.Second
 	minFree      = 256 << 20 // bytes on the disk of a SQLite database
 )
@@ -43,7 +44,11 @@ func checks() []check {
 func (doctorCommand) Run(p *program) error {
 	failed := 0
 	for _, c := range checks() {
-		ctx, cancel := context.WithTimeout(p.ctx, checkTimeout)
+		timeout := checkTimeout
+		if c.name == "database" && server.DatabaseFile(p.settings.DatabaseURL) != "" {
+			timeout = readTimeout
+		}
+		ctx, cancel := context.WithTimeout(p.ctx, timeout)
 		result, err := c.run(ctx, p.settings)
 		cancel()
 		status := "ok  "

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -24,10 +23,6 @@ import (
 	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/sandbox"
 )
-
-// gcPercent is the default of GOGC. At Go's default of 100 a small heap is collected far
-// too often.
-const gcPercent = 400
 
 // process is the state of a running command: log, metrics, and the parts to stop.
 type process struct {
@@ -58,9 +53,6 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 		}
 	}
 	slog.SetDefault(libraries)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	r := &process{program: p, logger: logger, registry: metrics.New(p.build.metric())}
 	logger.Info("starting "+name, p.build.attributes())
 	defer func() {
@@ -76,7 +68,7 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if err := start(r); err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // with gcPercent, the garbage of the start would stay until the heap has grown several times
+	debug.FreeOSMemory() // of the garbage of the start
 	<-p.ctx.Done()
 	logger.Info("stopping")
 	return nil
@@ -155,7 +147,7 @@ func (edgeCommand) Run(p *program) error {
 
 func (r *process) startBackend(serviceToken, addr string) (*backend.Server, error) {
 	if r.settings.AutoMigrate && !r.settings.AcceptNewer {
-		if _, err := backend.Migrate(r.ctx, r.settings.DatabaseURL); err != nil {
+		if _, err := backend.MigrateInstalled(r.ctx, r.settings.DatabaseURL); err != nil {
 			return nil, err
 		}
 	}
@@ -173,7 +165,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
-		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
+		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, SyncEachCommit: r.settings.SQLiteSync == "full", AcceptNewerSchema: r.settings.AcceptNewer,
 		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
 		Metrics:          r.backendMetrics(), Tracer: r.tracer, Logger: r.logger,

@@ -9,9 +9,20 @@ type secretCommand struct {
 	Rotate secretRotate `cmd:"" help:"Replace the key by a new one, and encrypt again what was encrypted with the old one."`
 }
 
-type secretCreate struct{}
+type secretCreate struct {
+	Lost bool `help:"Make a new key in place of one that was lost. Members who use one-time codes sign in with a recovery code and set them up again."`
+}
 
-func (secretCreate) Run(p *program) error {
+func (c secretCreate) Run(p *program) error {
+	if c.Lost {
+		return p.withQuietAdmin(func(a *server.Admin) error {
+			path, lost, err := a.ReplaceLostKey(p.ctx, p.settings.SecretKeyFile)
+			if err != nil {
+				return err
+			}
+			return p.print("A new secret key is in %s. %d members need a recovery code to sign in, and have to set up one-time codes again.", path, lost)
+		})
+	}
 	path, err := server.CreateSecretKey(p.settings.DatabaseURL, p.settings.SecretKeyFile)
 	if err != nil {
 		return err

@@ -84,9 +84,10 @@ type settings struct {
 
 	JobWorkers int `name:"job-workers" env:"KITH_JOB_WORKERS" default:"2" help:"How many jobs, such as imports, a backend runs at once; 0 for none, if another backend runs them."`
 
-	DatabaseConns int   `name:"database-conns" env:"KITH_DATABASE_CONNS" default:"32" help:"Maximum of connections from a backend to its database, at least 4."`
-	SearchMemory  int64 `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend holds; the least recently used ones are dropped."`
-	VectorMemory  int64 `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend holds; the least recently used ones are dropped."`
+	DatabaseConns int    `name:"database-conns" env:"KITH_DATABASE_CONNS" default:"32" help:"Maximum of connections from a backend to its database, at least 4."`
+	SQLiteSync    string `name:"sqlite-sync" env:"KITH_SQLITE_SYNC" default:"full" enum:"full,normal" help:"full: a write to SQLite is answered once it is on the disk. normal: writes are faster on slow disks, and a power cut loses those of the last seconds. The file is never damaged."`
+	SearchMemory  int64  `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend holds; the least recently used ones are dropped."`
+	VectorMemory  int64  `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend holds; the least recently used ones are dropped."`
 
 	ProfileCache  time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
 	ConnectionAge time.Duration `name:"connection-max-age" env:"KITH_CONNECTION_MAX_AGE" default:"5m" help:"Age at which a connection to the edge or the backend is closed, after an answer, so that new processes get their share; 0 for no bound."`

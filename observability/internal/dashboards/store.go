@@ -7,7 +7,7 @@ func store() Dashboard {
 		Description: "Connections, statements and disk of the database.",
 		Rows: []Row{
 			{"Connections", []Panel{
-				{Title: "Database is up", Description: "1 while the database answers a backend, 0 while it does not.", Unit: "short", Min: 1,
+				{Title: "Database is up", Description: "1 while a backend can reach and write the database, 0 while it cannot.", Unit: "short", Min: 1,
 					Link: runbook("KithStoreDown"), Queries: one(`kith_store_up{instance=~"$instance"}`, "{{instance}}")},
 				{Title: "Connections in use", Description: "Connections in use of each pool, and the limit of the pool; 0 means no limit.", Unit: "short",
 					Link: runbook("KithStorePoolExhausted"), Queries: []Query{
@@ -37,6 +37,10 @@ func store() Dashboard {
 			{"Disk", []Panel{
 				{Title: "Free disk", Description: "Free share of the file system of a SQLite file. The disk of PostgreSQL is not measured by Kith.", Unit: "percentunit", Min: 0.15,
 					Link: runbook("KithDiskFills"), Queries: one("kith_store_disk_free_bytes / kith_store_disk_size_bytes", "{{instance}}")},
+				{Title: "Write-ahead log", Description: "Size of the write-ahead log of a SQLite file. It is written back after 16 MiB and cut off beyond 64 MiB.", Unit: "bytes", Max: 64 << 20,
+					Link: runbook("KithDiskFills"), Queries: one("kith_store_log_bytes", "{{instance}}")},
+				{Title: "Damaged file", Description: "1 after the daily check found a SQLite file damaged.", Unit: "short", Max: 0.5,
+					Link: runbook("KithStoreDamaged"), Queries: one("kith_store_damaged", "{{instance}}")},
 			}},
 		},
 	}

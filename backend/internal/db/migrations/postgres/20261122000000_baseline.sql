@@ -982,6 +982,13 @@ CREATE TABLE sunsets (
     sunset_at          TIMESTAMPTZ NOT NULL  -- the latest date that was announced
 );
 
+-- What belongs to the whole installation: one row at most.
+CREATE TABLE installation (
+    number    INTEGER PRIMARY KEY CHECK (number = 1),
+    probed_at TIMESTAMPTZ,            -- when a write last proved that the database can be written
+    swept_at  TIMESTAMPTZ             -- when expired rows were last deleted, by the clock of that time
+);
+
 -- The demo account, and the day that its dates are relative to: one row at most.
 CREATE TABLE sandbox_states (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
@@ -1034,7 +1041,7 @@ CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_to
 -- Only kith_service reaches the tables without a tenant, and those of credentials.
 GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, not_me_links, member_addresses, sign_ups, owner_links, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
-    authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
+    authorization_codes, access_tokens, refresh_tokens, sandbox_states, installation TO kith_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, passkeys, passkey_challenges, recovery_codes, sign_in_steps TO kith_service;
 GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;
 

@@ -962,6 +962,13 @@ CREATE TABLE sunsets (
     sunset_at          TIMESTAMP NOT NULL  -- the latest date that was announced
 );
 
+-- What belongs to the whole installation: one row at most.
+CREATE TABLE installation (
+    number    INTEGER PRIMARY KEY CHECK (number = 1),
+    probed_at TIMESTAMP,              -- when a write last proved that the database can be written
+    swept_at  TIMESTAMP               -- when expired rows were last deleted, by the clock of that time
+);
+
 -- The demo account, and the day that its dates are relative to: one row at most.
 CREATE TABLE sandbox_states (
     id         INTEGER PRIMARY KEY CHECK (id = 1),

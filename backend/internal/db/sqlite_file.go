@@ -1,0 +1,383 @@
+package db
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// sqliteApplication is the application id in the header of Kith's files: "Kith".
+const sqliteApplication = 0x4b697468
+
+// The places in the header of a SQLite file (https://www.sqlite.org/fileformat2.html#the_database_header).
+const (
+	headerSize        = 100
+	headerUserVersion = 60
+	headerApplication = 68
+)
+
+// sqliteFile is an open database file. It tells whether the file at the path is still the one that
+// SQLite has open: SQLite goes on with a file that was removed or replaced, and writes to nowhere.
+type sqliteFile struct {
+	path string
+	held *heldFile
+	// marker is the header's user version, a random number that each installation and each backup
+	// has; 0 while it is not known.
+	marker atomic.Uint32
+	seen   atomic.Pointer[fileVerdict]
+	inUse  *os.File // locked, shared, while the database is open
+}
+
+// fileVerdict is the result of the last comparison of the header.
+type fileVerdict struct {
+	modified time.Time
+	size     int64
+	err      error
+}
+
+// heldFile is a file of this process with SQLite connections. Closing any descriptor of a file
+// releases all POSIX locks that the process has on it, SQLite's too
+// (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_),
+// so it is closed after the last of them only.
+type heldFile struct {
+	file  *os.File
+	info  os.FileInfo
+	count int
+}
+
+type fileKey struct{ device, inode uint64 }
+
+var held = struct {
+	sync.Mutex
+	files map[fileKey]*heldFile
+}{files: map[fileKey]*heldFile{}}
+
+// holdFile opens a file, unless this process has it open, and makes it if it doesn't exist.
+func holdFile(path string) (*heldFile, error) {
+	held.Lock()
+	defer held.Unlock()
+	if info, err := os.Stat(path); err == nil {
+		if h, ok := held.files[keyOf(info)]; ok {
+			h.count++
+			return h, nil
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Errorf("cannot open the database for writing: %w (the file and its folder must belong to the user that runs kith)", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the database: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the database: %w", err), f.Close())
+	}
+	h := &heldFile{file: f, info: info, count: 1}
+	held.files[keyOf(info)] = h
+	return h, nil
+}
+
+func keyOf(info os.FileInfo) fileKey {
+	s, _ := info.Sys().(*syscall.Stat_t)
+	return fileKey{device: uint64(s.Dev), inode: s.Ino} //nolint:unconvert // the type of Dev depends on the system
+}
+
+func (h *heldFile) release() error {
+	held.Lock()
+	defer held.Unlock()
+	if h.count--; h.count > 0 {
+		return nil
+	}
+	delete(held.files, keyOf(h.info))
+	return h.file.Close()
+}
+
+// header returns the application id and the user version in the file; 0 and 0 of an empty file.
+func (h *heldFile) header() (application, marker uint32, err error) {
+	head := make([]byte, headerSize)
+	n, err := h.file.ReadAt(head, 0)
+	switch {
+	case n == 0:
+		return 0, 0, nil
+	case n < headerSize || string(head[:len(sqliteMagic)]) != sqliteMagic:
+		return 0, 0, errors.New("it is not a SQLite database")
+	default:
+		return binary.BigEndian.Uint32(head[headerApplication:]), binary.BigEndian.Uint32(head[headerUserVersion:]), nil
+	}
+}
+
+// openFile opens the file of a database, or makes it, and refuses one that is not Kith's.
+func openFile(ctx context.Context, path string) (_ *sqliteFile, err error) {
+	h, err := holdFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &sqliteFile{path: path, held: h}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	application, _, err := h.header()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a database of Kith: %w", path, err)
+	}
+	if application != sqliteApplication {
+		if err := requireNoTables(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	f.inUse, err = lockShared(path + inUseSuffix)
+	return f, err
+}
+
+// requireNoTables refuses a SQLite file with tables: without Kith's application id, they are those
+// of another program. It changes nothing.
+func requireNoTables(ctx context.Context, path string) (err error) {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return err
+	}
+	pool, err := openSQLiteFile(path, "mode=ro&immutable=1", 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	var tables int
+	if err := pool.NewRaw("SELECT count(*) FROM sqlite_schema").Scan(ctx, &tables); err != nil {
+		return unreadable(path, err)
+	}
+	if tables > 0 {
+		return fmt.Errorf("%s is the database of another program: set KITH_DATABASE_URL to a file of Kith, or to a new one", path)
+	}
+	return nil
+}
+
+// unreadable adds the file's name, and what to do, to an error of SQLite.
+func unreadable(path string, err error) error {
+	if isDamage(err) {
+		return fmt.Errorf("the database %s is damaged (%w): stop kith, move the file away, and restore the last backup with `kith restore`", path, err)
+	}
+	return fmt.Errorf("cannot read the database %s: %w", path, err)
+}
+
+// learnMarker reads the marker, and makes sure that the file's header has it: that of a database that
+// was just made may still be in the write-ahead log.
+func (f *sqliteFile) learnMarker(ctx context.Context, db *bun.DB) error {
+	var application, marker uint32
+	if err := db.NewRaw("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(ctx, &application, &marker); err != nil {
+		return unreadable(f.path, err)
+	}
+	if application != sqliteApplication {
+		return nil // not migrated yet
+	}
+	if _, found, err := f.held.header(); err == nil && found != marker {
+		if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(FULL)"); err != nil {
+			return unreadable(f.path, err)
+		}
+	}
+	if _, found, err := f.held.header(); err == nil && found == marker {
+		f.marker.Store(marker)
+	}
+	return nil
+}
+
+// check returns errStoreLost if the file at the path is no longer the one that is open, or was
+// overwritten by another database.
+func (f *sqliteFile) check() error {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the file %s was removed", errStoreLost, f.path)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errStoreLost, err)
+	case !os.SameFile(info, f.held.info):
+		return fmt.Errorf("%w: the file %s was replaced", errStoreLost, f.path)
+	}
+	marker := f.marker.Load()
+	if marker == 0 {
+		return nil
+	}
+	if v := f.seen.Load(); v != nil && v.size == info.Size() && v.modified.Equal(info.ModTime()) {
+		return v.err
+	}
+	v := &fileVerdict{modified: info.ModTime(), size: info.Size()}
+	if application, found, err := f.held.header(); err != nil || application != sqliteApplication || found != marker {
+		v.err = fmt.Errorf("%w: the file %s was overwritten", errStoreLost, f.path)
+	}
+	f.seen.Store(v)
+	return v.err
+}
+
+// errStoreLost is the error of all statements while the file of the database is not the one that was
+// opened.
+var errStoreLost = errors.New("the database file is not the one that kith opened; stop kith, put the file back or restore a backup, and start it again")
+
+func (f *sqliteFile) close() error {
+	if f == nil {
+		return nil
+	}
+	var locked error
+	if f.inUse != nil {
+		locked = f.inUse.Close()
+	}
+	return errors.Join(locked, f.held.release())
+}
+
+// inUseSuffix names the file that every process with an open database holds a shared lock on.
+// It stays when the database file is removed or replaced.
+const inUseSuffix = ".in-use"
+
+// errRunning is the error of commands that must be alone.
+var errRunning = errors.New("kith is running with this database: stop it first")
+
+func lockShared(path string) (*os.File, error) { return flock(path, syscall.LOCK_SH) }
+
+// lockAlone fails with errRunning while a process has the database open.
+func lockAlone(path string) (*os.File, error) {
+	f, err := flock(path+inUseSuffix, syscall.LOCK_EX)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errRunning
+	}
+	return f, err
+}
+
+func flock(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the database: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// newMarker returns a random marker for a new database or a backup.
+func newMarker() uint32 { return rand.Uint32N(1<<31-1) + 1 }
+
+// setMarker gives a database Kith's application id and a new marker.
+func setMarker(ctx context.Context, db bun.IDB) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", sqliteApplication, newMarker()))
+	return err
+}
+
+// walSync makes committed transactions durable: one fsync of the write-ahead log serves all
+// transactions that were committed before it began. SQLite itself syncs the log only before a
+// checkpoint (synchronous=NORMAL), so a commit does not wait for the disk while it holds the
+// write lock.
+type walSync struct {
+	path  string       // of the log
+	flush func() error // sync; tests replace it
+
+	mu      sync.Mutex
+	file    *os.File
+	wanted  uint64
+	current *walRun
+	// failed stays set: after an fsync that failed, the kernel may drop what it could not write, and
+	// call the next fsync a success.
+	failed error
+}
+
+// walRun is one fsync.
+type walRun struct {
+	upTo uint64
+	done chan struct{}
+	err  error
+}
+
+func newWALSync(path string) *walSync {
+	w := &walSync{path: path}
+	w.flush = w.sync
+	return w
+}
+
+// wait returns when everything that was committed before the call is on the disk.
+func (w *walSync) wait() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	w.wanted++
+	ticket := w.wanted
+	for {
+		run := w.current
+		if w.failed != nil {
+			defer w.mu.Unlock()
+			return w.failed
+		}
+		if run == nil { // this caller syncs for all that wait
+			run = &walRun{upTo: w.wanted, done: make(chan struct{})}
+			w.current = run
+			w.mu.Unlock()
+			run.err = w.flush()
+			w.mu.Lock()
+			w.current, w.failed = nil, run.err
+			close(run.done)
+			w.mu.Unlock()
+			return run.err
+		}
+		w.mu.Unlock()
+		<-run.done
+		if run.upTo >= ticket {
+			return run.err
+		}
+		w.mu.Lock()
+	}
+}
+
+// failure returns the error that refuses all writes.
+func (w *walSync) failure() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// sync writes the log to the disk. SQLite may have removed the log, when everything in it was
+// written to the database and synced.
+func (w *walSync) sync() error {
+	info, err := os.Stat(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && w.file != nil {
+		var open os.FileInfo
+		if open, err = w.file.Stat(); err == nil && !os.SameFile(open, info) {
+			err = w.file.Close()
+			w.file = nil
+		}
+	}
+	if err == nil && w.file == nil {
+		w.file, err = os.OpenFile(w.path, os.O_RDWR, 0)
+	}
+	if err == nil {
+		err = w.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotDurable, err)
+	}
+	return nil
+}
+
+// errNotDurable is the error of a commit that may not survive a power cut.
+var errNotDurable = errors.New("the write-ahead log cannot be written to the disk; writes are refused until kith is restarted")
+
+func (w *walSync) close() error {
+	if w == nil || w.file == nil {
+		return nil
+	}
+	return w.file.Close()
+}
