@@ -654,9 +654,7 @@ type RenameTagResponse struct {
 	// Names of the first of them.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	// How many people still have the old tag: a call changes at most 10,000. Call again for the rest.
-	Remaining     int32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,13 +708,6 @@ func (x *RenameTagResponse) GetChangeId() string {
 		return *x.ChangeId
 	}
 	return ""
-}
-
-func (x *RenameTagResponse) GetRemaining() int32 {
-	if x != nil {
-		return x.Remaining
-	}
-	return 0
 }
 
 var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
@@ -794,13 +785,12 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x02to\x18\x02 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x02to\x12\x1d\n" +
 	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01B\n" +
 	"\n" +
-	"\b_dry_run\"\xb6\x01\n" +
+	"\b_dry_run\"\x98\x01\n" +
 	"\x11RenameTagResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x02 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12\x1c\n" +
-	"\tremaining\x18\x04 \x01(\x05R\tremainingB\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id2\x99\x04\n" +
 	"\x0fOrganizeService\x12x\n" +
