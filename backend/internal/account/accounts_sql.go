@@ -32,7 +32,7 @@ func GetMemberByID(ctx context.Context, s *db.DB, owner tenant.ID) (*Member, err
 
 func account(ctx context.Context, s *db.DB, column, value string) (*Member, error) {
 	m := &Member{}
-	err := s.NewSelect().Model(m).ColumnExpr("?TableAlias.*").ColumnExpr("st.read_only").
+	err := s.NewSelect().Model(m).ColumnExpr("?TableColumns").ColumnExpr("st.read_only").
 		Join("JOIN tenant_states AS st ON st.tenant_id = ?TableAlias.id").
 		Where("?TableAlias.? = ?", bun.Ident(column), value).Scan(ctx)
 	return m, err

@@ -58,7 +58,7 @@ func (d directory) list(ctx context.Context, s *db.DB, words []string, after Pos
 			long = append(long, word)
 		}
 	}
-	byName := "SELECT * FROM profiles WHERE " + d.shown + " AND (sort_name, username) > (?, ?) ORDER BY sort_name, username"
+	byName := "SELECT " + d.columns(s) + " FROM profiles WHERE " + d.shown + " AND (sort_name, username) > (?, ?) ORDER BY sort_name, username"
 	if len(long) == 0 {
 		return d.matching(ctx, s, byName, []any{after.SortName, after.Username}, words, after, limit)
 	}
@@ -71,6 +71,11 @@ func (d directory) list(ctx context.Context, s *db.DB, words []string, after Pos
 	}
 	from, args := d.having(s, long)
 	return d.matching(ctx, s, from, args, words, after, limit)
+}
+
+// columns returns the columns of a profile.
+func (d directory) columns(s *db.DB, of ...string) string {
+	return string(db.Columns[Profile](s, of...))
 }
 
 // hasMore reports whether more than read profiles come after a position.
@@ -88,7 +93,7 @@ func (d directory) having(s *db.DB, long []string) (from string, args []any) {
 		for i, word := range long {
 			quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 		}
-		return "SELECT p.* FROM directory_words AS w CROSS JOIN profiles AS p ON p.number = w.rowid WHERE w.directory_words MATCH ?",
+		return "SELECT " + d.columns(s, "p") + " FROM directory_words AS w CROSS JOIN profiles AS p ON p.number = w.rowid WHERE w.directory_words MATCH ?",
 			[]any{d.index + " : (" + strings.Join(quoted, " AND ") + ")"}
 	}
 	conditions := make([]string, len(long))
@@ -97,7 +102,7 @@ func (d directory) having(s *db.DB, long []string) (from string, args []any) {
 		args = append(args, word)
 	}
 	// OFFSET 0 keeps PostgreSQL from merging this subquery with the rest of the statement.
-	return "SELECT * FROM profiles WHERE " + strings.Join(conditions, " AND ") + " OFFSET 0", args
+	return "SELECT " + d.columns(s) + " FROM profiles WHERE " + strings.Join(conditions, " AND ") + " OFFSET 0", args
 }
 
 // matching selects one page of the directory from some profiles.

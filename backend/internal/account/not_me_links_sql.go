@@ -67,7 +67,7 @@ AND ended_at = (SELECT max(ended_at) FROM member_addresses WHERE member_id = ?)`
 // GetNotMeLink returns a valid link, without using it up, or fault.NotFound.
 func GetNotMeLink(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error) {
 	l := &NotMeLink{}
-	err := s.NewSelect().Model(l).ColumnExpr("?TableAlias.*").ColumnExpr("members.username, members.email AS present").
+	err := s.NewSelect().Model(l).ColumnExpr("?TableColumns").ColumnExpr("members.username, members.email AS present").
 		ColumnExpr("EXISTS (SELECT 1 FROM member_addresses a WHERE a.member_id = ?TableAlias.member_id AND a.email = ?TableAlias.email AND a.ended_at = ?TableAlias.changed_at) AS restores").
 		Join("JOIN members ON members.id = ?TableAlias.member_id").
 		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.expires_at > ?", s.Now()).Scan(ctx)

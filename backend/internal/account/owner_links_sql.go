@@ -91,7 +91,7 @@ func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Memb
 // ended and then finds no link, even if it uses another one.
 func useOwnerLinks(ctx context.Context, s *db.DB, tx db.Querier, hash string) error {
 	var links []OwnerLink
-	if err := tx.NewRaw("DELETE FROM owner_links RETURNING *").Scan(ctx, &links); err != nil {
+	if err := tx.NewRaw("DELETE FROM owner_links RETURNING ?", db.Columns[OwnerLink](tx)).Scan(ctx, &links); err != nil {
 		return err
 	}
 	for _, l := range links {

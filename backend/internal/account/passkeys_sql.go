@@ -137,7 +137,7 @@ func ListPasskeys(ctx context.Context, s *db.DB, owner tenant.ID) ([]Passkey, er
 // fault.NotFound.
 func GetPasskey(ctx context.Context, s *db.DB, credentialID string) (*Passkey, error) {
 	row := &Passkey{}
-	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.access_epoch").
+	err := s.NewSelect().Model(row).ColumnExpr("?TableColumns").ColumnExpr("m.access_epoch").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").Where("?TableAlias.credential_id = ?", credentialID).Scan(ctx)
 	return db.Found(row, err, "there is no such passkey")
 }

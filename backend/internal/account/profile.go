@@ -42,31 +42,31 @@ func Fields() []string {
 // because they can never be made public.
 type Profile struct {
 	MemberID     tenant.ID `bun:",pk" json:"-"`
-	Name         string
-	Headline     string
-	Bio          string
-	LocationText string
-	Country      string
-	Organization string
-	Title        string
-	Skills       []string `bun:"type:text"`
-	Languages    []string `bun:"type:text"`
-	Links        []Link   `bun:"type:text"`
-	OpenTo       []string `bun:"type:text"`
-	AvatarURL    string
+	Name         string    `json:"name"`
+	Headline     string    `json:"headline"`
+	Bio          string    `json:"bio"`
+	LocationText string    `json:"location_text"`
+	Country      string    `json:"country"`
+	Organization string    `json:"organization"`
+	Title        string    `json:"title"`
+	Skills       []string  `bun:"type:text" json:"skills"`
+	Languages    []string  `bun:"type:text" json:"languages"`
+	Links        []Link    `bun:"type:text" json:"links"`
+	OpenTo       []string  `bun:"type:text" json:"open_to"`
+	AvatarURL    string    `json:"avatar_url"`
 	// Visibility of the whole profile.
-	Visibility Visibility
+	Visibility Visibility `json:"visibility"`
 	// FieldVisibility is the visibility of single fields; a missing field is private.
-	FieldVisibility map[string]Visibility `bun:"type:text"`
+	FieldVisibility map[string]Visibility `bun:"type:text" json:"field_visibility"`
 	// Listed is set if the member chose to be in the directory.
-	Listed bool
+	Listed bool `json:"listed"`
 	// SearchText contains the folded public words that the directory searches,
 	// MemberText those that only members can search.
 	SearchText string `json:"-"`
 	MemberText string `json:"-"`
 	// SortName is the folded name by which the directory is sorted.
-	SortName  string `json:"-"`
-	UpdatedAt time.Time
+	SortName  string    `json:"-"`
+	UpdatedAt time.Time `json:"updated_at"`
 	// Username is the member's, which never changes.
 	Username string `json:"-"`
 }

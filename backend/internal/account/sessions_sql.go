@@ -64,7 +64,7 @@ func RotateLoginSession(ctx context.Context, s *db.DB, oldHash, newHash string, 
 // fault.NotFound.
 func GetLoginSession(ctx context.Context, s *db.DB, hash string) (*LoginSession, error) {
 	row := &LoginSession{}
-	err := s.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale, m.plan, m.access_epoch").ColumnExpr("f.member_id IS NOT NULL OR k.id IS NOT NULL AS second_factor").
+	err := s.NewSelect().Model(row).ColumnExpr("?TableColumns").ColumnExpr("m.username, p.name, m.email, m.timezone, m.locale, m.plan, m.access_epoch").ColumnExpr("f.member_id IS NOT NULL OR k.id IS NOT NULL AS second_factor").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Join("JOIN profiles AS p ON p.member_id = m.id").
 		Join("LEFT JOIN totp_secrets AS f ON f.member_id = m.id").

@@ -24,9 +24,9 @@ const MaxLocale = 35
 // settings that a change touched; the id is the member's.
 type Settings struct {
 	// Timezone is a name of civil.ZoneNames.
-	Timezone string `json:",omitempty"`
+	Timezone string `json:"timezone,omitempty"`
 	// Locale is a canonical BCP 47 tag, such as de-DE.
-	Locale string `json:",omitempty"`
+	Locale string `json:"locale,omitempty"`
 }
 
 // SettingsPatch are the settings to change; nil changes nothing.

@@ -71,7 +71,7 @@ func openPool(connector driver.Connector, conns int) *bun.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	return bun.NewDB(db, postgresDialect{pgdialect.New()})
+	return bun.NewDB(db, postgresDialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 }
 
 // postgresConnector opens connections that keep their statements prepared.

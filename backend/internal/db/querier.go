@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +130,8 @@ func (r reader) TenantID() tenant.ID { return r.id }
 func (r reader) Now() time.Time { return r.now() }
 
 // From implements Reader. The rows are a derived table, so that no condition added later,
-// not even an OR, can select rows of another tenant.
+// not even an OR, can select rows of another tenant. The statement selects the columns of the model
+// from it, not all that it has.
 func (r reader) From(model any) *bun.SelectQuery {
 	return r.db.NewSelect().Model(model).
 		ModelTableExpr("(SELECT * FROM ?TableName WHERE tenant_id = ?) AS ?TableAlias", r.id)
@@ -148,6 +150,23 @@ func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*s
 
 // Dialect implements Reader.
 func (r reader) Dialect() schema.Dialect { return r.db.Dialect() }
+
+// Columns returns the columns of a model, as an argument of a statement that selects or returns its
+// rows; each after the name of a table, if one is given. Statements never use an asterisk: a column
+// that the next version adds must not disturb this one, while both run.
+func Columns[Model any](q interface{ Dialect() schema.Dialect }, of ...string) bun.Safe {
+	var list []byte
+	for i, field := range q.Dialect().Tables().Get(reflect.TypeFor[*Model]()).Fields {
+		if i > 0 {
+			list = append(list, ", "...)
+		}
+		for _, table := range of {
+			list = append(append(list, table...), '.')
+		}
+		list = append(list, field.SQLName...)
+	}
+	return bun.Safe(list)
+}
 
 // isPostgres reports whether statements go to PostgreSQL.
 func isPostgres(q interface{ Dialect() schema.Dialect }) bool {

@@ -139,7 +139,7 @@ func openSQLiteFile(path, options string, conns int) (*bun.DB, error) {
 	db := sql.OpenDB(sqliteConnector{connector})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	return bun.NewDB(db, sqliteDialect{sqlitedialect.New()}), nil
+	return bun.NewDB(db, sqliteDialect{sqlitedialect.New()}, bun.WithDiscardUnknownColumns()), nil
 }
 
 // lockFile takes an exclusive lock, which the operating system releases when the process

@@ -251,7 +251,7 @@ func peopleIn(effects []history.Effect) []string {
 // ListLast returns the decisions that have ended or expired, the latest first.
 func ListLast(ctx context.Context, q db.Reader, limit int) ([]Decision, error) {
 	var last []Decision
-	err := q.From(&last).ColumnExpr("?TableAlias.*").ColumnExpr("j.state AS job_state, j.error_detail AS job_error").
+	err := q.From(&last).ColumnExpr("?TableColumns").ColumnExpr("j.state AS job_state, j.error_detail AS job_error").
 		Join("LEFT JOIN jobs AS j ON j.tenant_id = ?TableAlias.tenant_id AND j.id = ?TableAlias.job_id").
 		Where("(?TableAlias.state <> ? OR ?TableAlias.expires_at <= ?)", Waiting, q.Now()).
 		OrderExpr("coalesce(?TableAlias.decided_at, ?TableAlias.expires_at) DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)

@@ -21,17 +21,17 @@ const (
 // Group is a set of people that the member keeps together, and its database row.
 type Group struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
-	ID       string    `bun:",pk"`
-	Name     string
+	ID       string    `bun:",pk" json:"id"`
+	Name     string    `json:"name"`
 	// FoldedName is Name, folded for comparison; it is unique within the tenant.
 	FoldedName  string `json:"-"`
-	Description string
+	Description string `json:"description"`
 	// CadenceDays is the keep-in-touch interval; 0 when there is none.
-	CadenceDays int
+	CadenceDays int `json:"cadence_days"`
 	// Version grows by one with each change (optimistic locking).
-	Version   int32
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Version   int32     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 
 	// People is how many people are in the group, without archived ones.
 	People int `bun:",scanonly" json:"-"`

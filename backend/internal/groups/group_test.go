@@ -273,8 +273,8 @@ func TestStatesOfMembership(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := json.Marshal(w.changes()[0].Effects)
-	want := `[{"kind":"membership","id":"con_1","before":{"Groups":[]},"after":{"Groups":["grp_1"]}},` +
-		`{"kind":"connection","id":"con_1","before":{"Tags":["a"]},"after":{"Tags":[]}}]`
+	want := `[{"kind":"membership","id":"con_1","version":1,"before":{"groups":[]},"after":{"groups":["grp_1"]}},` +
+		`{"kind":"connection","id":"con_1","version":1,"before":{"tags":["a"]},"after":{"tags":[]}}]`
 	if string(got) != want {
 		t.Errorf("got %s", got)
 	}

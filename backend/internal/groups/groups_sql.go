@@ -45,7 +45,7 @@ AND EXISTS (SELECT 1 FROM connection_tags l WHERE l.tenant_id = t.tenant_id AND 
 // GetGroup returns a group, or fault.NotFound.
 func GetGroup(ctx context.Context, tx *db.Tx, groupID string) (*Group, error) {
 	g := &Group{}
-	err := tx.From(g).ColumnExpr("?TableAlias.*").ColumnExpr(`(SELECT count(*) FROM group_connections l
+	err := tx.From(g).ColumnExpr("?TableColumns").ColumnExpr(`(SELECT count(*) FROM group_connections l
 JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
 WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()).Where("id = ?", groupID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -28,7 +28,9 @@ type Membership struct {
 }
 
 // tags is the part of a connection's state that a change of tags changes.
-type tags struct{ Tags []string }
+type tags struct {
+	Tags []string `json:"tags"`
+}
 
 // MembershipPatch says which groups and tags to add to people or remove. Groups are ids or
 // names.

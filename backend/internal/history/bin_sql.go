@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -21,12 +20,9 @@ const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
 // leaves out people who are not in the bin. It takes one statement.
 func FindDeletions(ctx context.Context, q db.Reader, people []string) (map[string]string, error) {
 	var rows []Change
-	err := q.From(&rows).Column("id", "effects").Where(inBin).WhereGroup(" AND ", func(s *bun.SelectQuery) *bun.SelectQuery {
-		for _, id := range people {
-			s = s.WhereOr(`effects LIKE '%"id":"' || ? || '"%'`, id)
-		}
-		return s
-	}).Order("id").Scan(ctx)
+	err := q.From(&rows).Column("id", "effects").Where(inBin).
+		Where("id IN (SELECT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) AND kind = ?)", q.TenantID(), bun.List(people), Connection).
+		Order("id").Scan(ctx)
 	out := map[string]string{}
 	for _, c := range rows {
 		for _, id := range c.Deleted(Connection) {
@@ -90,17 +86,20 @@ func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any)
 // Forget removes permanently deleted people from all changes, and deletes their photos, which
 // stay until then for an undo.
 func Forget(ctx context.Context, tx *db.Tx, people []string) error {
-	if len(people) > 0 {
-		_, err := tx.NewRaw("DELETE FROM photos WHERE tenant_id = ? AND connection_id IN (?)", tx.TenantID(), bun.List(people)).Exec(ctx)
-		if err != nil {
-			return err
-		}
+	if len(people) == 0 {
+		return nil
+	}
+	_, err := tx.NewRaw("DELETE FROM photos WHERE tenant_id = ? AND connection_id IN (?)", tx.TenantID(), bun.List(people)).Exec(ctx)
+	if err != nil {
+		return err
 	}
 	gone := make(map[string]bool, len(people))
 	for _, id := range people {
 		gone[id] = true
 	}
-	changes, err := changesNaming(ctx, tx, gone)
+	var changes []string
+	err = tx.NewRaw("SELECT DISTINCT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) ORDER BY change_id",
+		tx.TenantID(), bun.List(people)).Scan(ctx, &changes)
 	if err != nil {
 		return err
 	}
@@ -122,32 +121,8 @@ func Forget(ctx context.Context, tx *db.Tx, people []string) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// changesNaming returns the ids of the changes whose effects contain one of the ids. It
-// reads every change of the tenant once, no matter how many ids there are.
-func changesNaming(ctx context.Context, q db.Reader, ids map[string]bool) (found []string, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT id, effects FROM changes WHERE tenant_id = ?", q.TenantID())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var id, effects string
-		if err := rows.Scan(&id, &effects); err != nil {
-			return nil, err
-		}
-		if names(effects, ids) {
-			found = append(found, id)
-		}
-	}
-	return found, rows.Err()
-}
-
-// names reports whether one of the strings in a JSON text is one of the ids.
-func names(text string, ids map[string]bool) bool {
-	return slices.ContainsFunc(strings.Split(text, `"`), func(one string) bool { return ids[one] })
+	_, err = tx.NewRaw("DELETE FROM change_objects WHERE tenant_id = ? AND object_id IN (?) AND kind = ?", tx.TenantID(), bun.List(people), kindAbout).Exec(ctx)
+	return err
 }
 
 // SweepBin makes the deletions final whose time in the bin is over, one tenant after the
@@ -158,11 +133,14 @@ func SweepBin(ctx context.Context, s *db.DB, now time.Time) (int64, error) {
 AND NOT EXISTS (SELECT 1 FROM tenant_states s WHERE s.tenant_id = c.tenant_id AND s.read_only)`, now).Scan(ctx, &owners)
 	var sum int64
 	for _, owner := range owners {
-		writeErr := s.Tenant(owner, false).Write(ctx, db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
-			ended, err := endDeletions(ctx, tx, "final_at <= ?", now)
-			sum += int64(ended)
+		var ended int
+		writeErr := s.Tenant(owner, false).Write(ctx, db.Actor{}, func(ctx context.Context, tx *db.Tx) (err error) {
+			ended, err = endDeletions(ctx, tx, "final_at <= ?", now)
 			return err
 		})
+		if writeErr == nil {
+			sum += int64(ended)
+		}
 		err = errors.Join(err, writeErr)
 	}
 	return sum, err

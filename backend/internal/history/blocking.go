@@ -20,13 +20,7 @@ func (c *Change) Blocking(older, object string, fields []string) bool {
 	})
 }
 
-// meet reports whether two lists of fields overlap. A conflict has a person's addresses
-// as one field, a change has them as several.
+// meet reports whether two lists of fields overlap.
 func meet(changed, others []string) bool {
-	return slices.ContainsFunc(changed, func(name string) bool {
-		if name == "emails" || name == "phones" || name == "urls" {
-			name = "handles"
-		}
-		return slices.Contains(others, name)
-	})
+	return slices.ContainsFunc(changed, func(name string) bool { return slices.Contains(others, name) })
 }

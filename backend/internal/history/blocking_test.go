@@ -11,7 +11,7 @@ import (
 func TestBlocking(t *testing.T) {
 	t.Parallel()
 	const older = "chg_3"
-	title := effect("connection", "con_1", `{"Title":"a","Bio":"x"}`, `{"Title":"b","Bio":"x"}`)
+	title := effect("connection", "con_1", `{"title":"a","bio":"x"}`, `{"title":"b","bio":"x"}`)
 	for name, c := range map[string]struct {
 		later  history.Change
 		fields []string
@@ -32,8 +32,8 @@ func TestBlocking(t *testing.T) {
 		},
 		"one of an address": {
 			later: history.Change{ID: "chg_4", Effects: []history.Effect{
-				effect("connection", "con_1", `{"Handles":[]}`, `{"Handles":[{"Kind":"email","Value":"a"}]}`),
-			}}, fields: []string{"handles"}, want: true,
+				effect("connection", "con_1", `{"handles":[]}`, `{"handles":[{"kind":"email","value":"a"}]}`),
+			}}, fields: []string{"emails"}, want: true,
 		},
 	} {
 		if got := c.later.Blocking(older, "con_1", c.fields); got != c.want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -64,6 +65,8 @@ type Effect struct {
 	// Kind and ID identify the object.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
+	// Version is the version of the form of both states: see StateVersion.
+	Version int `json:"version"`
 	// Before and After are the object's states as JSON, null when it did not exist.
 	// Forget sets both to null when the object is permanently deleted.
 	Before json.RawMessage `json:"before"`
@@ -110,7 +113,7 @@ func (d Draft) Encode() ([]Effect, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode change: %w", err)
 		}
-		effects = append(effects, Effect{Kind: t.Kind, ID: t.ID, Before: before, After: after})
+		effects = append(effects, Effect{Kind: t.Kind, ID: t.ID, Version: StateVersion, Before: before, After: after})
 	}
 	return effects, nil
 }
@@ -137,8 +140,54 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 		Tool: tx.Actor().Tool, Summary: text.Truncate(text.Line(draft.Summary), maxSummary), Effects: effects, FinalAt: finalAt,
 		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
 	}
-	_, err = tx.NewInsert().Model(&row).Exec(ctx)
-	return changeID, err
+	if _, err = tx.NewInsert().Model(&row).Exec(ctx); err != nil {
+		return "", fmt.Errorf("record change: %w", err)
+	}
+	return changeID, recordObjects(ctx, tx, changeID, effects)
+}
+
+// changeObject is the row that says that a change is about an object.
+type changeObject struct {
+	TenantID tenant.ID `bun:",pk"`
+	ObjectID string    `bun:",pk"`
+	ChangeID string    `bun:",pk"`
+	// Kind is the object's kind, or kindAbout for a person whom the state of another object names.
+	Kind string `bun:",pk"`
+}
+
+const kindAbout = "about"
+
+// recordObjects records which objects a change is about.
+func recordObjects(ctx context.Context, tx *db.Tx, changeID string, effects []Effect) error {
+	var rows []changeObject
+	seen := map[changeObject]bool{}
+	add := func(objectID, kind string) {
+		row := changeObject{TenantID: tx.TenantID(), ObjectID: objectID, ChangeID: changeID, Kind: kind}
+		if !seen[row] {
+			seen[row] = true
+			rows = append(rows, row)
+		}
+	}
+	for _, e := range effects {
+		add(e.ID, e.Kind)
+		if e.Kind == Connection || e.Kind == Membership {
+			continue // their states name no other person who is not in the change too
+		}
+		before, after, err := e.states()
+		if err != nil {
+			return err
+		}
+		for _, person := range append(before.people(), after.people()...) {
+			add(person, kindAbout)
+		}
+	}
+	const rowsOfStatement = 1_000
+	for some := range slices.Chunk(rows, rowsOfStatement) {
+		if err := tx.InsertAll(ctx, &some, len(some)); err != nil {
+			return fmt.Errorf("record objects of change: %w", err)
+		}
+	}
+	return nil
 }
 
 // finalAt returns when a new change becomes final. An undo that removes people is a
@@ -177,9 +226,11 @@ func missing(state json.RawMessage) bool { return len(state) == 0 || string(stat
 
 // Query selects the changes to list, the latest first.
 type Query struct {
-	// ObjectID, CredentialID, Tool and IDs narrow the list unless they are empty.
-	ObjectID, CredentialID, Tool string
-	IDs                          []string `json:",omitempty"`
+	// CredentialID, Tool and IDs narrow the list unless they are empty.
+	CredentialID, Tool string
+	IDs                []string `json:",omitempty"`
+	// ObjectIDs leaves out changes of other objects.
+	ObjectIDs []string `json:",omitempty"`
 	// ConnectionID leaves out changes that are not about a person, or about something of
 	// theirs, such as a note.
 	ConnectionID string

@@ -25,25 +25,25 @@ func effect(kind, id, before, after string) history.Effect {
 
 func TestObjects(t *testing.T) {
 	t.Parallel()
-	const gone = `{"ArchivedAt":"2026-01-01T00:00:00Z","MergedInto":"con_2"}`
+	const gone = `{"archived_at":"2026-01-01T00:00:00Z","merged_into":"con_2"}`
 	for name, c := range map[string]struct {
 		before, after, action string
 		fields                []string
 		undo                  bool
 	}{
-		"created":          {before: `null`, after: `{"Name":"a"}`, action: "created"},
-		"brought back":     {before: `null`, after: `{"Name":"a"}`, action: "restored", undo: true},
-		"removed":          {before: `{"Name":"a"}`, after: `null`, action: "removed"},
-		"archived":         {before: `{"ArchivedAt":"0001-01-01T00:00:00Z"}`, after: `{"ArchivedAt":"2026-01-01T00:00:00Z"}`, action: "archived"},
-		"unarchived":       {before: `{"ArchivedAt":"2026-01-01T00:00:00Z"}`, after: `{"ArchivedAt":"0001-01-01T00:00:00Z"}`, action: "restored"},
-		"merged":           {before: `{"MergedInto":""}`, after: gone, action: "merged"},
-		"one field":        {before: `{"Name":"a","MetOn":"2026"}`, after: `{"Name":"a","MetOn":"2027"}`, action: "updated", fields: []string{"met_on"}},
-		"a field that was": {before: `{"Bio":"x"}`, after: `{}`, action: "updated", fields: []string{"bio"}},
-		"initials":         {before: `{"ConnectionIDs":["a"],"AvatarURL":"x"}`, after: `{"ConnectionIDs":["b"],"AvatarURL":"y"}`, action: "updated", fields: []string{"avatar_url", "connection_ids"}},
-		"volatile ones":    {before: `{"Version":1,"UpdatedAt":"x","LastInteractionAt":"y"}`, after: `{"Version":2,"UpdatedAt":"z"}`, action: "updated"},
+		"created":          {before: `null`, after: `{"name":"a"}`, action: "created"},
+		"brought back":     {before: `null`, after: `{"name":"a"}`, action: "restored", undo: true},
+		"removed":          {before: `{"name":"a"}`, after: `null`, action: "removed"},
+		"archived":         {before: `{"archived_at":"0001-01-01T00:00:00Z"}`, after: `{"archived_at":"2026-01-01T00:00:00Z"}`, action: "archived"},
+		"unarchived":       {before: `{"archived_at":"2026-01-01T00:00:00Z"}`, after: `{"archived_at":"0001-01-01T00:00:00Z"}`, action: "restored"},
+		"merged":           {before: `{"merged_into":""}`, after: gone, action: "merged"},
+		"one field":        {before: `{"name":"a","met_on":"2026"}`, after: `{"name":"a","met_on":"2027"}`, action: "updated", fields: []string{"met_on"}},
+		"a field that was": {before: `{"bio":"x"}`, after: `{}`, action: "updated", fields: []string{"bio"}},
+		"initials":         {before: `{"connection_ids":["a"],"avatar_url":"x"}`, after: `{"connection_ids":["b"],"avatar_url":"y"}`, action: "updated", fields: []string{"avatar_url", "connection_ids"}},
+		"volatile ones":    {before: `{"version":1,"updated_at":"x","last_interaction_at":"y"}`, after: `{"version":2,"updated_at":"z"}`, action: "updated"},
 		"addresses": {
-			before: `{"Handles":[{"ID":"1","Kind":"email","Value":"a"},{"Kind":"phone","Value":"1"}]}`,
-			after:  `{"Handles":[{"ID":"2","Kind":"email","Value":"a"},{"Kind":"phone","Value":"2"},{"Kind":"social","Value":"s"}]}`,
+			before: `{"handles":[{"id":"1","kind":"email","value":"a"},{"kind":"phone","value":"1"}]}`,
+			after:  `{"handles":[{"id":"2","kind":"email","value":"a"},{"kind":"phone","value":"2"},{"kind":"social","value":"s"}]}`,
 			action: "updated", fields: []string{"phones", "urls"},
 		},
 	} {
@@ -203,27 +203,50 @@ func TestUndo(t *testing.T) {
 		want     map[string]string
 		conflict string
 	}{
-		"of a creation": {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `null`, `{"A":1}`)}, want: map[string]string{}},
-		"of a removal":  {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, want: map[string]string{"1": `{"A":1}`}},
+		"of a creation": {on: map[string]string{"1": `{"a":1}`}, effects: []history.Effect{effect("thing", "1", `null`, `{"a":1}`)}, want: map[string]string{}},
+		"of a removal":  {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"a":1}`, `null`)}, want: map[string]string{"1": `{"a":1}`}},
 		"leaves fields that were not recorded": {
-			on: map[string]string{"1": `{"A":2,"B":7}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)},
-			want: map[string]string{"1": `{"A":1,"B":7}`},
+			on: map[string]string{"1": `{"a":2,"b":7}`}, effects: []history.Effect{effect("thing", "1", `{"a":1}`, `{"a":2}`)},
+			want: map[string]string{"1": `{"a":1,"b":7}`},
 		},
 		"compares what counts": {
-			on:      map[string]string{"1": `{"A":"2026-01-01T01:00:00+01:00","L":["b","a"],"Version":9,"N":null}`},
-			effects: []history.Effect{effect("thing", "1", `{"A":""}`, `{"A":"2026-01-01T00:00:00Z","L":["a","b"],"Version":1,"N":[],"Z":""}`)},
-			want:    map[string]string{"1": `{"A":"","L":["b","a"],"N":null,"Version":9}`},
+			on:      map[string]string{"1": `{"a":"2026-01-01T01:00:00+01:00","l":["b","a"],"version":9,"n":null}`},
+			effects: []history.Effect{effect("thing", "1", `{"a":""}`, `{"a":"2026-01-01T00:00:00Z","l":["a","b"],"version":1,"n":[],"z":""}`)},
+			want:    map[string]string{"1": `{"a":"","l":["b","a"],"n":null,"version":9}`},
 		},
 		"goes backwards": {
-			on:      map[string]string{"1": `{"A":3}`},
-			effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "1", `{"A":2}`, `{"A":3}`)},
-			want:    map[string]string{"1": `{"A":1}`},
+			on:      map[string]string{"1": `{"a":3}`},
+			effects: []history.Effect{effect("thing", "1", `{"a":1}`, `{"a":2}`), effect("thing", "1", `{"a":2}`, `{"a":3}`)},
+			want:    map[string]string{"1": `{"a":1}`},
 		},
-		"of what changed since":   {on: map[string]string{"1": `{"MetOn":3}`}, effects: []history.Effect{effect("thing", "1", `{"MetOn":1}`, `{"MetOn":2}`)}, conflict: "it was changed since: met_on"},
-		"of what is gone":         {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)}, conflict: "it no longer exists"},
-		"of what came back":       {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, conflict: "it exists again"},
+		"of one field of several": {
+			on:      map[string]string{"1": `{"a":2,"b":7,"updated_at":"2026-03-03T00:00:00Z"}`},
+			effects: []history.Effect{effect("thing", "1", `{"a":1,"b":6,"updated_at":"2026-01-01T00:00:00Z"}`, `{"a":2,"b":6,"updated_at":"2026-02-02T00:00:00Z"}`)},
+			want:    map[string]string{"1": `{"a":1,"b":7,"updated_at":"2026-03-03T00:00:00Z"}`},
+		},
+		"of e-mail addresses, with other phones now": {
+			on: map[string]string{"1": `{"handles":[{"kind":"email","value":"b"},{"kind":"phone","value":"2"}]}`},
+			effects: []history.Effect{effect("thing", "1",
+				`{"handles":[{"kind":"email","value":"a"},{"kind":"phone","value":"1"}]}`, `{"handles":[{"kind":"email","value":"b"},{"kind":"phone","value":"1"}]}`)},
+			want: map[string]string{"1": `{"handles":[{"kind":"email","value":"a"},{"kind":"phone","value":"2"}]}`},
+		},
+		"of some tags of several": {
+			on: map[string]string{"1": `{"tags":["a","b","d"]}`}, effects: []history.Effect{effect("thing", "1", `{"tags":["a","c"]}`, `{"tags":["a","b"]}`)},
+			want: map[string]string{"1": `{"tags":["a","d","c"]}`},
+		},
+		"of a tag that is gone": {
+			on: map[string]string{"1": `{"tags":["a"],"b":1}`}, effects: []history.Effect{effect("thing", "1", `{"tags":["a"],"b":2}`, `{"tags":["a","c"],"b":1}`)},
+			conflict: "it was changed since: tags",
+		},
+		"of the only person left": {
+			on: map[string]string{"1": `{"connection_ids":["b"]}`}, effects: []history.Effect{effect("thing", "1", `{"connection_ids":["a"]}`, `{"connection_ids":["a","b"]}`)},
+			conflict: "it was changed since: connection_ids",
+		},
+		"of what changed since":   {on: map[string]string{"1": `{"met_on":3}`}, effects: []history.Effect{effect("thing", "1", `{"met_on":1}`, `{"met_on":2}`)}, conflict: "it was changed since: met_on"},
+		"of what is gone":         {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"a":1}`, `{"a":2}`)}, conflict: "it no longer exists"},
+		"of what came back":       {on: map[string]string{"1": `{"a":1}`}, effects: []history.Effect{effect("thing", "1", `{"a":1}`, `null`)}, conflict: "it exists again"},
 		"of an unknown kind":      {on: map[string]string{}, effects: []history.Effect{effect("ghost", "1", `null`, `{}`)}, conflict: "this version cannot restore a ghost"},
-		"of an order that counts": {on: map[string]string{"1": `{"L":[{"a":1},{"a":2}]}`}, effects: []history.Effect{effect("thing", "1", `{}`, `{"L":[{"a":2},{"a":1}]}`)}, conflict: "it was changed since: l"},
+		"of an order that counts": {on: map[string]string{"1": `{"l":[{"a":1},{"a":2}]}`}, effects: []history.Effect{effect("thing", "1", `{}`, `{"l":[{"a":2},{"a":1}]}`)}, conflict: "it was changed since: l"},
 	} {
 		d := newFixture(t, c.on, c.effects...)
 		before := maps.Clone(c.on)
@@ -256,15 +279,15 @@ func TestUndo(t *testing.T) {
 // An undo with several conflicts returns all of them, and undoes nothing.
 func TestUndoTellsEveryConflict(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
-		effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `{"A":1}`, `{"A":2}`), effect("thing", "3", `{"A":1}`, `{"A":2}`))
+	d := newFixture(t, map[string]string{"1": `{"a":2}`, "2": `{"a":2}`, "3": `{"a":9}`},
+		effect("thing", "1", `{"a":1}`, `{"a":2}`), effect("thing", "2", `{"a":1}`, `{"a":2}`), effect("thing", "3", `{"a":1}`, `{"a":2}`))
 	d.blocked["1"] = "other data refers to it now"
 	got, err := d.undo("chg_1", false)
 	var ids []string
 	for _, c := range got.Conflicts {
 		ids = append(ids, c.ID)
 	}
-	if err != nil || !slices.Equal(ids, []string{"3", "1"}) || d.things()["2"] != `{"A":2}` || d.change("chg_1").UndoneBy != "" {
+	if err != nil || !slices.Equal(ids, []string{"3", "1"}) || d.things()["2"] != `{"a":2}` || d.change("chg_1").UndoneBy != "" {
 		t.Errorf("%+v, %v, %v", got, d.things(), err)
 	}
 }
@@ -274,9 +297,9 @@ func TestUndoTellsEveryConflict(t *testing.T) {
 // be undone later, and the whole undo can itself be undone.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
-		effect("thing", "1", `null`, `{"A":1}`), effect("thing", "2", `null`, `{"A":1}`), effect("thing", "3", `null`, `{"A":1}`),
-		effect("thing", "4", `{"A":1}`, `{"A":2}`), effect("thing", "5", `{"A":1}`, `{"A":2}`), effect("thing", "6", `{"A":1}`, `{"A":2}`))
+	d := newFixture(t, map[string]string{"1": `{"a":1}`, "2": `{"a":9}`, "4": `{"a":1}`, "5": `{"a":2}`, "6": `{"a":2}`},
+		effect("thing", "1", `null`, `{"a":1}`), effect("thing", "2", `null`, `{"a":1}`), effect("thing", "3", `null`, `{"a":1}`),
+		effect("thing", "4", `{"a":1}`, `{"a":2}`), effect("thing", "5", `{"a":1}`, `{"a":2}`), effect("thing", "6", `{"a":1}`, `{"a":2}`))
 	d.blocked["6"] = "other data refers to it now"
 	d.do(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.NewRaw("UPDATE changes SET import_id = 'imp_1' WHERE id = 'chg_1'").Exec(ctx)
@@ -301,7 +324,7 @@ func TestTakeBack(t *testing.T) {
 		}
 		return got.ChangeID
 	}
-	first := takeBack(imported(), "imp_2", []string{"5", "1"}, []string{"6", "2"}, map[string]string{"2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":1}`, "6": `{"A":2}`})
+	first := takeBack(imported(), "imp_2", []string{"5", "1"}, []string{"6", "2"}, map[string]string{"2": `{"a":9}`, "4": `{"a":1}`, "5": `{"a":1}`, "6": `{"a":2}`})
 	if imported().UndoneBy != "" {
 		t.Error("a change that is undone only in part is not in force")
 	}
@@ -309,12 +332,12 @@ func TestTakeBack(t *testing.T) {
 		t.Error("an undo of nothing is recorded")
 	}
 	delete(d.blocked, "6")
-	d.put("2", `{"A":1}`)
-	rest := takeBack(imported(), "imp_4", []string{"6", "2"}, nil, map[string]string{"4": `{"A":1}`, "5": `{"A":1}`, "6": `{"A":1}`})
+	d.put("2", `{"a":1}`)
+	rest := takeBack(imported(), "imp_4", []string{"6", "2"}, nil, map[string]string{"4": `{"a":1}`, "5": `{"a":1}`, "6": `{"a":1}`})
 	if imported().UndoneBy != rest || rest == first {
 		t.Errorf("undone by %q, not %q", imported().UndoneBy, rest)
 	}
-	takeBack(d.change(first), "imp_5", []string{"1", "5"}, nil, map[string]string{"1": `{"A":1}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":1}`})
+	takeBack(d.change(first), "imp_5", []string{"1", "5"}, nil, map[string]string{"1": `{"a":1}`, "4": `{"a":1}`, "5": `{"a":2}`, "6": `{"a":1}`})
 	if imported().UndoneBy != "" || d.change(first).UndoneBy == "" {
 		t.Error("the restored change is not in force")
 	}
@@ -323,7 +346,7 @@ func TestTakeBack(t *testing.T) {
 // However often an undo is undone, each record says whether it is in force.
 func TestUndoOfUndos(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`))
+	d := newFixture(t, map[string]string{"1": `{"a":2}`}, effect("thing", "1", `{"a":1}`, `{"a":2}`))
 	last := "chg_1"
 	for n := range 6 {
 		got, err := d.undo(last, false)
@@ -331,7 +354,7 @@ func TestUndoOfUndos(t *testing.T) {
 			t.Fatalf("undo %d: %+v, %v", n, got, err)
 		}
 		last = got.ChangeID
-		if want := fmt.Sprintf(`{"A":%d}`, 1+n%2); d.things()["1"] != want {
+		if want := fmt.Sprintf(`{"a":%d}`, 1+n%2); d.things()["1"] != want {
 			t.Errorf("after undo %d: %s", n, d.things()["1"])
 		}
 		for by, c := last, d.change(last); ; {
@@ -351,6 +374,90 @@ func TestUndoOfUndos(t *testing.T) {
 	if s := d.change(last).Summary; s != "Redid: Changed it" {
 		t.Errorf("summary %q", s)
 	}
+}
+
+// A change that a newer version recorded is listed, but neither undone nor forgotten in part.
+func TestStatesOfANewerVersionAreRefused(t *testing.T) {
+	t.Parallel()
+	newer := effect("thing", "1", `{"a":1}`, `{"b":2}`)
+	newer.Version = history.StateVersion + 1
+	d := newFixture(t, map[string]string{"1": `{"a":2}`}, newer)
+	got, err := d.undo("chg_1", false)
+	if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "newer version") || d.things()["1"] != `{"a":2}` || d.count() != 1 {
+		t.Errorf("undo: %+v, %v", got, err)
+	}
+	c := d.change("chg_1")
+	if objects := c.Objects(); len(objects) != 1 || objects[0].Action != history.ActionUpdated || objects[0].Fields != nil {
+		t.Errorf("objects: %+v", objects)
+	}
+	if changed, err := c.Forget(map[string]bool{"con_1": true}); changed || !fault.Is(err, fault.Unavailable) {
+		t.Errorf("forget: %t, %v", changed, err)
+	}
+}
+
+// The objects of a change, and the people whom their states name, are stored with it: a list
+// of changes of one of them, and Forget, read no other change.
+func TestChangesAreFoundByTheirObjects(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, time.Now)
+		data := s.Tenant(dbtest.Member(t, s, "maria"), false)
+		var person, link, other, tag string
+		write := func(draft history.Draft) (changeID string) {
+			t.Helper()
+			err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) (err error) {
+				changeID, err = history.Record(ctx, tx, draft)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return changeID
+		}
+		type state map[string]any
+		person = write(history.One("a", history.Connection, "con_1", nil, state{"name": "Ana"}))
+		link = write(history.One("b", history.Relationship, "rel_1", nil, state{"from_id": "con_1", "to_id": "con_2"}))
+		other = write(history.One("c", history.Connection, "con_2", nil, state{"bio": "knows con_1"}))
+		tag = write(history.One("d", history.Note, "not_1", state{"connection_ids": []string{"con_1", "con_3"}}, state{"connection_ids": []string{"con_3"}}))
+		list := func(q history.Query) (ids []string) {
+			t.Helper()
+			q.Limit = 10
+			changes, err := history.ListChanges(t.Context(), data, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range changes {
+				ids = append(ids, c.ID)
+			}
+			return ids
+		}
+		for name, c := range map[string]struct {
+			q    history.Query
+			want []string
+		}{
+			"about a person":      {history.Query{ConnectionID: "con_1"}, []string{tag, link, person}},
+			"about another":       {history.Query{ConnectionID: "con_2"}, []string{other, link}},
+			"of the person":       {history.Query{ObjectIDs: []string{"con_1"}}, []string{person}},
+			"of several objects":  {history.Query{ObjectIDs: []string{"con_2", "not_1"}}, []string{tag, other}},
+			"of nothing recorded": {history.Query{ObjectIDs: []string{"con_9"}}, nil},
+		} {
+			if diff := cmp.Diff(c.want, list(c.q)); diff != "" {
+				t.Errorf("%s:\n%s", name, diff)
+			}
+		}
+		err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error { return history.Forget(ctx, tx, []string{"con_1"}) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Its own change keeps the id and no state; the others don't name it any more.
+		if left := list(history.Query{ConnectionID: "con_1"}); !slices.Equal(left, []string{person}) {
+			t.Errorf("after it is forgotten: %v", left)
+		}
+		all, err := history.ListChanges(t.Context(), data, history.Query{Limit: 10})
+		if err != nil || !all[3].Final || !all[2].Final || all[1].Final || strings.Contains(string(all[0].Effects[0].Before), "con_1") {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
 }
 
 func TestUndoRefusals(t *testing.T) {

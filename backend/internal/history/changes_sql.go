@@ -16,11 +16,12 @@ import (
 func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error) {
 	var rows []Change
 	wanted := q.From(&rows).Order("id DESC").Limit(int64(query.Limit))
-	if query.ObjectID != "" {
-		wanted = wanted.Where(`effects LIKE '%"id":"' || ? || '"%'`, query.ObjectID)
+	if len(query.ObjectIDs) > 0 {
+		wanted = wanted.Where("id IN (SELECT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) AND kind <> ?)",
+			q.TenantID(), bun.List(query.ObjectIDs), kindAbout)
 	}
 	if query.ConnectionID != "" {
-		wanted = wanted.Where(`effects LIKE '%"' || ? || '"%'`, query.ConnectionID)
+		wanted = wanted.Where("id IN (SELECT change_id FROM change_objects WHERE tenant_id = ? AND object_id = ?)", q.TenantID(), query.ConnectionID)
 	}
 	if query.CredentialID != "" {
 		wanted = wanted.Where("credential_id = ?", query.CredentialID)
@@ -105,9 +106,10 @@ const skew = 24 * time.Hour
 // maxScanned is how many changes are examined for one page of a filtered list.
 const maxScanned = 5_000
 
-// scanEnd returns the id of the last change to examine for a page; empty if there is no limit.
+// scanEnd returns the id of the last change to examine for a page; empty if there is no limit,
+// because no change is left out or because an index finds those of a person.
 func scanEnd(ctx context.Context, q db.Reader, query Query) (string, error) {
-	if query.ConnectionID == "" && query.CredentialID == "" && query.Tool == "" && query.Agent == "" {
+	if query.ConnectionID != "" || query.CredentialID == "" && query.Tool == "" && query.Agent == "" {
 		return "", nil
 	}
 	var end string

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -44,64 +43,23 @@ func describe(effects []Effect, undo bool) []Object {
 
 func (e Effect) describe() Object {
 	o := Object{Kind: e.Kind, ID: e.ID, Action: ActionUpdated}
-	before, errBefore := decode(e.Before)
-	after, errAfter := decode(e.After)
+	before, after, err := e.states()
 	switch {
-	case errBefore != nil || errAfter != nil:
-	case before == nil && after == nil:
+	case missing(e.After):
 		o.Action = ActionRemoved
-	case before == nil:
+	case missing(e.Before):
 		o.Action = ActionCreated
-	case after == nil:
-		o.Action = ActionRemoved
-	case empty(before["MergedInto"]) && !empty(after["MergedInto"]):
+	case err != nil:
+	case empty(before["merged_into"]) && !empty(after["merged_into"]):
 		o.Action = ActionMerged
-	case empty(before["ArchivedAt"]) && !empty(after["ArchivedAt"]):
+	case empty(before["archived_at"]) && !empty(after["archived_at"]):
 		o.Action = ActionArchived
-	case !empty(before["ArchivedAt"]) && empty(after["ArchivedAt"]):
+	case !empty(before["archived_at"]) && empty(after["archived_at"]):
 		o.Action = ActionRestored
 	default:
 		o.Fields = changedFields(before, after)
 	}
 	return o
-}
-
-// changedFields returns the names of the fields that differ.
-func changedFields(before, after state) []string {
-	var fields []string
-	for _, name := range append(differing(before, after), differing(after, before)...) {
-		if name == "Handles" {
-			fields = append(fields, changedHandles(before[name], after[name])...)
-			continue
-		}
-		fields = append(fields, wireName(name))
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
-}
-
-// changedHandles splits the change of a person's addresses by kind: tools have them as
-// separate lists of e-mails, phones and urls.
-func changedHandles(before, after any) []string {
-	var fields []string
-	for list, kinds := range map[string][]string{"emails": {"email"}, "phones": {"phone"}, "urls": {"url", "social"}} {
-		if !equal(handlesOf(before, kinds), handlesOf(after, kinds)) {
-			fields = append(fields, list)
-		}
-	}
-	return fields
-}
-
-func handlesOf(list any, kinds []string) any {
-	var out []any
-	all, _ := list.([]any)
-	for _, item := range all {
-		handle, _ := item.(map[string]any)
-		if kind, _ := handle["Kind"].(string); slices.Contains(kinds, kind) {
-			out = append(out, handle)
-		}
-	}
-	return out
 }
 
 // Loses reports whether a write removed an object or something that it held: it archived a person,
@@ -115,13 +73,12 @@ func (e Effect) Loses() bool {
 	default:
 		return false
 	}
-	before, errBefore := decode(e.Before)
-	after, errAfter := decode(e.After)
-	if errBefore != nil || errAfter != nil {
+	before, after, err := e.states()
+	if err != nil {
 		return true
 	}
 	for _, name := range differing(before, after) {
-		if wire := wireName(name); !progress(wire) && loses(e.Kind, wire, before[name], after[name]) {
+		if !progress(name) && loses(e.Kind, name, before[name], after[name]) {
 			return true
 		}
 	}
@@ -139,18 +96,11 @@ func loses(kind, field string, before, after any) bool {
 		return false
 	case []any:
 		is, _ := after.([]any)
-		if field == "handles" {
-			return slices.ContainsFunc([]string{"email", "phone", "url", "social"}, func(one string) bool {
-				held, _ := handlesOf(was, []string{one}).([]any)
-				left, _ := handlesOf(is, []string{one}).([]any)
-				return len(left) < len(held)
-			})
-		}
 		return len(is) < len(was)
 	case map[string]any:
 		is, _ := after.(map[string]any)
 		for name, value := range was {
-			if loses(kind, wireName(name), value, is[name]) {
+			if loses(kind, name, value, is[name]) {
 				return true
 			}
 		}
@@ -175,16 +125,13 @@ type FieldChange struct {
 // change by themselves. For an object that was created or removed, these are all the fields
 // that had a value.
 func (e Effect) Changed() []FieldChange {
-	before, errBefore := decode(e.Before)
-	after, errAfter := decode(e.After)
-	if errBefore != nil || errAfter != nil {
+	before, after, err := e.states()
+	if err != nil {
 		return nil
 	}
-	names := append(differing(before, after), differing(after, before)...)
-	slices.Sort(names)
 	var out []FieldChange
-	for _, name := range slices.Compact(names) {
-		out = append(out, FieldChange{Name: wireName(name), Before: valueOf(before[name]), After: valueOf(after[name])})
+	for _, name := range changedFields(before, after) {
+		out = append(out, FieldChange{Name: name, Before: valueOf(before[name]), After: valueOf(after[name])})
 	}
 	return out
 }

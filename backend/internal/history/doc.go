@@ -6,22 +6,30 @@
 //
 // # States
 //
-// A state is the JSON of the domain's struct, or of some of its fields. The write did not
+// A state is the JSON of the domain's struct, or of some of its fields, with snake_case
+// names that stay the same when a Go field is renamed. Each effect carries the version of
+// the form of its states (StateVersion); states of a newer version are not read. The write did not
 // touch the fields that are left out: an undo neither compares nor changes them. Null
 // means that the object did not exist. A state that moves a note to another person is
-// just {"ConnectionIDs": […]}.
+// just {"connection_ids": […]}.
+//
+// The table change_objects has the objects of each change, and the people whom their states
+// name. It finds the changes of a person or of another object.
 //
 // # Undo
 //
 //	change C ──undo──▶ change U (Undoes C)      C.UndoneBy = U
 //	           undo──▶ change V (Undoes U)      U.UndoneBy = V, C is in force again
 //
-// The effects are undone from the last to the first. Each object must still be as the
-// effect left it, apart from fields that change by themselves (versions, times, the last
-// contact); an object that is not is a Conflict, and with any conflict nothing is undone.
-// An undo is a change like any other. An object gets all of its recorded fields back,
-// its times too, but its version grows, so that a write that names an earlier version
-// conflicts.
+// The effects are undone from the last to the first. Fields are compared one by one: each
+// field that the effect changed must still be as the effect left it, apart from fields that
+// change by themselves (versions, times, the last contact). Other fields may have changed and
+// stay as they are. Addresses are compared by kind, and lists of texts, such as tags, entry by
+// entry. A field that was changed since makes a Conflict, which names the field and the
+// later change; with any conflict nothing is undone.
+// An undo is a change like any other. If nothing else was changed since, an object gets all of
+// its recorded fields back, its times too, but its version grows, so that a write that names an
+// earlier version conflicts.
 //
 // # Deletions
 //

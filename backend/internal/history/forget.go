@@ -14,9 +14,12 @@ const (
 // peopleFields are the fields of states that hold the id of one person, peopleLists
 // those that hold several.
 var (
-	peopleFields = []string{"ConnectionID", "FromID", "ToID", "FirstID", "SecondID"}
-	peopleLists  = []string{"ConnectionIDs"}
+	peopleFields = []string{"connection_id", "from_id", "to_id", "first_id", "second_id"}
+	peopleLists  = []string{connectionIDs}
 )
+
+// connectionIDs is the field of a state with the people whom a note or an interaction is about.
+const connectionIDs = "connection_ids"
 
 // Forget removes permanently deleted people from the record. The states of these people,
 // and of every object that was only about them, become null. A change with nothing left
@@ -60,9 +63,8 @@ func (e *Effect) empty() bool { return missing(e.Before) && missing(e.After) }
 
 // forget removes people from the effect's states, or both states.
 func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
-	before, errBefore := decode(e.Before)
-	after, errAfter := decode(e.After)
-	if err := errors.Join(errBefore, errAfter); err != nil {
+	before, after, err := e.states()
+	if err != nil {
 		return false, err
 	}
 	gone := people[e.ID]
@@ -70,7 +72,7 @@ func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
 		touched, alone := s.forget(people)
 		changed, gone = changed || touched, gone || alone
 	}
-	if changed && before != nil && after != nil && len(differing(before, after)) == 0 && len(differing(after, before)) == 0 {
+	if changed && before != nil && after != nil && len(changedFields(before, after)) == 0 {
 		gone = true // the effect changed nothing else
 	}
 	switch {
@@ -79,8 +81,9 @@ func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
 	case !changed:
 		return false, nil
 	}
-	e.Before, errBefore = encodeState(orNil(before))
-	e.After, errAfter = encodeState(orNil(after))
+	var errBefore, errAfter error
+	e.Before, errBefore = before.encode()
+	e.After, errAfter = after.encode()
 	return true, errors.Join(errBefore, errAfter)
 }
 
@@ -103,4 +106,22 @@ func (s state) forget(people map[string]bool) (changed, alone bool) {
 		}
 	}
 	return changed, alone
+}
+
+// people returns the ids of the people whom a state is about, each once.
+func (s state) people() (ids []string) {
+	for _, field := range peopleFields {
+		if id, _ := s[field].(string); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, field := range peopleLists {
+		list, _ := s[field].([]any)
+		for _, item := range list {
+			if id, _ := item.(string); id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }

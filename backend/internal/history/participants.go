@@ -20,25 +20,14 @@ func (c *Change) participants() []string {
 	if len(c.Effects) != 1 || !slices.Contains([]string{Note, Interaction, Reminder}, c.Effects[0].Kind) {
 		return nil
 	}
-	recorded := c.Effects[0].After
-	if missing(recorded) {
-		recorded = c.Effects[0].Before
-	}
-	s, err := decode(recorded)
+	before, after, err := c.Effects[0].states()
 	if err != nil {
 		return nil
 	}
-	if one, _ := s["ConnectionID"].(string); one != "" {
-		return []string{one}
+	if after == nil {
+		after = before
 	}
-	var out []string
-	list, _ := s["ConnectionIDs"].([]any)
-	for _, item := range list {
-		if id, _ := item.(string); id != "" {
-			out = append(out, id)
-		}
-	}
-	return out
+	return after.people()
 }
 
 // namesIn returns the names of the people whom changes are about, by id, without people who are no

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
@@ -105,7 +105,7 @@ func (u *undo) revertAll(ctx context.Context, c *Change) error {
 // mayMoveRows reports whether rows may have moved from another person in this effect: it
 // holds lists of a person, or its object may itself have moved.
 func (e Effect) mayMoveRows() bool {
-	whole := []byte(`"Handles"`) // as Connection is recorded as a whole
+	whole := []byte(`"` + handlesField + `"`) // as Connection is recorded as a whole
 	return e.Kind != Membership && (e.Kind != Connection || bytes.Contains(e.Before, whole) || bytes.Contains(e.After, whole))
 }
 
@@ -116,6 +116,27 @@ type reversal struct {
 	before, after, present state
 	conflict               string   // why the object can't be restored; empty when it can
 	fields                 []string // that were changed since
+}
+
+// plan returns the state to set the object to, or notes why it can't be restored: a field
+// that the change set was changed since, or the object exists no longer or again.
+func (r *reversal) plan() (target state) {
+	switch {
+	case r.after == nil && r.present == nil:
+		return r.before
+	case r.after == nil:
+		r.conflict = "it exists again"
+	case r.present == nil:
+		r.conflict = "it no longer exists"
+	case r.before == nil: // it is removed, unless a change since would be lost
+		r.fields = differing(r.after, r.present)
+	default:
+		target, r.fields = undoFields(r.before, r.after, r.present)
+	}
+	if len(r.fields) > 0 {
+		r.conflict = "it was changed since: " + strings.Join(r.fields, ", ")
+	}
+	return target
 }
 
 // revert undoes effects on different objects of one kind, the last one first, or notes
@@ -168,18 +189,19 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 func (u *undo) plan(effects []Effect, present map[string]state) (reversals []reversal, targets map[string]json.RawMessage, err error) {
 	targets = map[string]json.RawMessage{}
 	for _, e := range slices.Backward(effects) {
-		before, errBefore := decode(e.Before)
-		after, errAfter := decode(e.After)
-		if err := errors.Join(errBefore, errAfter); err != nil {
+		before, after, err := e.states()
+		if err != nil {
 			return nil, nil, err
 		}
 		r := reversal{Effect: e, before: before, after: after, present: present[e.ID]}
-		if r.conflict, r.fields = changedSince(after, r.present); r.conflict == "" {
-			if targets[e.ID], err = overlay(r.present, before); err != nil {
+		target := r.plan()
+		if r.conflict != "" && u.spent(before, after, r.present) {
+			continue
+		}
+		if r.conflict == "" {
+			if targets[e.ID], err = target.encode(); err != nil {
 				return nil, nil, err
 			}
-		} else if u.spent(before, r.present) {
-			continue
 		}
 		reversals = append(reversals, r)
 	}

@@ -3,10 +3,13 @@ package history
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 )
 
 // Kinds makes the restorer of each kind of object for a transaction.
@@ -26,6 +29,9 @@ type Conflict struct {
 	// Fields are the fields that were changed since, as tools spell them; none when the
 	// conflict has another cause.
 	Fields []string
+	// ChangeID is the latest change that made the conflict: undoing it first may help. It is
+	// empty when that change is not known or can't be undone.
+	ChangeID string
 }
 
 // Undone is what an undo did, or would do.
@@ -42,8 +48,8 @@ type Undone struct {
 
 // Undo undoes a change as a whole, or returns the conflicts that block it. With dryRun
 // it returns what it would do, and writes nothing.
-func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (Undone, error) {
-	c, err := GetChange(ctx, w, id)
+func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bool) (Undone, error) {
+	c, err := GetChange(ctx, w, changeID)
 	if err != nil {
 		return Undone{}, err
 	}
@@ -51,9 +57,9 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (U
 	case c.UndoneBy != "":
 		return Undone{AlreadyUndone: true}, nil
 	case c.Final:
-		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", id)
+		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", changeID)
 	case len(c.Effects) == 0:
-		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", id)
+		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", changeID)
 	}
 	var out Undone
 	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
@@ -72,7 +78,56 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (U
 		out.ChangeID, err = u.record(ctx, w, c, "")
 		return err == nil, err
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, findBlocking(ctx, w, c, out.Conflicts)
+}
+
+// findBlocking sets the change that made each of the first conflicts of an undo of c. It takes
+// at most one statement.
+func findBlocking(ctx context.Context, q db.Reader, c *Change, conflicts []Conflict) error {
+	conflicts = conflicts[:min(len(conflicts), MaxObjects)]
+	if len(conflicts) == 0 {
+		return nil
+	}
+	objects := make([][]string, len(conflicts))
+	for i, conflict := range conflicts {
+		objects[i] = conflict.objects()
+	}
+	later, err := ListChanges(ctx, q, Query{ObjectIDs: slices.Concat(objects...), InForce: true, Last: c.ID, Limit: maxLater})
+	if err != nil {
+		return err
+	}
+	for i := range conflicts {
+		at := slices.IndexFunc(later, func(l Change) bool {
+			return slices.ContainsFunc(objects[i], func(object string) bool { return l.Blocking(c.ID, object, conflicts[i].Fields) })
+		})
+		if at >= 0 {
+			conflicts[i].ChangeID = later[at].ID
+		}
+	}
+	return nil
+}
+
+// maxLater is how many later changes are searched for those that made the conflicts of an undo.
+const maxLater = 100
+
+// objects returns the objects whose changes may have made the conflict: those that its reason
+// names, such as a note about a person who can't be removed, or its own object.
+func (c *Conflict) objects() (ids []string) {
+	words := strings.FieldsFunc(c.Reason, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, word := range words {
+		for _, kind := range []string{id.Connection, id.Note, id.Interaction, id.Group, id.Reminder, id.Relationship, id.DistinctPair} {
+			if id.Valid(kind, word) {
+				ids = append(ids, word)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		ids = []string{c.ID}
+	}
+	return ids
 }
 
 // TakeBack undoes one change of an import object by object, as one part of undoing the
@@ -86,6 +141,9 @@ func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID stri
 		return Undone{}, err
 	}
 	out := Undone{Restored: describe(u.done, true), Conflicts: u.conflicts}
+	if err := findBlocking(ctx, w, c, out.Conflicts); err != nil {
+		return Undone{}, err
+	}
 	if len(u.done) == 0 && len(u.conflicts) > 0 {
 		return out, nil
 	}
@@ -104,13 +162,13 @@ type undo struct {
 	conflicts []Conflict
 }
 
-// spent reports whether an object needs no undo: it is as before, or deleted.
-func (u *undo) spent(before, present state) bool {
+// spent reports whether an object needs no undo: what the change set is as before, or the
+// object is deleted.
+func (u *undo) spent(before, after, present state) bool {
 	if !u.imported || present == nil {
 		return u.imported
 	}
-	reason, _ := changedSince(before, present)
-	return reason == ""
+	return before != nil && !slices.ContainsFunc(changedFields(before, after), func(name string) bool { return !equal(before[name], present[name]) })
 }
 
 // did records what was restored, as an effect that can itself be undone. For an object
@@ -120,39 +178,10 @@ func (u *undo) did(r reversal, now state) error {
 	if from != nil && to != nil {
 		from, to = restrict(from, r.before, r.after), restrict(to, r.before, r.after)
 	}
-	was, errFrom := encodeState(orNil(from))
-	is, errTo := encodeState(orNil(to))
+	was, errFrom := from.encode()
+	is, errTo := to.encode()
 	u.done = append(u.done, Effect{Kind: r.Kind, ID: r.ID, Before: was, After: is})
 	return errors.Join(errFrom, errTo)
-}
-
-// orNil returns nil for a missing state, so that it isn't mistaken for an empty one.
-func orNil(s state) any {
-	if s == nil {
-		return nil
-	}
-	return s
-}
-
-// changedSince returns how an object differs from what a change left, and in which
-// fields; empty when it does not differ.
-func changedSince(after, present state) (reason string, fields []string) {
-	switch {
-	case after == nil && present == nil:
-		return "", nil
-	case after == nil:
-		return "it exists again", nil
-	case present == nil:
-		return "it no longer exists", nil
-	}
-	fields = differing(after, present)
-	if len(fields) == 0 {
-		return "", nil
-	}
-	for i, name := range fields {
-		fields[i] = wireName(name)
-	}
-	return "it was changed since: " + strings.Join(fields, ", "), fields
 }
 
 // record stores the undo as a change, and updates which changes are in force: undoing an
@@ -164,11 +193,11 @@ func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (
 	for i, e := range u.done {
 		touches[i] = EffectDraft{Kind: e.Kind, ID: e.ID, Before: e.Before, After: e.After}
 	}
-	id, err := Record(ctx, w, Draft{Summary: summaryOfUndo(c.Summary), Effects: touches, Undoes: c.ID, ImportID: undoID})
+	undo, err := Record(ctx, w, Draft{Summary: summaryOfUndo(c.Summary), Effects: touches, Undoes: c.ID, ImportID: undoID})
 	if err != nil {
 		return "", err
 	}
-	for by, inForce := id, false; ; inForce = !inForce {
+	for by, inForce := undo, false; ; inForce = !inForce {
 		if inForce || len(u.conflicts) > 0 {
 			by = ""
 		}
@@ -176,11 +205,11 @@ func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (
 			return "", err
 		}
 		if c.Undoes == "" {
-			return id, nil
+			return undo, nil
 		}
 		by = c.ID
 		if c, err = GetChange(ctx, w, c.Undoes); fault.Is(err, fault.NotFound) {
-			return id, nil // its record is so old that it was deleted
+			return undo, nil // its record is so old that it was deleted
 		} else if err != nil {
 			return "", err
 		}

@@ -43,7 +43,7 @@ func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChang
 		AlreadyUndone: new(undone.AlreadyUndone), ChangeId: call.Optional(undone.ChangeID),
 	}
 	for _, c := range undone.Conflicts[:min(len(undone.Conflicts), history.MaxObjects)] {
-		res.Conflicts = append(res.Conflicts, &accountv1.Conflict{Kind: c.Kind, Id: c.ID, Reason: text.Truncate(c.Reason, maxConflictReason)})
+		res.Conflicts = append(res.Conflicts, &accountv1.Conflict{Kind: c.Kind, Id: c.ID, Reason: text.Truncate(c.Reason, maxConflictReason), ChangeId: call.Optional(c.ChangeID)})
 	}
 	return res, nil
 }

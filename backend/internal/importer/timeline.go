@@ -524,7 +524,9 @@ func together[T any](alike []*T, people []string, of func(*T) []string) *T {
 }
 
 // about is the part of an object's state that says which people it is about.
-type about struct{ ConnectionIDs []string }
+type about struct {
+	ConnectionIDs []string `json:"connection_ids"`
+}
 
 // alsoAbout adds further people to a stored object, most at most.
 func (s *step) alsoAbout(links *[]Link, kind, objectID string, ids *[]string, further []string, most int) {

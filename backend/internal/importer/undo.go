@@ -61,6 +61,8 @@ type Conflict struct {
 	Kind   string `json:"kind"`
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
+	// ChangeID is the latest change that made the conflict; empty if not known.
+	ChangeID string `json:"change_id,omitempty"`
 }
 
 // add counts the result of undoing a change.
@@ -68,7 +70,7 @@ func (r *UndoReport) add(u history.Undone) {
 	r.Restored += len(u.Restored)
 	r.ConflictCount += len(u.Conflicts)
 	for _, c := range u.Conflicts[:min(len(u.Conflicts), maxConflicts-len(r.Conflicts))] {
-		r.Conflicts = append(r.Conflicts, Conflict{Kind: c.Kind, ID: c.ID, Reason: text.Truncate(c.Reason, maxMessage)})
+		r.Conflicts = append(r.Conflicts, Conflict{Kind: c.Kind, ID: c.ID, Reason: text.Truncate(c.Reason, maxMessage), ChangeID: c.ChangeID})
 	}
 }
 
@@ -218,9 +220,10 @@ func undoneSoFar(run *job.Run) (any, error) {
 
 // undoStep undoes one change, and reports whether there may be more.
 func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc, run *job.Run, at *undoCheckpoint) (more bool, err error) {
-	next := *at
-	next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back must not change the report
+	var next undoCheckpoint
 	err = step(ctx, s, &run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
+		next = *at
+		next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back must not change the report
 		c, err := ChangeOfImport(ctx, w, next.Report.ImportID, next.Before)
 		if err != nil {
 			return job.Step{}, err

@@ -405,7 +405,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
-		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
+		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
 		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "photos", "removed_connections"}
 }
 

@@ -53,7 +53,7 @@ func (s *Queue) ClaimJob(ctx context.Context, kinds []string, until time.Time) (
 	now := s.db.Now()
 	j := &Job{}
 	err := s.db.NewWrite(`UPDATE jobs SET state = 'running', attempts = attempts + 1, fence = fence + 1, lease_until = ?, updated_at = ?
-WHERE id = (`+choose+`) RETURNING *`, until.UTC(), now, bun.List(kinds), now, now, now).Scan(ctx, j)
+WHERE id = (`+choose+`) RETURNING ?`, until.UTC(), now, bun.List(kinds), now, now, now, db.Columns[Job](s.db)).Scan(ctx, j)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (s *Queue) EndJob(ctx context.Context, l Lease, e End) error {
 	refunded := false
 	err := s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		err := tx.NewRaw(`UPDATE jobs SET state = ?, result = ?, error_code = ?, error_detail = ?, lease_until = NULL, updated_at = ?, ended_at = ?
-WHERE id = ? AND fence = ? AND state = 'running' RETURNING *`, e.State, string(e.Result), failure.Code, failure.Detail, now, now, l.ID, l.Fence).Scan(ctx, j)
+WHERE id = ? AND fence = ? AND state = 'running' RETURNING ?`, e.State, string(e.Result), failure.Code, failure.Detail, now, now, l.ID, l.Fence, db.Columns[Job](tx)).Scan(ctx, j)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrLeaseLost
 		}
@@ -156,7 +156,7 @@ func (s *Queue) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 CASE WHEN state = 'running' AND lease_until > ? THEN 'running' WHEN state = 'queued' AND run_at > ? OR suspended THEN 'scheduled' ELSE 'queued' END AS state,
 count(*) AS count,
 min(CASE WHEN suspended THEN NULL WHEN state = 'running' AND lease_until <= ? THEN lease_until WHEN state = 'queued' AND run_at <= ? THEN run_at END) AS since
-FROM (SELECT jobs.*, EXISTS (SELECT 1 FROM members m WHERE m.id = jobs.tenant_id AND m.suspended_at IS NOT NULL) AS suspended
+FROM (SELECT jobs.kind, jobs.state, jobs.lease_until, jobs.run_at, EXISTS (SELECT 1 FROM members m WHERE m.id = jobs.tenant_id AND m.suspended_at IS NOT NULL) AS suspended
 FROM jobs WHERE state IN ('queued', 'running')) AS live GROUP BY 1, 2`, now, now, now, now).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err

@@ -126,8 +126,8 @@ func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 		}
 		// The update changes nothing, but it locks the grants.
 		var grants []Grant
-		err := tx.NewRaw("UPDATE grants SET client_id = client_id WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL RETURNING *",
-			clientID, owner).Scan(ctx, &grants)
+		err := tx.NewRaw("UPDATE grants SET client_id = client_id WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL RETURNING ?",
+			clientID, owner, db.Columns[Grant](s)).Scan(ctx, &grants)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ const requestIsOver = "the request was answered already or has expired; start ag
 // fault.NotFound.
 func GetRequest(ctx context.Context, s *db.DB, hash, sessionHash string) (*Request, error) {
 	r := &Request{}
-	err := s.NewRaw(`SELECT * FROM authorization_requests WHERE hash = ? AND session_hash = ? AND expires_at > ?
-AND NOT EXISTS (SELECT 1 FROM consent_answers a WHERE a.request_hash = authorization_requests.hash)`, hash, sessionHash, s.Now()).Scan(ctx, r)
+	err := s.NewRaw(`SELECT ? FROM authorization_requests WHERE hash = ? AND session_hash = ? AND expires_at > ?
+AND NOT EXISTS (SELECT 1 FROM consent_answers a WHERE a.request_hash = authorization_requests.hash)`, db.Columns[Request](s), hash, sessionHash, s.Now()).Scan(ctx, r)
 	return db.Found(r, err, requestIsOver)
 }
 
@@ -39,8 +39,8 @@ func DecideRequest(ctx context.Context, s *db.DB, hash, sessionHash string, code
 		*r = Request{}
 		// The update changes nothing, but it locks the row, so that concurrent answers
 		// wait.
-		err := tx.NewRaw("UPDATE authorization_requests SET session_hash = session_hash WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING *",
-			hash, sessionHash, s.Now()).Scan(ctx, r)
+		err := tx.NewRaw("UPDATE authorization_requests SET session_hash = session_hash WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING ?",
+			hash, sessionHash, s.Now(), db.Columns[Request](s)).Scan(ctx, r)
 		if err != nil {
 			return err
 		}

@@ -156,8 +156,8 @@ func lockOwner(ctx context.Context, tx db.Querier, query, hash string) (epoch in
 // there is no such code.
 func useCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*AuthorizationCode, error) {
 	code := &AuthorizationCode{}
-	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING *",
-		s.Now(), hash, s.Now()).Scan(ctx, code)
+	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING ?",
+		s.Now(), hash, s.Now(), db.Columns[AuthorizationCode](s)).Scan(ctx, code)
 	return code, err
 }
 
@@ -279,7 +279,7 @@ AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT gr
 // ListGrants returns a member's live grants, newest first.
 func ListGrants(ctx context.Context, s *db.DB, owner tenant.ID) ([]Grant, error) {
 	var grants []Grant
-	err := s.NewSelect().Model(&grants).ColumnExpr("?TableAlias.*").ColumnExpr("c.name AS client_name, c.redirect_uris AS client_redirect_uris").
+	err := s.NewSelect().Model(&grants).ColumnExpr("?TableColumns").ColumnExpr("c.name AS client_name, c.redirect_uris AS client_redirect_uris").
 		Join("JOIN clients AS c ON c.id = ?TableAlias.client_id").
 		Where("?TableAlias.member_id = ?", owner).Where("?TableAlias.revoked_at IS NULL").
 		Where("EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = ?TableAlias.id AND r.spent_at IS NULL AND r.expires_at > ?)", s.Now()).

@@ -20,7 +20,9 @@ type Acted struct {
 }
 
 // shelf is the part of a connection's state that archiving changes.
-type shelf struct{ ArchivedAt time.Time }
+type shelf struct {
+	ArchivedAt time.Time `json:"archived_at"`
+}
 
 // Archive archives people, or restores them. People who are already in that state stay
 // unchanged. With dryRun it writes nothing and only reports who would change.

@@ -63,8 +63,8 @@ type CadencePatch struct {
 
 // rhythm is the part of a connection's state that SetCadence changes.
 type rhythm struct {
-	CadenceDays  int
-	SnoozedUntil time.Time
+	CadenceDays  int       `json:"cadence_days"`
+	SnoozedUntil time.Time `json:"snoozed_until"`
 }
 
 // SetCadence changes the keep-in-touch settings of people. People who already have these

@@ -109,7 +109,7 @@ func TestSetCadence(t *testing.T) {
 			if !held.LastInteractionAt.Equal(noon) {
 				t.Error("the snooze counts as a contact")
 			}
-			if e := w.changes()[0].Effects[0]; e.ID != "con_1" || string(e.Before) != fmt.Sprintf(`{"CadenceDays":%d,"SnoozedUntil":"2026-03-09T00:00:00Z"}`, before.CadenceDays) {
+			if e := w.changes()[0].Effects[0]; e.ID != "con_1" || string(e.Before) != fmt.Sprintf(`{"cadence_days":%d,"snoozed_until":"2026-03-09T00:00:00Z"}`, before.CadenceDays) {
 				t.Errorf("recorded %s", e.Before)
 			}
 		})

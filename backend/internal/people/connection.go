@@ -22,42 +22,42 @@ const (
 // of their own.
 type Connection struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
-	ID       string    `bun:",pk"`
-	Name     string
-	Nickname string
-	Location string
-	Bio      string
-	Starred  bool
+	ID       string    `bun:",pk" json:"id"`
+	Name     string    `json:"name"`
+	Nickname string    `json:"nickname"`
+	Location string    `json:"location"`
+	Bio      string    `json:"bio"`
+	Starred  bool      `json:"starred"`
 	// MetOn is a partial date: YYYY, YYYY-MM, YYYY-MM-DD or empty.
-	MetOn  string
-	MetHow string
-	Source string
+	MetOn  string `json:"met_on"`
+	MetHow string `json:"met_how"`
+	Source string `json:"source"`
 	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none.
-	CadenceDays       int
-	SnoozedUntil      time.Time `bun:",nullzero"`
-	LastInteractionAt time.Time `bun:",nullzero"`
-	ArchivedAt        time.Time `bun:",nullzero"`
+	CadenceDays       int       `json:"cadence_days"`
+	SnoozedUntil      time.Time `bun:",nullzero" json:"snoozed_until"`
+	LastInteractionAt time.Time `bun:",nullzero" json:"last_interaction_at"`
+	ArchivedAt        time.Time `bun:",nullzero" json:"archived_at"`
 	// MergedInto is the connection that this one was merged into.
-	MergedInto string `bun:",nullzero"`
+	MergedInto string `bun:",nullzero" json:"merged_into"`
 	// Photo is the id of the photo, which package photos keeps; empty for none.
-	Photo string
+	Photo string `json:"photo"`
 	// Version grows by one with each change (optimistic locking).
-	Version int32
+	Version int32 `json:"version"`
 	// DataVersion is the tenant's data version at the last write to anything that a search
 	// for this person reads.
 	DataVersion int64 `json:"-"`
 	// FoldedName is Name, folded for comparison; the store sets it.
-	FoldedName string `json:"-"`
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	FoldedName string    `json:"-"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 
-	Handles   []Handle        `bun:"-"`
-	Positions []Position      `bun:"-"`
-	Tags      []string        `bun:"-"`
-	Dates     []ImportantDate `bun:"-"`
+	Handles   []Handle        `bun:"-" json:"handles"`
+	Positions []Position      `bun:"-" json:"positions"`
+	Tags      []string        `bun:"-" json:"tags"`
+	Dates     []ImportantDate `bun:"-" json:"dates"`
 	// SourceKeys are the keys by which imported files identify the person. They are read
 	// and written only where a change records or restores the person.
-	SourceKeys []SourceKey `bun:"-" json:",omitempty"`
+	SourceKeys []SourceKey `bun:"-" json:"source_keys,omitempty"`
 	// Groups are the names of the person's groups. GroupCadence is the shortest interval
 	// of those groups, 0 for none. Both belong to the groups: replacing a connection does
 	// not change them.
@@ -67,7 +67,11 @@ type Connection struct {
 
 // SourceKey is a key by which imported files identify a person, the import that added the person by
 // that key, which is empty when the person existed before, and the person's name in the file.
-type SourceKey struct{ Key, ImportID, Name string }
+type SourceKey struct {
+	Key      string `json:"key"`
+	ImportID string `json:"import_id"`
+	Name     string `json:"name"`
+}
 
 // The kinds of handle.
 const (
@@ -81,14 +85,14 @@ const (
 // connection, not across connections: people share mailboxes.
 type Handle struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
-	ID           string    `bun:",pk"`
+	ID           string    `bun:",pk" json:"id"`
 	ConnectionID string    `json:"-"`
-	Kind         string
-	Value        string
-	NormalValue  string
-	Label        string
+	Kind         string    `json:"kind"`
+	Value        string    `json:"value"`
+	NormalValue  string    `json:"normal_value"`
+	Label        string    `json:"label"`
 	// Ordinal orders the handles of a connection; the first of a kind is the preferred one.
-	Ordinal int
+	Ordinal int `json:"ordinal"`
 }
 
 // in reports whether h belongs to the list of a kind. To callers, social addresses are web
@@ -111,18 +115,18 @@ type Organization struct {
 // Position is a job of a connection, now or in the past.
 type Position struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
-	ID           string    `bun:",pk"`
+	ID           string    `bun:",pk" json:"id"`
 	ConnectionID string    `json:"-"`
 	// OrganizationID is empty for a title without a known organisation.
 	OrganizationID string `bun:",nullzero" json:"-"`
 	// Organization is the organisation's name, kept with the organisation.
-	Organization string `bun:",scanonly"`
-	Title        string
+	Organization string `bun:",scanonly" json:"organization"`
+	Title        string `json:"title"`
 	// StartedOn and EndedOn are partial dates; empty when unknown.
-	StartedOn string
-	EndedOn   string
-	Current   bool
-	Ordinal   int
+	StartedOn string `json:"started_on"`
+	EndedOn   string `json:"ended_on"`
+	Current   bool   `json:"current"`
+	Ordinal   int    `json:"ordinal"`
 }
 
 // Values returns the handles of a kind, the preferred one first.

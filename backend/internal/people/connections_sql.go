@@ -50,27 +50,25 @@ func NoConnection(ctx context.Context, q db.Reader, id string) error {
 }
 
 // survivor returns the connection that a merged one ended up in: it may have been merged
-// several times in a row.
+// several times in a row. It takes one statement.
 func survivor(ctx context.Context, q db.Reader, id string) (string, error) {
 	const most = 20 // merges in a row
-	for range most {
-		var next string
-		err := q.NewRaw("SELECT coalesce(merged_into, '') FROM connections WHERE tenant_id = ? AND id = ?", q.TenantID(), id).Scan(ctx, &next)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && next == "" {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-		id = next
+	stayed := id
+	err := q.NewRaw(`WITH RECURSIVE merged (id, depth) AS (
+SELECT c.id, 0 FROM connections c WHERE c.tenant_id = ? AND c.id = ?
+UNION ALL SELECT c.merged_into, m.depth + 1 FROM merged m CROSS JOIN connections c
+WHERE c.tenant_id = ? AND c.id = m.id AND c.merged_into IS NOT NULL AND m.depth < ?)
+SELECT id FROM merged ORDER BY depth DESC LIMIT 1`, q.TenantID(), id, q.TenantID(), most).Scan(ctx, &stayed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return id, nil
 	}
-	return id, nil
+	return stayed, err
 }
 
 // Positions selects positions with the names of their organisations, current
 // ones first.
 func Positions(q db.Reader, rows *[]Position) *bun.SelectQuery {
-	return q.From(rows).ColumnExpr("?TableAlias.*").ColumnExpr("coalesce(o.name, '') AS organization").
+	return q.From(rows).ColumnExpr("?TableColumns").ColumnExpr("coalesce(o.name, '') AS organization").
 		Join("LEFT JOIN organizations AS o ON o.tenant_id = ?TableAlias.tenant_id AND o.id = ?TableAlias.organization_id").
 		OrderExpr("?TableAlias.current DESC, ?TableAlias.ordinal")
 }

@@ -23,14 +23,16 @@ const (
 // are 0 where they are unknown, but at least one is known.
 type ImportantDate struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
-	ID           string    `bun:",pk"`
+	ID           string    `bun:",pk" json:"id"`
 	ConnectionID string    `json:"-"`
-	Kind         string
+	Kind         string    `json:"kind"`
 	// Label describes a date of kind other.
-	Label            string
-	Year, Month, Day int
+	Label string `json:"label"`
+	Year  int    `json:"year"`
+	Month int    `json:"month"`
+	Day   int    `json:"day"`
 	// Ordinal orders the dates of a connection.
-	Ordinal int
+	Ordinal int `json:"ordinal"`
 }
 
 // DateDraft is a date as callers write it.

@@ -14,12 +14,13 @@ import (
 // FindDuplicates leaves the pair out.
 type DistinctPair struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
-	ID       string    `bun:",pk"`
+	ID       string    `bun:",pk" json:"id"`
 	// FirstID is the lower one of the two ids.
-	FirstID, SecondID string
+	FirstID  string `json:"first_id"`
+	SecondID string `json:"second_id"`
 	// SaidBy is the name of the credential that marked them; empty if the member did so on a page.
-	SaidBy    string
-	CreatedAt time.Time
+	SaidBy    string    `json:"said_by"`
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // PairOf returns two ids, the lower one first.

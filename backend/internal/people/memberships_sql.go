@@ -26,4 +26,6 @@ type GroupConnection struct {
 }
 
 // Groups is the state of a change.Membership: the ids of a person's groups.
-type Groups struct{ Groups []string }
+type Groups struct {
+	Groups []string `json:"groups"`
+}

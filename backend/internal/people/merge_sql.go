@@ -13,8 +13,12 @@ import (
 
 // The parts of states that a merge changes.
 type (
-	about    struct{ ConnectionIDs []string }
-	whose    struct{ ConnectionID string }
+	about struct {
+		ConnectionIDs []string `json:"connection_ids"`
+	}
+	whose struct {
+		ConnectionID string `json:"connection_id"`
+	}
 	moveFunc func(ctx context.Context, from, into string) ([]history.EffectDraft, error)
 	linked   struct{ table, column, kind string }
 )
@@ -89,14 +93,23 @@ func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history
 	return effects, err
 }
 
-// moveRelationships moves relationships one by one. It deletes a relationship between the
-// two people, and one that the other person already has.
+// moveRelationships moves relationships, with a fixed number of statements. It deletes a
+// relationship between the two people, and one that the other person already has.
 func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
-	var rows []Relationship
-	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil {
+	var rows, held []Relationship
+	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
 		return nil, err
 	}
+	if err := tx.From(&held).Where("(from_id = ? OR to_id = ?) AND from_id <> ? AND to_id <> ?", into, into, from, from).Scan(ctx); err != nil {
+		return nil, err
+	}
+	type relation struct{ from, to, kind string }
+	known := map[relation]bool{}
+	for _, r := range held {
+		known[relation{r.FromID, r.ToID, r.Type}] = true
+	}
 	var effects []history.EffectDraft
+	var moved []Relationship
 	for _, before := range rows {
 		after := before
 		if after.FromID == from {
@@ -106,24 +119,19 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 			after.ToID = into
 		}
 		after = after.Normal()
-		if err := DeleteRelationship(ctx, tx, before.ID); err != nil {
-			return nil, err
-		}
-		held, err := ListRelationshipsBetween(ctx, tx, after.FromID, after.ToID)
-		if err != nil {
-			return nil, err
-		}
 		effect := history.EffectDraft{Kind: history.Relationship, ID: before.ID, Before: before}
-		known := slices.ContainsFunc(held, func(r Relationship) bool { return r.FromID == after.FromID && r.Type == after.Type })
-		if after.FromID != after.ToID && !known {
+		if key := (relation{after.FromID, after.ToID, after.Type}); after.FromID != after.ToID && !known[key] {
+			known[key] = true
 			effect.After = after
-			if err := InsertRelationship(ctx, tx, &after); err != nil {
-				return nil, err
-			}
+			moved = append(moved, after)
 		}
 		effects = append(effects, effect)
 	}
-	return effects, nil
+	ids := IDs(rows, func(r Relationship) string { return r.ID })
+	if err := tx.Delete(ctx, (*Relationship)(nil), "id IN (?)", bun.List(ids)); err != nil {
+		return nil, err
+	}
+	return effects, tx.InsertAll(ctx, &moved, len(moved))
 }
 
 func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {

@@ -12,11 +12,18 @@ import (
 // Participants returns the connections with the ids, in no particular order and without
 // their lists. It fails as NoConnection does when one is archived or does not exist.
 func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
-	var rows []Connection
-	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
+	rows, err := LiveOf(ctx, tx, ids)
+	if err != nil {
 		return nil, err
 	}
 	return rows, allExist(ctx, tx, rows, ids)
+}
+
+// LiveOf returns those of the connections that exist and are not archived, without their lists. It
+// takes one statement.
+func LiveOf(ctx context.Context, tx *db.Tx, ids []string) (rows []Connection, err error) {
+	err = tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx)
+	return rows, err
 }
 
 // Live fails as NoConnection does unless the connection exists and is not archived.

@@ -10,9 +10,9 @@ import (
 // FromID's Type. The inverse is implied and has no row.
 type Relationship struct {
 	TenantID  tenant.ID `bun:",pk" json:"-"`
-	ID        string    `bun:",pk"`
-	FromID    string
-	ToID      string
-	Type      string
-	CreatedAt time.Time
+	ID        string    `bun:",pk" json:"id"`
+	FromID    string    `json:"from_id"`
+	ToID      string    `json:"to_id"`
+	Type      string    `json:"type"`
+	CreatedAt time.Time `json:"created_at"`
 }

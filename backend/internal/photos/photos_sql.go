@@ -33,7 +33,9 @@ type row struct {
 }
 
 // state is the part of a person's state that a change of the photo records.
-type state struct{ Photo string }
+type state struct {
+	Photo string `json:"photo"`
+}
 
 // Set sets the photo of a person who is not archived, and returns the id of the recorded change;
 // the id is empty if they already have this photo. It fails as people.NoConnection does.

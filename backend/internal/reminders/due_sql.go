@@ -180,7 +180,7 @@ func dayOfYear(day time.Time) int { return 100*int(day.Month()) + day.Day() }
 func datesDue(ctx context.Context, q db.Reader, query DueQuery, ranges []recurrence) ([]DateRow, error) {
 	// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
 	// table; to PostgreSQL it is a join like any other.
-	const columns = `SELECT * FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
+	const columns = `SELECT id, connection_id, kind, label, year, month, day, name FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
 WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
 AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AND d.year <= ?`
 	after, id := query.start(KindDate)

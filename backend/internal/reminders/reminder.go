@@ -23,20 +23,20 @@ const (
 // YYYY-MM-DD.
 type Reminder struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
-	ID       string    `bun:",pk"`
+	ID       string    `bun:",pk" json:"id"`
 	// ConnectionID is the person the reminder is about; empty for no person.
-	ConnectionID string `bun:",nullzero"`
-	Text         string
-	DueOn        string
+	ConnectionID string `bun:",nullzero" json:"connection_id"`
+	Text         string `json:"text"`
+	DueOn        string `json:"due_on"`
 	// StartsOn is the day from which a recurring reminder counts its periods, so that one
 	// created for the 31st returns to the 31st after February.
-	StartsOn   string
-	Recurrence string
-	State      string
+	StartsOn   string `json:"starts_on"`
+	Recurrence string `json:"recurrence"`
+	State      string `json:"state"`
 	// Version grows by one with each change.
-	Version   int32
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Version   int32     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // maxYears limits how many years from today a reminder may be due.

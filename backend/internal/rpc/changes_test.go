@@ -86,6 +86,45 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 	})
 }
 
+// An undo compares fields one by one: what other calls changed since stays, and a conflict
+// names the field and the latest change of it.
+func TestUndoIsFieldByField(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		id, _ := b.added(t, `{"name":"Ana Lopez","emails":["ana@x.example"],"phones":["+48 22 555 0100"],"tags":["a"]}`)
+		changed := func(fields string) string {
+			t.Helper()
+			return fmt.Sprint(b.call(t, update, `{"id":"`+id+`",`+fields+`}`).at("change_id"))
+		}
+		title := changed(`"title":"Pianist"`)
+		emails := changed(`"emails":["ana@y.example"]`)
+		tags := changed(`"add_tags":["b"]`)
+		later := changed(`"phones":["+48 22 555 0101"],"add_tags":["c"],"bio":"x"`)
+		for _, changeID := range []string{title, emails, tags} {
+			if done := b.call(t, undoChange, `{"change_id":"`+changeID+`"}`); done.size("conflicts") != 0 || done.at("change_id") == nil {
+				t.Errorf("%v", done.body)
+			}
+		}
+		got := b.call(t, get, `{"id":"`+id+`"}`)
+		if got.at("connection", "title") != nil || fmt.Sprint(got.at("connection", "emails")) != "[ana@x.example]" || fmt.Sprint(got.at("connection", "tags")) != "[a c]" ||
+			fmt.Sprint(got.at("connection", "phones")) != "[+48 22 555 0101]" || got.at("connection", "bio") != "x" {
+			t.Errorf("after the undos: %v", got.body)
+		}
+		last := changed(`"phones":["+48 22 555 0102"]`)
+		changed(`"bio":"y"`)
+		changed(`"nickname":"An"`)
+		refused := b.call(t, undoChange, `{"change_id":"`+later+`"}`)
+		if refused.size("conflicts") != 1 || refused.at("conflicts", 0, "reason") != "it was changed since: bio, phones" || refused.at("change_id") != nil {
+			t.Errorf("refused: %v", refused.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, refused.at("conflicts", 0, "change_id")))
+		refused = b.call(t, undoChange, `{"change_id":"`+later+`"}`)
+		if refused.at("conflicts", 0, "reason") != "it was changed since: phones" || refused.at("conflicts", 0, "change_id") != last {
+			t.Errorf("refused: %v, want %s", refused.body, last)
+		}
+	})
+}
+
 func TestArchiveDeleteMergeLink(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

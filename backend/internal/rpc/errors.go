@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
@@ -34,20 +35,26 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 	}
 	var wire *connect.Error
 	var coded *fault.Error
+	decided := errors.As(err, &coded) && coded.Code != fault.Unavailable
 	switch {
 	case errors.As(err, &wire):
 		return wire
-	case errors.As(err, &coded):
+	case errors.Is(err, context.Canceled), !decided && errors.Is(ctx.Err(), context.Canceled): // a statement may fail in other ways because of that
+		t.logger.InfoContext(ctx, "call abandoned", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
+		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
+	case coded != nil:
 		if coded.Code == fault.Unavailable {
 			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
 		}
 		return withHeaders(codedError(coded), coded.Code, err)
-	case errors.Is(err, context.Canceled):
-		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
 	case errors.Is(err, context.DeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the call took too long"))
 	}
 	t.logger.ErrorContext(ctx, "internal error", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", err)
+	return internalError()
+}
+
+func internalError() *connect.Error {
 	return connect.NewError(connect.CodeInternal, errors.New("something went wrong on our side"))
 }
 
@@ -131,7 +138,8 @@ func (t *translator) interceptor() connect.UnaryInterceptorFunc {
 			procedure := req.Spec().Procedure
 			defer func() {
 				if p := recover(); p != nil {
-					res, err = nil, fmt.Errorf("panic: %v", p)
+					t.logger.ErrorContext(ctx, "panic", "procedure", procedure, "request_id", logging.RequestID(ctx), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+					res, err = nil, internalError()
 				}
 				err = t.translate(ctx, procedure, err)
 			}()

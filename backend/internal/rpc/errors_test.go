@@ -33,6 +33,17 @@ func TestErrorsOnTheWire(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
+	hungUp, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	for err, want := range map[error]connect.Code{
+		driver.ErrBadConn:                      connect.CodeCanceled, // what a driver says of a cancelled statement
+		errors.New("interrupted"):              connect.CodeCanceled,
+		fault.New(fault.NotFound, "no person"): connect.CodeNotFound,
+	} {
+		if got := translator.translate(hungUp, "kith.test", fmt.Errorf("read a row: %w", err)); connect.CodeOf(got) != want {
+			t.Errorf("%v of a caller who hung up: %v, want %v", err, got, want)
+		}
+	}
 	if err := translator.translate(t.Context(), "kith.test", nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}

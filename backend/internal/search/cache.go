@@ -54,10 +54,20 @@ type entry[T Sized] struct {
 // NewCache returns a Cache that holds about maxBytes of values, and always at least one.
 // fresh makes an empty value.
 func NewCache[T Sized](fresh func() T, load Load[T], maxBytes int64) *Cache[T] {
-	// The limit is in bytes, not in entries. New fails only for a size below 1.
-	entries, _ := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil)
-	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: entries}
+	c := &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes}
+	// The limit is in bytes. Values that are empty, or could not be loaded, take bytes too: so
+	// the number of entries is limited as well. New fails only for a size below 1.
+	most := max(minEntries, int(min(maxBytes/entryBytes, math.MaxInt32)))
+	c.entries, _ = simplelru.NewLRU(most, func(_ tenant.ID, out *entry[T]) { c.bytes -= out.bytes })
+	return c
 }
+
+// entryBytes is the memory of a small value for which the cache has room, minEntries how many
+// values it may hold however little memory it has.
+const (
+	entryBytes = 4 << 10
+	minEntries = 64
+)
 
 // Get returns the tenant's value as of data version atLeast or later. Calls that
 // wait for the same data share one load.
@@ -160,8 +170,7 @@ func (c *Cache[T]) account(e *entry[T]) {
 	c.bytes += size - e.bytes
 	e.bytes = size
 	for c.bytes > c.maxBytes && c.entries.Len() > 1 {
-		_, out, _ := c.entries.RemoveOldest()
-		c.bytes -= out.bytes
+		c.entries.RemoveOldest()
 	}
 }
 

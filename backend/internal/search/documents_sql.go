@@ -17,6 +17,7 @@ import (
 func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, error) {
 	var out Documents
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
+		out = Documents{}
 		var removed int64
 		err := q.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &out.Version, &removed)
 		if err != nil {
@@ -156,7 +157,9 @@ func fillInteractions(ctx context.Context, q db.Reader, changed string, args []a
 		var id, kind sql.RawBytes
 		var summary string
 		var at time.Time
-		err := scan(&id, &kind, &summary, &at)
+		if err := scan(&id, &kind, &summary, &at); err != nil {
+			return err
+		}
 		d := byID[string(id)]
 		d.Interactions = append(d.Interactions, summary)
 		d.Ties += people.Tie(string(kind), at)
@@ -169,7 +172,7 @@ func fillInteractions(ctx context.Context, q db.Reader, changed string, args []a
 			d.Messages++
 		}
 		d.Peak += people.PeakTie(string(kind), at, d.LastInteractionAt)
-		return err
+		return nil
 	})
 }
 
@@ -179,9 +182,11 @@ func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, 
 	return each(ctx, q, query+changed+" AND g.cadence_days > 0 GROUP BY l.connection_id", args, func(scan scanner) error {
 		var id sql.RawBytes
 		var days int
-		err := scan(&id, &days)
+		if err := scan(&id, &days); err != nil {
+			return err
+		}
 		byID[string(id)].GroupCadence = days
-		return err
+		return nil
 	})
 }
 
@@ -191,13 +196,15 @@ func fillDates(ctx context.Context, q db.Reader, changed string, args []any, byI
 	return each(ctx, q, query+changed+" ORDER BY l.ordinal DESC", args, func(scan scanner) error {
 		var id, kind sql.RawBytes
 		var on index.Date
-		err := scan(&id, &kind, &on.Year, &on.Month, &on.Day)
+		if err := scan(&id, &kind, &on.Year, &on.Month, &on.Day); err != nil {
+			return err
+		}
 		d := byID[string(id)]
 		d.Dates = append(d.Dates, on)
 		if string(kind) == people.DateBirthday {
 			d.Birthday = on
 		}
-		return err
+		return nil
 	})
 }
 
@@ -268,9 +275,11 @@ func organizationNames(ctx context.Context, q db.Reader) (map[string]string, err
 	names := map[string]string{}
 	err := each(ctx, q, "SELECT id, name FROM organizations WHERE tenant_id = ?", []any{q.TenantID()}, func(scan scanner) error {
 		var id, name string
-		err := scan(&id, &name)
+		if err := scan(&id, &name); err != nil {
+			return err
+		}
 		names[id] = name
-		return err
+		return nil
 	})
 	return names, err
 }

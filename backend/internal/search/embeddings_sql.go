@@ -180,6 +180,7 @@ const doubts = 500
 func LoadVectors(ctx context.Context, t *db.Tenant, model string, since int64) (vector.Vectors, error) {
 	var out vector.Vectors
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
+		out = vector.Vectors{}
 		var removed int64
 		err := q.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &out.Version, &removed)
 		if err != nil {

@@ -60,6 +60,25 @@ func newCache(w *tenants, maxBytes int64) *search.Cache[*sum] {
 	return search.NewCache(func() *sum { return &sum{} }, w.load, maxBytes)
 }
 
+// Values that take no memory, such as those of empty networks or of loads that failed, do not
+// stay without limit.
+func TestEntriesOfACacheAreBounded(t *testing.T) {
+	t.Parallel()
+	const room = 1 << 20
+	for name, fail := range map[string]error{"empty": nil, "failed": errors.New("the database is down")} {
+		w := &tenants{numbers: map[tenant.ID][]int64{}, fail: fail}
+		cache := newCache(w, room)
+		for i := range 5_000 {
+			if _, err := cache.Get(t.Context(), tenant.ID(fmt.Sprint(i)), 0); !errors.Is(err, fail) {
+				t.Fatal(err)
+			}
+		}
+		if values, bytes := cache.Held(); values > room>>12 || bytes > room {
+			t.Errorf("%s: holds %d values, %d bytes", name, values, bytes)
+		}
+	}
+}
+
 // For any order of writes and reads, each tenant gets all of its own data as of the
 // requested version or later, nothing is loaded without need, and the memory stays within
 // bounds.

@@ -13,29 +13,29 @@ const KindNote = "note"
 // Note is a remembered fact about one or more connections, and its database row.
 type Note struct {
 	TenantID  tenant.ID `bun:",pk" json:"-"`
-	ID        string    `bun:",pk"`
-	Body      string
-	Pinned    bool
-	Version   int32
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID        string    `bun:",pk" json:"id"`
+	Body      string    `json:"body"`
+	Pinned    bool      `json:"pinned"`
+	Version   int32     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 
-	ConnectionIDs []string `bun:"-"`
+	ConnectionIDs []string `bun:"-" json:"connection_ids"`
 }
 
 // Interaction is a contact that took place, and its database row.
 type Interaction struct {
 	TenantID        tenant.ID `bun:",pk" json:"-"`
-	ID              string    `bun:",pk"`
-	Kind            string
-	OccurredAt      time.Time
-	DurationMinutes int32
-	Summary         string
+	ID              string    `bun:",pk" json:"id"`
+	Kind            string    `json:"kind"`
+	OccurredAt      time.Time `json:"occurred_at"`
+	DurationMinutes int32     `json:"duration_minutes"`
+	Summary         string    `json:"summary"`
 	// ExternalKey is the caller's own key, unique within the tenant unless empty.
-	ExternalKey string `bun:",nullzero"`
-	CreatedAt   time.Time
+	ExternalKey string    `bun:",nullzero" json:"external_key"`
+	CreatedAt   time.Time `json:"created_at"`
 
-	ConnectionIDs []string `bun:"-"`
+	ConnectionIDs []string `bun:"-" json:"connection_ids"`
 }
 
 // Entry is a note or an interaction on the timeline.

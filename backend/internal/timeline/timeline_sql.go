@@ -178,7 +178,7 @@ func ListNotes(ctx context.Context, q db.Reader, connectionIDs []string, limit i
 
 		About string
 	}
-	if err := latest(q, notePart(), connectionIDs, limit).Scan(ctx, &rows); err != nil {
+	if err := latest(q, notePart(), db.Columns[Note](q, "t"), connectionIDs, limit).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
 	notes := make([]Note, len(rows))
@@ -201,7 +201,7 @@ func ListInteractions(ctx context.Context, q db.Reader, connectionIDs []string, 
 
 		About string
 	}
-	if err := latest(q, interactionPart(), connectionIDs, limit).Scan(ctx, &rows); err != nil {
+	if err := latest(q, interactionPart(), db.Columns[Interaction](q, "t"), connectionIDs, limit).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
 	met := make([]Interaction, len(rows))
@@ -218,13 +218,13 @@ func ListInteractions(ctx context.Context, q db.Reader, connectionIDs []string, 
 
 // latest selects the latest entries about each connection, up to limit for each, with the
 // connection as about. The cross joins make SQLite start with the connections.
-func latest(q db.Reader, p part, connectionIDs []string, limit int) *bun.RawQuery {
+func latest(q db.Reader, p part, columns bun.Safe, connectionIDs []string, limit int) *bun.RawQuery {
 	table, links, link, at := bun.Safe(p.table), bun.Safe(p.links), bun.Safe(p.link), bun.Safe(p.at)
-	return q.NewRaw(`SELECT t.*, ranked.connection_id AS about FROM (
+	return q.NewRaw(`SELECT ?, ranked.connection_id AS about FROM (
 SELECT l.connection_id, t.id, row_number() OVER (PARTITION BY l.connection_id ORDER BY ? DESC, t.id DESC) AS place
 FROM ? l CROSS JOIN ? t WHERE l.tenant_id = ? AND l.connection_id IN (?) AND t.tenant_id = l.tenant_id AND t.id = l.?) AS ranked
 CROSS JOIN ? t WHERE ranked.place <= ? AND t.tenant_id = ? AND t.id = ranked.id ORDER BY ranked.connection_id, ranked.place`,
-		at, links, table, q.TenantID(), bun.List(connectionIDs), link, table, limit, q.TenantID())
+		columns, at, links, table, q.TenantID(), bun.List(connectionIDs), link, table, limit, q.TenantID())
 }
 
 // NoteID returns the id of a note.

@@ -111,7 +111,7 @@ func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logge
 			return Logged{}, err
 		}
 	}
-	participants, err := stillThere(ctx, w, after.ConnectionIDs)
+	participants, err := people.LiveOf(ctx, w, after.ConnectionIDs)
 	return logged(ctx, w, &after, participants, changeID, err)
 }
 

@@ -69,7 +69,7 @@ func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error
 			return Logged{}, err
 		}
 		if existing != nil {
-			people, err := stillThere(ctx, w, existing.ConnectionIDs)
+			people, err := people.LiveOf(ctx, w, existing.ConnectionIDs) // without those who have been archived since
 			return logged(ctx, w, existing, people, "", err)
 		}
 	}
@@ -93,20 +93,6 @@ func checkOccurred(at, now time.Time) error {
 		return fault.InvalidField("occurred_at", "lies in the future; log a contact once it took place")
 	}
 	return nil
-}
-
-// stillThere returns the participants of an old interaction who have not been archived or
-// deleted since.
-func stillThere(ctx context.Context, w *db.Tx, ids []string) ([]people.Connection, error) {
-	var out []people.Connection
-	for _, id := range ids {
-		people, err := people.Participants(ctx, w, []string{id})
-		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) {
-			return nil, err
-		}
-		out = append(out, people...)
-	}
-	return out, nil
 }
 
 func logged(ctx context.Context, w *db.Tx, i *Interaction, participants []people.Connection, changeID string, err error) (Logged, error) {

@@ -86,11 +86,12 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 	if cause != nil {
 		o.answerPanic(rec, r, e, cause)
 	}
-	if rec.status == 0 {
+	disconnected := cause == nil && errors.Is(r.Context().Err(), context.Canceled)
+	switch {
+	case disconnected && (rec.status == 0 || rec.status > http.StatusInternalServerError):
+		rec.status = statusClientClosed // what failed because the caller disconnected is not an error
+	case rec.status == 0:
 		rec.status = http.StatusOK // what net/http answers for a handler that wrote nothing
-	}
-	if cause == nil && rec.status > http.StatusInternalServerError && errors.Is(r.Context().Err(), context.Canceled) {
-		rec.status = statusClientClosed // a backend call that failed because the caller disconnected is not an error
 	}
 	d := o.Now().Sub(start)
 	if e.Route == "" {

@@ -185,7 +185,12 @@ func TestCallerDisconnects(t *testing.T) {
 			t.Errorf("%d: observed %+v, logged %v", answered, c, lines)
 		}
 	}
-	_, c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httptest.NewRequest(http.MethodGet, "/", nil))
+	ctx, leave := context.WithCancel(t.Context())
+	_, c, _ := serve(t, func(http.ResponseWriter, *http.Request) { leave() }, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+	if c.status != 499 {
+		t.Errorf("observed %+v of a caller who disconnected before anything was written", c)
+	}
+	_, c, _ = serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httptest.NewRequest(http.MethodGet, "/", nil))
 	if c.status != 503 {
 		t.Errorf("observed %+v of a caller who did not disconnect", c)
 	}

@@ -37,6 +37,37 @@ const PoolerURL = "KITH_TEST_PGBOUNCER_URL"
 // if it is not empty.
 const ThroughPooler = "KITH_TEST_THROUGH_PGBOUNCER"
 
+// ExtraColumns names the environment variable that adds a column to every table of the databases
+// of tests, if it is not empty, as the next version may do while this one still runs.
+const ExtraColumns = "KITH_TEST_EXTRA_COLUMNS"
+
+// addColumns adds a column to every table of a migrated database if ExtraColumns is set.
+func addColumns(driver, dsn, url string) (err error) {
+	if os.Getenv(ExtraColumns) == "" {
+		return nil
+	}
+	ctx := context.Background()
+	s, err := db.Open(ctx, db.Config{URL: url, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	tables, err := db.Catalogue(ctx, s)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	raw, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, raw.Close()) }()
+	for name := range tables {
+		if _, err := raw.ExecContext(ctx, `ALTER TABLE "`+name+`" ADD COLUMN of_the_next_version TEXT NOT NULL DEFAULT 'next'`); err != nil {
+			return fmt.Errorf("add a column to %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // Databases calls test once for each kind of database, with the address of an
 // empty, migrated one. With -short, only for SQLite.
 func Databases(t *testing.T, test func(t *testing.T, url string)) {
@@ -168,6 +199,9 @@ var migrated = sync.OnceValues(func() (_ []byte, err error) {
 	if _, err := db.Migrate(context.Background(), db.Config{URL: path}); err != nil {
 		return nil, err
 	}
+	if err := addColumns("sqlite", "file:"+path, path); err != nil {
+		return nil, err
+	}
 	return os.ReadFile(path)
 })
 
@@ -192,8 +226,11 @@ var template = sync.OnceValues(func() (string, error) {
 	if err := execAdmin("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
 		return "", err
 	}
-	_, err := db.Migrate(context.Background(), db.Config{URL: at(PostgresURL, name)})
-	return name, err
+	address := at(PostgresURL, name)
+	if _, err := db.Migrate(context.Background(), db.Config{URL: address}); err != nil {
+		return "", err
+	}
+	return name, addColumns("pgx", address, address)
 })
 
 // copying guards the template: only one copy can run at a time.

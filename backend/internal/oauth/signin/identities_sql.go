@@ -27,8 +27,8 @@ const livingAttempt = "hash = ? AND browser_hash = ? AND expires_at > ?"
 // with fault.NotFound if that browser has no such live attempt.
 func UseProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
 	a := &Attempt{}
-	err := s.NewWrite("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject = '' RETURNING *",
-		hash, browserHash, s.Now()).Scan(ctx, a)
+	err := s.NewWrite("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject = '' RETURNING ?",
+		hash, browserHash, s.Now(), db.Columns[Attempt](s)).Scan(ctx, a)
 	return db.Found(a, err, deadAttempt)
 }
 
@@ -36,8 +36,8 @@ func UseProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 // up. It fails with fault.NotFound as UseProviderAttempt does.
 func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
 	a := &Attempt{}
-	err := s.NewRaw("SELECT * FROM provider_attempts WHERE "+livingAttempt+" AND subject <> ''",
-		hash, browserHash, s.Now()).Scan(ctx, a)
+	err := s.NewRaw("SELECT ? FROM provider_attempts WHERE "+livingAttempt+" AND subject <> ''",
+		db.Columns[Attempt](s), hash, browserHash, s.Now()).Scan(ctx, a)
 	return db.Found(a, err, deadAttempt)
 }
 
@@ -51,8 +51,8 @@ func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, access account.Access) error {
 	err := account.StoreCredential(ctx, s, access, func(ctx context.Context, tx db.Querier) error {
 		a := &Attempt{}
-		err := tx.NewRaw("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject <> '' RETURNING *",
-			hash, browserHash, s.Now()).Scan(ctx, a)
+		err := tx.NewRaw("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject <> '' RETURNING ?",
+			hash, browserHash, s.Now(), db.Columns[Attempt](s)).Scan(ctx, a)
 		if a, err = db.Found(a, err, deadAttempt); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+accoun
 		return err
 	}
 	var links []LinkedIdentity
-	err = tx.NewRaw("SELECT * FROM linked_identities WHERE issuer = ? AND (subject = ? OR member_id = ?)", a.Issuer, a.Subject, owner).Scan(ctx, &links)
+	err = tx.NewRaw("SELECT ? FROM linked_identities WHERE issuer = ? AND (subject = ? OR member_id = ?)", db.Columns[LinkedIdentity](s), a.Issuer, a.Subject, owner).Scan(ctx, &links)
 	switch {
 	case err != nil:
 		return err
@@ -88,8 +88,8 @@ SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+accoun
 func UseIdentity(ctx context.Context, s *db.DB, issuer, subject string) (*LinkedIdentity, error) {
 	link := &LinkedIdentity{}
 	err := s.NewWrite(`UPDATE linked_identities SET last_used_at = ? WHERE issuer = ? AND subject = ?
-AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING *, (SELECT access_epoch FROM members WHERE members.id = linked_identities.member_id) AS access_epoch",
-		s.Now(), issuer, subject).Scan(ctx, link)
+AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING ?, (SELECT access_epoch FROM members WHERE members.id = linked_identities.member_id) AS access_epoch",
+		s.Now(), issuer, subject, db.Columns[LinkedIdentity](s)).Scan(ctx, link)
 	return db.Found(link, err, "no member who may sign in is linked to the identity")
 }
 

@@ -36,16 +36,16 @@ type recordedField struct{ name, label string }
 func recordedFields(section string) []recordedField {
 	return map[string][]recordedField{
 		sectionName: {
-			{"Name", "Name"}, {"Nickname", "Nickname"}, {"Location", "Place"}, {"MetHow", "How you met"}, {"MetOn", "When you met"}, {"Starred", "Starred"},
-			{"ArchivedAt", "Archived"},
+			{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"starred", "Starred"},
+			{"archived_at", "Archived"},
 		},
-		sectionWays:      {{"Handles", "Ways to reach them"}},
-		sectionPositions: {{"Positions", "Positions"}},
-		sectionDates:     {{"Dates", "Dates"}},
-		sectionGroups:    {{"Tags", "Tags"}, {"Groups", "Groups"}},
-		sectionCadence:   {{"CadenceDays", "Days between contacts"}, {"SnoozedUntil", "Not before"}},
-		sectionAbout:     {{"Bio", "About"}},
-		sectionRelations: {{"Type", "Relation"}},
+		sectionWays:      {{"handles", "Ways to reach them"}},
+		sectionPositions: {{"positions", "Positions"}},
+		sectionDates:     {{"dates", "Dates"}},
+		sectionGroups:    {{"tags", "Tags"}, {"groups", "Groups"}},
+		sectionCadence:   {{"cadence_days", "Days between contacts"}, {"snoozed_until", "Not before"}},
+		sectionAbout:     {{"bio", "About"}},
+		sectionRelations: {{"type", "Relation"}},
 	}[section]
 }
 
@@ -144,17 +144,17 @@ func (r reader) value(e history.Effect, recorded json.RawMessage, field string) 
 // words returns a value in words; empty if the value does not have the field's type.
 func (r reader) words(field string, value json.RawMessage) string {
 	switch field {
-	case "Handles":
+	case "handles":
 		return joinRecorded(value, func(h people.Handle) string { return h.Value })
-	case "Positions":
+	case "positions":
 		return joinRecorded(value, positionWords)
-	case "Dates":
+	case "dates":
 		return joinRecorded(value, func(d people.ImportantDate) string {
 			return strings.TrimSpace(cmp.Or(d.Label, d.Kind) + " " + d.String())
 		})
-	case "Tags":
+	case "tags":
 		return joinRecorded(value, func(tag string) string { return tag })
-	case "Groups":
+	case "groups":
 		return joinRecorded(value, func(group string) string { return cmp.Or(r.names[group], "a deleted group") })
 	}
 	var decoded any

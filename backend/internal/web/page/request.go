@@ -266,6 +266,16 @@ func Refuse(status int, title, text string) *Refusal {
 	return &Refusal{Status: status, Title: title, Text: text}
 }
 
+// statusClientClosed is the status of a request whose client disconnected before the answer. It
+// is widely used but not registered.
+const statusClientClosed = 499
+
+// disconnected reports whether an error comes from a client that disconnected. Nobody reads the
+// answer, and nothing is wrong on this side.
+func (v *Request) disconnected(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(v.R.Context().Err(), context.Canceled)
+}
+
 // fail answers with a page that says what went wrong. An internal error is logged in
 // full and shown as one general sentence.
 func (v *Request) fail(err error) {
@@ -282,7 +292,9 @@ func (v *Request) fail(err error) {
 		refused = Refuse(http.StatusBadRequest, "This address is wrong", "Go back and try again, or begin at the start of the list.")
 	case fault.Is(err, fault.ReadOnly):
 		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
-	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or the client has disconnected
+	case v.disconnected(err):
+		refused = Refuse(statusClientClosed, "Kith cannot answer right now", "The connection was closed.")
+	case fault.Is(err, fault.Unavailable):
 		v.W.Header().Set("Retry-After", "1")
 		v.Logger.WarnContext(v.R.Context(), "page unavailable", "error", err)
 		refused = Refuse(http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment.")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -31,9 +30,6 @@ type undoContent struct {
 const (
 	maxEffects   = 20
 	maxConflicts = 10
-	// maxLater is how many later changes of an object are searched for a conflicting
-	// one.
-	maxLater = 50
 	// wholeText is how much of a value the page of one change shows, in characters.
 	wholeText = 4000
 )
@@ -141,7 +137,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	if content.Effects, content.Conflicts, err = v.effectRows(c, restored, conflicts); err != nil {
 		return err
 	}
-	if content.First, err = v.undoFirst(c, conflicts); err != nil {
+	if content.First, err = v.undoFirst(conflicts); err != nil {
 		return err
 	}
 	v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
@@ -180,26 +176,21 @@ func undoTitle(c undoContent) string {
 	return "Undo this change?"
 }
 
-// undoFirst returns the conflicting changes, the latest first. They can be undone one
-// by one in that order.
-func (v *request) undoFirst(c *history.Change, conflicts []history.Conflict) ([]Row, error) {
-	var found []history.Change
+// undoFirst returns the changes that made conflicts, the latest first. They can be undone
+// one by one in that order.
+func (v *request) undoFirst(conflicts []history.Conflict) ([]Row, error) {
+	var ids []string
 	for _, conflict := range conflicts {
-		objects := objectIDs(conflict.Reason)
-		if len(objects) == 0 {
-			objects = []string{conflict.ID}
-		}
-		for _, object := range objects {
-			changes, err := history.ListChanges(v.Ctx, v.Data(), history.Query{ObjectID: object, Limit: maxLater})
-			if err != nil {
-				return nil, err
-			}
-			if i := slices.IndexFunc(changes, func(later history.Change) bool { return later.Blocking(c.ID, object, conflict.Fields) }); i >= 0 {
-				found = append(found, changes[i])
-			}
+		if conflict.ChangeID != "" && !slices.Contains(ids, conflict.ChangeID) {
+			ids = append(ids, conflict.ChangeID)
 		}
 	}
-	slices.SortFunc(found, func(a, b history.Change) int { return strings.Compare(b.ID, a.ID) })
-	found = slices.CompactFunc(found, func(a, b history.Change) bool { return a.ID == b.ID })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := history.ListChanges(v.Ctx, v.Data(), history.Query{IDs: ids, Limit: len(ids)})
+	if err != nil {
+		return nil, err
+	}
 	return v.Rows(v.Ctx, v.Data(), v.Zone, found)
 }

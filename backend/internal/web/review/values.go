@@ -142,24 +142,24 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 	part := func(key string) string { s, _ := record[key].(string); return s }
 	number := func(key string) int { n, _ := record[key].(float64); return int(n) }
 	switch field {
-	case "handles":
-		return part("Value")
+	case "emails", "phones", "urls":
+		return part("value")
 	case "positions":
-		return strings.Join(slices.DeleteFunc([]string{part("Title"), part("Organization")}, func(s string) bool { return s == "" }), " at ")
+		return strings.Join(slices.DeleteFunc([]string{part("title"), part("organization")}, func(s string) bool { return s == "" }), " at ")
 	case "dates":
-		label := part("Label")
+		label := part("label")
 		if label == "" {
-			label = part("Kind")
+			label = part("kind")
 		}
-		day := fmt.Sprintf("%02d-%02d", number("Month"), number("Day"))
-		if year := number("Year"); year > 0 {
+		day := fmt.Sprintf("%02d-%02d", number("month"), number("day"))
+		if year := number("year"); year > 0 {
 			day = fmt.Sprintf("%04d-%s", year, day)
 		}
 		return label + " " + day
 	}
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(record)) {
-		if words := v.words(names, field, record[key]); words != "" && key != "ID" {
+		if words := v.words(names, field, record[key]); words != "" && key != "id" {
 			parts = append(parts, words)
 		}
 	}

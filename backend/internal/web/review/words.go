@@ -17,11 +17,16 @@ import (
 // recorded are the fields of a recorded state that name an object to people. A state
 // may have none of them.
 type recorded struct {
-	Name, Text, Body, Summary string
-	FromID, ToID              string
-	FirstID, SecondID         string
-	ConnectionID              string
-	ConnectionIDs             []string
+	Name          string   `json:"name"`
+	Text          string   `json:"text"`
+	Body          string   `json:"body"`
+	Summary       string   `json:"summary"`
+	FromID        string   `json:"from_id"`
+	ToID          string   `json:"to_id"`
+	FirstID       string   `json:"first_id"`
+	SecondID      string   `json:"second_id"`
+	ConnectionID  string   `json:"connection_id"`
+	ConnectionIDs []string `json:"connection_ids"`
 }
 
 // recordedOf returns the fields that name the object of an effect; the later state counts.
@@ -180,8 +185,6 @@ var (
 	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
 )
 
-func objectIDs(reason string) []string { return idPattern.FindAllString(reason, -1) }
-
 // whichFields names fields in words for people, after a sentence about them. A field
 // that is not in the list keeps the name that tools use. A membership has only one
 // field.
@@ -204,7 +207,7 @@ func fieldWord(name string) string {
 		"archived_at": "whether it is archived", "avatar_url": "picture", "body": "text", "cadence_days": "how often to be in touch",
 		"connection_id": "whom it is about", "connection_ids": "whom it is about", "due_on": "due date", "duration_minutes": "how long it took",
 		"emails": "e-mail addresses", "field_visibility": "who sees what", "from_id": "who is related",
-		"handles": "addresses", "listed": "whether it is listed", "location_text": "place", "merged_into": "whom it was merged into",
+		"listed": "whether it is listed", "location_text": "place", "merged_into": "whom it was merged into",
 		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers",
 		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "timezone": "time zone", "to_id": "who is related", "urls": "links",
 		"visibility": "who sees it",

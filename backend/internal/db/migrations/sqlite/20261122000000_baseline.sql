@@ -764,6 +764,18 @@ CREATE INDEX changes_import ON changes (tenant_id, import_id) WHERE import_id IS
 -- Deletions that become final.
 CREATE INDEX changes_final_at ON changes (final_at) WHERE final_at IS NOT NULL;
 
+-- The objects of each change, to find the changes of a person or of another object.
+CREATE TABLE change_objects (
+    tenant_id TEXT NOT NULL,
+    object_id TEXT NOT NULL,
+    change_id TEXT NOT NULL,
+    kind      TEXT NOT NULL,    -- the kind of object; 'about' for a person whom the state of another object names
+    PRIMARY KEY (tenant_id, object_id, change_id, kind),
+    FOREIGN KEY (tenant_id, change_id) REFERENCES changes (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The objects of a change, to delete them with it.
+CREATE INDEX change_objects_change ON change_objects (tenant_id, change_id);
+
 
 -- Search by meaning -------------------------------------------------------------------
 

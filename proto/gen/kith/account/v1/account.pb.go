@@ -1302,8 +1302,10 @@ type Conflict struct {
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Why it cannot be restored.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why it cannot be restored, with the fields that changed since.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The latest change in the way, to undo first; absent if unknown or not undoable.
+	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1355,6 +1357,13 @@ func (x *Conflict) GetId() string {
 func (x *Conflict) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *Conflict) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
 	}
 	return ""
 }
@@ -1514,11 +1523,14 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_task_id\"f\n" +
+	"\b_task_id\"\xa0\x01\n" +
 	"\bConflict\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
 	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12$\n" +
-	"\x06reason\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\x06reason2\xf9\x03\n" +
+	"\x06reason\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\x06reason\x12*\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id2\xf9\x03\n" +
 	"\x0eAccountService\x12s\n" +
 	"\n" +
 	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01\x12\x88\x01\n" +
@@ -1608,6 +1620,7 @@ func file_kith_account_v1_account_proto_init() {
 	file_kith_account_v1_account_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[14].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[15].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
