@@ -40,6 +40,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The address of the request cannot be read. Start again at the application.")
 		return
 	}
+	dropEmpty(query)
 	session := sync.OnceValues(func() (*account.LoginSession, error) { return s.Sessions.Current(r) })
 	c, ok := s.knownClient(w, r, query, session)
 	if !ok {
@@ -53,8 +54,8 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, "read login session", err)
 		return
 	case refusal != nil && login == nil:
-		s.Pages.Problem(w, r, http.StatusBadRequest, "This request has a mistake",
-			"Kith refuses the application’s request ("+refusal.Error+"). You were not sent back to it. Whoever makes the application has to fix that.")
+		s.Pages.Refused(w, r, "Kith refuses the application’s request ("+refusal.Error+"). You were not sent back to it, so it may still be waiting. "+
+			"Sign in to send it the error, or close it. Whoever makes the application has to fix that.", s.Sessions.SignIn(afterProof(r.URL, query)))
 		return
 	case refusal != nil:
 		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
@@ -104,7 +105,7 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 func (s *Server) checkClient(w http.ResponseWriter, r *http.Request, query url.Values, c *Client, err error) bool {
 	switch {
 	case fault.Is(err, fault.NotFound):
-		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown application", "The application that sent you here is not registered. It has to register again.")
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown application", "The application that sent you here is not registered (invalid_client). It has to register again.")
 	case fault.Is(err, fault.Invalid):
 		s.Pages.Problem(w, r, http.StatusBadRequest, "The application cannot be checked", "Kith asked "+hostOf(query.Get("client_id"))+
 			" for the application’s description and cannot use it: "+err.Error()+". You were not sent back to the application. Whoever makes it has to fix that.")
@@ -145,9 +146,12 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 	if _, ok := maxAgeOf(query); !ok {
 		return nil, &oauthError{codeInvalidRequest, "max_age must be a number of seconds"}
 	}
-	scopes, err := ParseScopes(query.Get("scope"), query.Has("scope"), s.Catalog.Scopes())
-	if err != nil {
+	scopes, err := ParseScopes(query.Get("scope"), s.Catalog.Scopes())
+	switch {
+	case err != nil:
 		return nil, &oauthError{codeInvalidScope, err.Error()}
+	case len(scopes) == 0: // the specification: omitted means all
+		scopes = s.Catalog.Scopes()
 	}
 	switch {
 	case query.Has("resource") && !s.isResource(query.Get("resource")):

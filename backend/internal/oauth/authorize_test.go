@@ -1,8 +1,10 @@
 package oauth_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,9 +27,10 @@ func TestScopesOfARequest(t *testing.T) {
 		"one twice":                   {with(a.ask(), "scope", "timeline timeline"), "timeline", ""},
 		"one that does not exist":     {with(a.ask(), "scope", "everything"), "", "invalid_scope"},
 		"one among others":            {with(a.ask(), "scope", "timeline everything"), "", "invalid_scope"},
-		"another's":                   {with(a.ask(), "scope", "openid offline_access"), "", "invalid_scope"},
+		"those of OpenID Connect":     {with(a.ask(), "scope", "openid profile email offline_access"), allScopes, ""},
+		"one with offline_access":     {with(a.ask(), "scope", "timeline offline_access"), "timeline", ""},
 		"in other letters":            {with(a.ask(), "scope", "Timeline"), "", "invalid_scope"},
-		"empty":                       {with(a.ask(), "scope", ""), "", "invalid_scope"},
+		"empty":                       {with(a.ask(), "scope", ""), allScopes, ""},
 		"a space":                     {with(a.ask(), "scope", " "), "", "invalid_scope"},
 		"a space before":              {with(a.ask(), "scope", " timeline"), "", "invalid_scope"},
 		"a space after":               {with(a.ask(), "scope", "timeline "), "", "invalid_scope"},
@@ -92,6 +95,26 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+// The page of an error before sign-in says that the client may be waiting, and after sign-in the error is sent to it.
+func TestErrorBeforeSignIn(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	a := agentAt(t, s, "http://127.0.0.1:4711/cb")
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	first := authorize(b, with(a.ask(), "scope", "everything", "prompt", "login"))
+	wantPage(t, first, http.StatusBadRequest, "(invalid_scope). You were not sent back to it, so it may still be waiting.")
+	link := regexp.MustCompile(`href="(/sign-in\?[^"]+)"`).FindStringSubmatch(first.Body)
+	if link == nil {
+		t.Fatalf("no link to sign in: %s", first.Body)
+	}
+	signIn := b.Get(html.UnescapeString(link[1]))
+	got := a.sentBack(t, b.Follow(b.Submit(signIn, "/sign-in", values("login", "maria", "password", webtest.Password))), a.redirectURI)
+	if got.Get("error") != "invalid_scope" || got.Has("code") {
+		t.Errorf("got %v", got)
+	}
+}
+
 // Of several errors the first is reported: those of what is requested come before those
 // of PKCE.
 func TestOrderOfChecks(t *testing.T) {
@@ -99,7 +122,7 @@ func TestOrderOfChecks(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
 	query := with(a.ask(), "response_type", "token", "scope", "everything", "code_challenge_method", "plain", "code_challenge", "short")
-	wantPage(t, authorize(b, with(query, "client_id", "cli_01J00000000000000000000000")), http.StatusBadRequest, "Unknown application")
+	wantPage(t, authorize(b, with(query, "client_id", "cli_01J00000000000000000000000")), http.StatusBadRequest, "not registered (invalid_client)")
 	for _, step := range []struct{ error, words, mend, value string }{
 		{"unsupported_response_type", "response_type", "response_type", "code"},
 		{"invalid_scope", "everything", "scope", "timeline"},
@@ -162,9 +185,11 @@ func TestResource(t *testing.T) {
 		ok       bool
 	}{
 		"the MCP server": {s.URL + "/mcp/v1", true}, "its alias": {s.URL + "/mcp", true}, "the service": {s.URL, true}, "the service with a slash": {s.URL + "/", true},
+		"the server that always asks for a bearer": {s.URL + "/mcp/v1/me", true}, "a slash at the end": {s.URL + "/mcp/v1/", true}, "the alias with a slash": {s.URL + "/mcp/", true},
+		"scheme and host in capitals": {strings.Replace(strings.ToUpper(s.URL), "LOCALHOST", "LocalHost", 1) + "/mcp/v1", true}, "no value, which is none": {"", true},
 		"another service": {"https://other.example/mcp", false}, "another path": {s.URL + "/mcp/v2", false}, "the sandbox": {s.URL + "/mcp/sandbox", false},
-		"a longer name": {s.URL + ".evil.example/mcp", false}, "a slash more": {s.URL + "/mcp/", false}, "a fragment": {s.URL + "/mcp#x", false},
-		"a query": {s.URL + "/mcp?x", false}, "a path": {"/mcp", false}, "nothing": {"", false},
+		"a longer name": {s.URL + ".evil.example/mcp", false}, "two slashes more": {s.URL + "/mcp//", false}, "the path in capitals": {s.URL + "/MCP", false}, "a user": {strings.Replace(s.URL, "://", "://u@", 1) + "/mcp", false}, "an encoded path": {s.URL + "/%6dcp", false}, "a fragment": {s.URL + "/mcp#x", false},
+		"a query": {s.URL + "/mcp?x", false}, "a path": {"/mcp", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

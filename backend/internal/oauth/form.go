@@ -3,6 +3,7 @@ package oauth
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -50,6 +51,8 @@ func checkForm(r *http.Request) error {
 	if name, repeated := repeatedParameter(r.PostForm); repeated {
 		return oidc.ErrInvalidRequest().WithDescription("the parameter %s is given twice", name)
 	}
+	dropEmpty(r.Form)
+	dropEmpty(r.PostForm)
 	if _, _, basic := r.BasicAuth(); basic || r.PostForm.Has("client_secret") || r.PostForm.Has("client_assertion") {
 		return invalidClient("clients are public here: send client_id and no secret")
 	}
@@ -57,6 +60,11 @@ func checkForm(r *http.Request) error {
 		return oidc.ErrUnsupportedGrantType().WithDescription("grant_type takes authorization_code and refresh_token")
 	}
 	return nil
+}
+
+// dropEmpty removes parameters without a value: they count as omitted (RFC 6749 §3.1, §3.2).
+func dropEmpty(form url.Values) {
+	maps.DeleteFunc(form, func(_ string, values []string) bool { return len(values) == 1 && values[0] == "" })
 }
 
 // repeatedParameter returns the name of a parameter that is given more than once, which

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,13 +114,11 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 	if err != nil {
 		return nil, p.outage(ctx, "generate tokens", err)
 	}
-	if r.PostForm.Has("scope") {
-		scopes, err := ParseScopes(r.PostForm.Get("scope"), true, p.server.Catalog.Scopes())
-		if err != nil {
-			return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
-		}
-		pair.Scopes = strings.Join(scopes, " ")
+	scopes, err := ParseScopes(r.PostForm.Get("scope"), p.server.Catalog.Scopes())
+	if err != nil {
+		return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
 	}
+	pair.Scopes = strings.Join(scopes, " ")
 	answer := func(g *Grant) *oidc.AccessTokenResponse {
 		scopes := pair.Scopes
 		if scopes == "" {
@@ -201,10 +200,13 @@ func (s *Server) checkResource(form url.Values) error {
 	return nil
 }
 
+// isResource reports whether a resource is one of this service, in any case of scheme and host, and
+// with or without a slash at the end.
 func (s *Server) isResource(resource string) bool {
-	switch resource {
-	case s.Issuer, s.Issuer + "/", s.Issuer + "/mcp", s.Issuer + "/mcp/v1":
-		return true
+	u, err := url.Parse(resource)
+	if err != nil || u.User != nil || strings.ContainsAny(resource, "?#") {
+		return false
 	}
-	return false
+	path, ok := strings.CutPrefix(u.Scheme+"://"+strings.ToLower(u.Host)+u.EscapedPath(), strings.ToLower(s.Issuer))
+	return ok && slices.Contains([]string{"", "/mcp", "/mcp/v1", "/mcp/v1/me"}, strings.TrimSuffix(path, "/"))
 }

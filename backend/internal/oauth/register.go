@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -136,41 +137,46 @@ func decodeMetadata(body []byte, known map[json.Token]any) error {
 	return nil
 }
 
-// checkRegistration rejects invalid metadata and fills in defaults.
+// checkRegistration rejects invalid metadata, fills in defaults, and leaves out what clients offer to
+// other servers: redirect URIs with private-use schemes if they are not allowed here, unknown grant types and
+// scopes of OpenID Connect, and an http client_uri.
 func (s *Server) checkRegistration(c *registration) error {
 	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > MaxRedirectURIs {
 		return fault.InvalidField("redirect_uris", "give 1 to %d of them", MaxRedirectURIs)
 	}
-	for _, uri := range c.RedirectURIs {
-		if err := CheckRedirectURI(uri, s.AllowPrivateSchemes); err != nil {
-			return err
+	var unusable error
+	c.RedirectURIs = slices.DeleteFunc(c.RedirectURIs, func(uri string) bool {
+		if err := CheckRedirectURI(uri, true); err != nil {
+			unusable = err
 		}
+		return CheckRedirectURI(uri, s.AllowPrivateSchemes) != nil
+	})
+	if unusable != nil {
+		return unusable
+	}
+	if len(c.RedirectURIs) == 0 {
+		return fault.InvalidField("redirect_uris", "use https, or http on localhost, 127.0.0.1 or [::1], for at least one of them")
 	}
 	if err := CheckClientName(c.ClientName); err != nil {
 		return err
 	}
 	c.ClientName = ShownName(text.Line(c.ClientName)) // empty: shown as a client without a name
+	if strings.HasPrefix(strings.ToLower(c.ClientURI), "http://") {
+		c.ClientURI = ""
+	}
 	if !isClientURI(c.ClientURI) {
 		return fault.InvalidField("client_uri", "must be an https address")
 	}
-	if !allKnown(c.GrantTypes, grantTypes()) || c.GrantTypes != nil && !slices.Contains(c.GrantTypes, "authorization_code") {
-		return fault.InvalidField("grant_types", "takes authorization_code and refresh_token")
-	}
-	if !allKnown(c.ResponseTypes, responseTypes()) {
-		return fault.InvalidField("response_types", "takes code")
-	}
-	if c.GrantTypes == nil {
+	c.GrantTypes = slices.DeleteFunc(c.GrantTypes, func(grant string) bool { return !slices.Contains(grantTypes(), grant) })
+	if !slices.Contains(c.GrantTypes, grantTypes()[0]) { // every client here uses codes
 		c.GrantTypes = grantTypes()
 	}
 	if !slices.Contains(applicationTypes(), c.ApplicationType) {
 		return fault.InvalidField("application_type", "takes web and native")
 	}
-	if c.Scope != "" {
-		if _, err := ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
-			return err
-		}
-	}
-	return nil
+	scopes, err := ParseScopes(c.Scope, s.Catalog.Scopes())
+	c.Scope = strings.Join(scopes, " ")
+	return err
 }
 
 func grantTypes() []string       { return []string{"authorization_code", "refresh_token"} }
@@ -182,10 +188,6 @@ func applicationTypes() []string { return []string{"", "web", "native"} }
 func isClientURI(address string) bool {
 	u, err := url.Parse(address)
 	return address == "" || err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && len(address) <= maxClientURI
-}
-
-func allKnown(given, known []string) bool {
-	return !slices.ContainsFunc(given, func(v string) bool { return !slices.Contains(known, v) })
 }
 
 func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err error) {

@@ -149,18 +149,22 @@ func notUnreserved(r rune) bool {
 	return !strings.ContainsRune(base64URL+".~", r)
 }
 
-// ParseScopes parses a space-separated list of scopes; empty means all. It fails with
-// fault.Invalid for a scope that is not in all, or a wrong separator.
-func ParseScopes(raw string, given bool, all []string) ([]string, error) {
-	if !given {
-		return slices.Clone(all), nil
+// ignoredScopes returns scopes of OpenID Connect, which clients add by habit. They permit nothing here.
+func ignoredScopes() []string { return []string{"offline_access", "openid", "profile", "email"} }
+
+// ParseScopes parses a space-separated list of scopes, without ignoredScopes. It returns nil if none
+// remains. It fails with fault.Invalid for a scope that is not in all, or a wrong separator.
+func ParseScopes(raw string, all []string) ([]string, error) {
+	if raw == "" {
+		return nil, nil
 	}
 	var scopes []string
 	for scope := range strings.SplitSeq(raw, " ") {
-		if !slices.Contains(all, scope) {
+		switch {
+		case slices.Contains(ignoredScopes(), scope), slices.Contains(scopes, scope):
+		case !slices.Contains(all, scope):
 			return nil, fault.InvalidField("scope", "%q does not exist", scope)
-		}
-		if !slices.Contains(scopes, scope) {
+		default:
 			scopes = append(scopes, scope)
 		}
 	}

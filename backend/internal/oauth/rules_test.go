@@ -89,43 +89,38 @@ func FuzzVerifyChallenge(f *testing.F) {
 
 func TestParseScopes(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		raw   string
-		given bool
-		want  string // empty: refused
-	}{
-		"omitted is all": {"", false, "connections timeline organize write"}, "one": {"timeline", true, "timeline"}, "in the order of the request": {"write timeline", true, "write timeline"}, "each once": {"timeline write timeline", true, "timeline write"},
-		"empty": {"", true, ""}, "unknown": {"everything", true, ""}, "unknown among others": {"timeline everything", true, ""}, "unknown first": {"everything timeline", true, ""}, "a space": {" ", true, ""}, "a space before": {" timeline", true, ""},
-		"a space behind": {"timeline ", true, ""}, "two spaces": {"timeline  write", true, ""}, "a tab": {"timeline\twrite", true, ""}, "a line break": {"timeline\nwrite", true, ""}, "a comma": {"timeline,write", true, ""},
-		"in capitals": {"TIMELINE", true, ""}, "the beginning of one": {"time", true, ""}, "more than one": {"timelines", true, ""}, "another space": {"timeline\u00a0write", true, ""}, "no text": {"\xff", true, ""}, "a NUL": {"timeline\x00", true, ""},
+	for name, c := range map[string]struct{ raw, want string }{
+		"one": {"timeline", "timeline"}, "in the order of the request": {"write timeline", "write timeline"}, "each once": {"timeline write timeline", "timeline write"},
+		"empty": {"", ""}, "of OpenID Connect": {"openid profile email offline_access", ""}, "one with those of OpenID Connect": {"openid timeline offline_access", "timeline"},
 	} {
-		got, err := oauth.ParseScopes(c.raw, c.given, all())
-		if strings.Join(got, " ") != c.want || err == nil != (c.want != "") || err != nil && !fault.Is(err, fault.Invalid) {
+		got, err := oauth.ParseScopes(c.raw, all())
+		if strings.Join(got, " ") != c.want || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	known := all()
-	got, err := oauth.ParseScopes("", false, known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got[0] = "changed"; known[0] == "changed" {
-		t.Error("the caller can change the list of scopes")
+	for name, raw := range map[string]string{
+		"unknown": "everything", "unknown among others": "timeline everything", "unknown first": "everything timeline", "unknown with one of OpenID Connect": "openid everything",
+		"a space": " ", "a space before": " timeline", "a space behind": "timeline ", "two spaces": "timeline  write", "a tab": "timeline\twrite", "a line break": "timeline\nwrite", "a comma": "timeline,write",
+		"in capitals": "TIMELINE", "OpenID in capitals": "OpenID", "the beginning of one": "time", "more than one": "timelines", "another space": "timeline\u00a0write", "no text": "\xff", "a NUL": "timeline\x00",
+	} {
+		if got, err := oauth.ParseScopes(raw, all()); got != nil || !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 
 // scopesProperty holds for every text: the result contains only scopes that exist and
 // that the text names, each once.
 func scopesProperty(raw string) string {
-	got, err := oauth.ParseScopes(raw, true, all())
+	got, err := oauth.ParseScopes(raw, all())
 	if err != nil {
 		if got != nil {
 			return "scopes are returned with an error"
 		}
 		return ""
 	}
-	if len(got) == 0 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
-		return "none, or one twice"
+	if len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		return "one twice"
 	}
 	for _, scope := range got {
 		if !slices.Contains(all(), scope) || !slices.Contains(strings.Split(raw, " "), scope) {
@@ -133,11 +128,11 @@ func scopesProperty(raw string) string {
 		}
 	}
 	for named := range strings.SplitSeq(raw, " ") {
-		if !slices.Contains(got, named) {
+		if raw != "" && !slices.Contains(append(got, "openid", "profile", "email", "offline_access"), named) {
 			return "a scope is missing"
 		}
 	}
-	again, err := oauth.ParseScopes(strings.Join(got, " "), true, all())
+	again, err := oauth.ParseScopes(strings.Join(got, " "), all())
 	if err != nil || !slices.Equal(again, got) {
 		return "the result is parsed differently"
 	}
@@ -145,7 +140,7 @@ func scopesProperty(raw string) string {
 }
 
 func anyScopes() *rapid.Generator[string] {
-	part := rapid.SampledFrom(append(all(), " ", " ", " ", "  ", "account", "Write", ",", "\t", "é"))
+	part := rapid.SampledFrom(append(all(), " ", " ", " ", "  ", "openid", "offline_access", "account", "Write", ",", "\t", "é"))
 	return rapid.Map(rapid.SliceOfN(part, 0, 9), func(parts []string) string { return strings.Join(parts, "") })
 }
 

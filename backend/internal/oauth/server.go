@@ -76,6 +76,9 @@ type Pages interface {
 	Consent(w http.ResponseWriter, r *http.Request, view ConsentView)
 	// Problem shows an error to a person; it never redirects.
 	Problem(w http.ResponseWriter, r *http.Request, status int, title, text string)
+	// Refused shows the error of a request to a browser without a session, with a link to the
+	// address signIn, after which the error is sent to the client.
+	Refused(w http.ResponseWriter, r *http.Request, text, signIn string)
 }
 
 // ConsentView is what a consent page shows and sends back.

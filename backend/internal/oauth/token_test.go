@@ -257,6 +257,8 @@ func TestScopesOfARefresh(t *testing.T) {
 			{"one that does not exist", "everything", ""},
 			{"two spaces", "timeline  write", ""},
 			{"the refused ones spent nothing", "connections", "connections"},
+			{"with one of OpenID Connect", "timeline offline_access", "timeline"},
+			{"those of OpenID Connect alone", "openid offline_access", granted},
 		} {
 			var change []string
 			if c.scope != "" {
@@ -273,7 +275,10 @@ func TestScopesOfARefresh(t *testing.T) {
 			}
 			pair = got
 		}
-		wantError(t, a.refresh(t, pair.RefreshToken, "scope", ""), "invalid_scope")
+		pair = a.refresh(t, pair.RefreshToken, "scope", "", "client_secret", "") // both count as omitted
+		if pair.Scope != granted {
+			t.Errorf("without a value: %s", pair.Body)
+		}
 		a.wantAlive(t, pair)
 	})
 }

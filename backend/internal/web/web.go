@@ -253,4 +253,9 @@ func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, titl
 	web.site.Problem(w, r, status, title, text)
 }
 
+// Refused implements oauth.Pages.
+func (web *Web) Refused(w http.ResponseWriter, r *http.Request, text, signIn string) {
+	web.site.Guest(w, r).RenderProblem(http.StatusBadRequest, "This request has a mistake", text, page.Link{Path: signIn, Title: "Sign in and send the error back"})
+}
+
 var _ oauth.Pages = (*Web)(nil)
