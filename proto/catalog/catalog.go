@@ -171,6 +171,13 @@ func (c *Catalog) Groups() []string {
 // HasScope reports whether a scope exists.
 func (c *Catalog) HasScope(scope string) bool { return slices.Contains(c.scopes, scope) }
 
+// WithinLimit reports whether a credential that is limited to the named tools may call the RPC. No
+// names are no limit. A limit leaves out what every valid credential may call, such as get_job:
+// the other tools need it.
+func (r *RPC) WithinLimit(tools []string) bool {
+	return len(tools) == 0 || r.Tool == nil || r.Access == AccessCredential || slices.Contains(tools, r.Tool.Name)
+}
+
 // Missing returns the scopes of the RPC that held lacks, in the RPC's order.
 func (r *RPC) Missing(held []string) []string {
 	var missing []string

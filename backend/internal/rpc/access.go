@@ -104,7 +104,7 @@ func permit(rule *catalog.RPC, p *tenant.Principal) error {
 	if rule.Writes && p.ReadOnly {
 		return refusal("this account is read-only: nothing can be written here", &accessv1.Refusal{Reason: reasonReadOnly, RequiredScopes: rule.Scopes})
 	}
-	if rule.Tool != nil && !p.Credential.Allows(rule.Tool.Name) {
+	if !rule.WithinLimit(p.Credential.Tools) {
 		return refusal("the token is limited to other tools: "+strings.Join(p.Credential.Tools, ", "),
 			&accessv1.Refusal{Reason: reasonToolLimit, AllowedTools: p.Credential.Tools})
 	}

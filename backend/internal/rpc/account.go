@@ -51,7 +51,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		switch {
 		case rpc.Writes && p.ReadOnly:
 			reason = reasonReadOnly
-		case !p.Credential.Allows(rpc.Tool.Name):
+		case !rpc.WithinLimit(p.Credential.Tools):
 			reason = reasonToolLimit
 		case len(rpc.Missing(p.Credential.Scopes)) > 0:
 			reason = reasonMissingScope

@@ -22,39 +22,42 @@ func (b *bundle) limitedTo(t *testing.T, tools string) (bearer string) {
 	return bearer
 }
 
-// A token that is limited to named tools can call only those, no matter what its scopes are
-// and which edge forwards the call.
+// A token that is limited to named tools can call only those, and what every valid credential may
+// call, no matter what its scopes are and which edge forwards the call.
 func TestTokenLimitedToTools(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		all := b.bearer
-		b.bearer = b.limitedTo(t, "search_connections get_account")
+		b.bearer = b.limitedTo(t, "search_connections")
 		if a := b.call(t, searchPath, `{"query":"x"}`); a.status != http.StatusOK {
 			t.Errorf("search_connections: %d %v", a.status, a.body)
 		}
+		if a := b.call(t, getJob, `{"task_id":7}`); a.code() != "not_found" {
+			t.Errorf("get_job: %d %v", a.status, a.body)
+		}
 		for _, tool := range b.rpcs.Tools() {
-			if name := tool.Tool.Name; name == "search_connections" || name == "get_account" {
+			if name := tool.Tool.Name; name == "search_connections" || name == "get_account" || name == "get_job" {
 				continue
 			}
 			a := b.call(t, tool.Procedure, `{}`)
 			detail := a.at("details", 0, "debug")
-			if a.code() != "permission_denied" || fmt.Sprint(detail) != "map[allowed_tools:[search_connections get_account] reason:limited_to_tools]" {
+			if a.code() != "permission_denied" || fmt.Sprint(detail) != "map[allowed_tools:[search_connections] reason:limited_to_tools]" {
 				t.Errorf("%s: %v", tool.Tool.Name, a.body)
 			}
 		}
 		told := b.call(t, accountPath, `{}`)
-		if fmt.Sprint(told.at("credential", "tools")) != "[search_connections get_account]" {
+		if fmt.Sprint(told.at("credential", "tools")) != "[search_connections]" {
 			t.Errorf("get_account tells %v", told.at("credential"))
 		}
 		unavailable := told.at("unavailable_tools")
-		if list, _ := unavailable.([]any); len(list) != len(b.rpcs.Tools())-2 {
+		if list, _ := unavailable.([]any); len(list) != len(b.rpcs.Tools())-3 {
 			t.Errorf("unavailable: %v", unavailable)
 		}
 		if reason := told.at("unavailable_tools", 0, "reason"); reason != "limited_to_tools" {
 			t.Errorf("the reason is %v", reason)
 		}
 		who := b.call(t, "/kith.access.v1.AccessService/GetPrincipal", `{}`)
-		if fmt.Sprint(who.at("tools")) != "[search_connections get_account]" {
+		if fmt.Sprint(who.at("tools")) != "[search_connections]" {
 			t.Errorf("the edge is told %v", who.body)
 		}
 		// A token that was made without tools has no limit.

@@ -3,7 +3,6 @@ package backendtest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -102,7 +101,7 @@ func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, e
 	if p.GetReadOnly() && rpc.Writes {
 		return nil, refused(&accessv1.Refusal{Reason: "read_only_account", RequiredScopes: rpc.Scopes})
 	}
-	if rpc.Tool != nil && len(p.GetTools()) > 0 && !slices.Contains(p.GetTools(), rpc.Tool.Name) {
+	if !rpc.WithinLimit(p.GetTools()) {
 		return nil, refused(&accessv1.Refusal{Reason: "limited_to_tools", AllowedTools: p.GetTools()})
 	}
 	if len(rpc.Missing(p.GetScopes())) > 0 {

@@ -133,9 +133,10 @@ func TestErrorTable(t *testing.T) {
 	})
 	t.Run("refused: a token that is limited to other tools", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, e, "/mcp/v1", callRight, bearerOf(backendtest.TokenLimited)...)
+		body := strings.Replace(callRight, "get_account", "create_connection", 1)
+		a := post(t, e, "/mcp/v1", body, bearerOf(backendtest.TokenLimited)...)
 		a.wantRefusal(t, "limited_to_tools", "")
-		const says = "this token is limited to named tools, and get_account is not one of them. It may call search_connections."
+		const says = "this token is limited to named tools, and create_connection is not one of them. It may call search_connections."
 		if !strings.Contains(a.body, says) || !strings.Contains(a.body, `"allowed_tools":["search_connections"]`) {
 			t.Errorf("got %s", a.body)
 		}
@@ -300,11 +301,11 @@ func TestCredentialOfBackendCalls(t *testing.T) {
 	}
 }
 
-// A token that is limited to named tools only sees those.
+// A token that is limited to named tools only sees those, and what every valid credential may call.
 func TestLimitedTokenListsItsTools(t *testing.T) {
 	t.Parallel()
 	a := post(t, newEdge(t), "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearerOf(backendtest.TokenLimited)...)
-	if n := strings.Count(a.body, `"inputSchema"`); n != 1 || !strings.Contains(a.body, `"name":"search_connections"`) {
+	if n := strings.Count(a.body, `"inputSchema"`); n != 3 || !strings.Contains(a.body, `"name":"search_connections"`) {
 		t.Errorf("%d tools: %s", n, a.body)
 	}
 }

@@ -92,7 +92,7 @@ func TestToolsListHasWhatTheCallerMayUse(t *testing.T) {
 		"every scope":                  {"/mcp/v1", backendtest.TokenAll, nil, all},
 		"two scopes and no write":      {"/mcp/v1", backendtest.TokenReader, nil, holding("connections", "account")},
 		"an OAuth client, old path":    {"/mcp", backendtest.TokenGrant, nil, holding("connections")},
-		"a token limited to tools":     {"/mcp/v1", backendtest.TokenLimited, nil, only("search_connections")},
+		"a token limited to tools":     {"/mcp/v1", backendtest.TokenLimited, nil, only("search_connections", "get_account", "get_job")},
 		"the sandbox":                  {"/mcp/sandbox", "", nil, all},
 		"the sandbox ignores tokens":   {"/sandbox/mcp/v1", "dead", nil, all},
 		"a toolset":                    {"/mcp/v1", "", []string{"X-MCP-Toolsets", "timeline"}, holding("timeline", "write")},

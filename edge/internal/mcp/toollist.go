@@ -151,9 +151,7 @@ func pageSize(digits string) (int, bool) {
 // shows reports whether a caller may use a tool, by the headers and the credential.
 func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
 	if p := c.principal; p != nil {
-		limit := p.GetTools()
-		if len(rpc.Missing(p.GetScopes())) > 0 || (p.GetReadOnly() && rpc.Writes) ||
-			(len(limit) > 0 && !slices.Contains(limit, rpc.Tool.Name)) {
+		if len(rpc.Missing(p.GetScopes())) > 0 || (p.GetReadOnly() && rpc.Writes) || !rpc.WithinLimit(p.GetTools()) {
 			return false
 		}
 	}
