@@ -32,7 +32,7 @@ func (p *parts) pipeline(table *route.Table) http.Handler {
 		refuseUnmatched,    // 400, 404, 421, 431, 501
 		refuseGone,         // 410
 		answerOptions,      // 204
-		refuseMethod,       // 405
+		refuseMethod,       // 405, or 401 where every method needs a credential
 		checkQuery,         // 400
 		p.limitConcurrency, // 503
 		p.compressAnswer,   // gzip
@@ -146,6 +146,9 @@ func answerOptions(next handler) handler {
 func refuseMethod(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		if !m.Allows(r.Method) {
+			if m.Guard(w, r) {
+				return
+			}
 			w.Header()["Allow"] = m.Allow()
 			m.Errors.WriteError(w, r, httpapi.Error{Code: httpapi.MethodNotAllowed, Detail: "This path serves " + m.Allow()[0] + "."})
 			return

@@ -25,7 +25,9 @@ type Client struct {
 	Install string
 }
 
-// Clients returns how to connect the most popular clients to the MCP server at an address.
+// Clients returns how to connect the most popular clients to the MCP server at an address. For a member's own
+// data that is the server at which every request needs a bearer token: most of these clients look for a
+// place to sign in only if the first request is refused.
 func Clients(address string) []Client {
 	inCursor := `{"url":"` + address + `"}`
 	inVSCode := `{"name":"kith","type":"http","url":"` + address + `"}`

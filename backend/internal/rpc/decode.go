@@ -26,7 +26,7 @@ import (
 // Invisible characters, which rows of older versions may contain, are removed.
 type jsonCodec struct {
 	// defers makes the codec accept a text that cannot be decoded. checkArguments, which
-	// must follow, refuses it: only there can an error carry details.
+	// must follow, reads it field by field: only there can an error carry details.
 	defers bool
 	// answers are the messages that agents read, which are written without zeros.
 	answers map[protoreflect.FullName][]keptField
@@ -90,8 +90,8 @@ func undecodedText(m proto.Message) ([]byte, bool) {
 	return data, read >= 0
 }
 
-// checkArguments refuses calls whose arguments break rules of the contract, and names
-// every broken rule.
+// checkArguments decodes arguments that the codec could not decode, and refuses calls whose
+// arguments break rules of the contract, naming every broken rule.
 func checkArguments(checker *arguments.Checker, now func() time.Time) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
@@ -103,6 +103,7 @@ func checkArguments(checker *arguments.Checker, now func() time.Time) connect.Un
 			var err error
 			today := civil.Of(now(), call.ZoneOf(ctx)).Format(time.DateOnly)
 			if data, bad := undecodedText(message); bad {
+				proto.Reset(message)
 				problems, err = checker.CheckJSON(message, data, today)
 			} else {
 				problems, err = checker.Check(message, today)

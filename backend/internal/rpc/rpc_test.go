@@ -214,7 +214,7 @@ func TestStrictJSON(t *testing.T) {
 			`{"query":`:                                     `the arguments are not valid JSON`,
 			``:                                              `the body is empty`,
 			`[]`:                                            `the arguments must be an object, not a list`,
-			`{"query":7,"limit":51,"has":"email"}`:          `query must be a string, not 7; has must be a list such as ["email"], not "email"; limit must be between 1 and 50`,
+			`{"query":7,"limit":51,"has":"email"}`:          `query must be a string, not 7; limit must be between 1 and 50`,
 			`{"query":"x","last_contact_after":"2026-02-30"}`: `last_contact_after: "2026-02-30" is no day`,
 			`{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`:   `cursor: `,
 			`{"query":"` + strings.Repeat("x", 257) + `"}`:    `query must have at most 256 characters; it has 257`,

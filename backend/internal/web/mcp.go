@@ -73,7 +73,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change
 }
 
 func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
-	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Connect: page.PathConnect, Activity: page.PathActivity, AllReads: review.PathReads}
+	content := mcpContent{Address: v.BaseURL + "/mcp/v1/me", Connect: page.PathConnect, Activity: page.PathActivity, AllReads: review.PathReads}
 	grants, err := oauth.ListGrants(ctx, v.Store, v.Login.MemberID)
 	if err != nil {
 		return content, err

@@ -11,6 +11,7 @@ import (
 // The paths of the MCP server.
 const (
 	PathCurrent    = "/mcp/v1"
+	PathMember     = "/mcp/v1/me"
 	PathDeprecated = "/mcp"
 	PathSandbox    = "/mcp/sandbox"
 	PathSandboxOld = "/sandbox/mcp/v1"

@@ -30,11 +30,24 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	}
 	verifier := Secrets.Keep("code verifier", rand.Text()+rand.Text())
 	challenge := sha256.Sum256([]byte(verifier))
-	v := s.NewSession(t)
-	signIn := v.Send(t, "/oauth/authorize?"+url.Values{
+	to := s.Consent(t, person, "/oauth/authorize?"+url.Values{
 		"response_type": {"code"}, "client_id": {client.ID}, "redirect_uri": {redirectURI}, "scope": {scope}, "state": {rand.Text()},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
-	}.Encode(), nil)
+	}.Encode())
+	g := &Grant{service: s, ClientID: client.ID}
+	g.exchange(t, url.Values{
+		"grant_type": {"authorization_code"}, "code": {Secrets.Keep("authorization code", to.Query().Get("code"))},
+		"redirect_uri": {redirectURI}, "client_id": {client.ID}, "code_verifier": {verifier},
+	})
+	return g
+}
+
+// Consent opens an authorization request as the person, who signs in and allows everything that is asked
+// for. It returns the address that the client is called back at.
+func (s *Service) Consent(t *testing.T, person map[string]string, path string) *url.URL {
+	t.Helper()
+	v := s.NewSession(t)
+	signIn := v.Send(t, path, nil)
 	values := Form(v.Send(t, signIn.Header.Get("Location"), nil))
 	values.Set("login", person["MEMBER_USERNAME"])
 	values.Set("password", person["MEMBER_PASSWORD"])
@@ -48,12 +61,7 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	if err != nil || to.Query().Get("code") == "" {
 		t.Fatalf("no code in %v: %v", to, err)
 	}
-	g := &Grant{service: s, ClientID: client.ID}
-	g.exchange(t, url.Values{
-		"grant_type": {"authorization_code"}, "code": {Secrets.Keep("authorization code", to.Query().Get("code"))},
-		"redirect_uri": {redirectURI}, "client_id": {client.ID}, "code_verifier": {verifier},
-	})
-	return g
+	return to
 }
 
 // exchange requests tokens at the token endpoint.

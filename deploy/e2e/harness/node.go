@@ -48,6 +48,14 @@ func nodeBinary(t *testing.T) string {
 	return brought
 }
 
+// NodeCommand returns the command that runs a script with settings, to be started by the caller.
+func NodeCommand(t *testing.T, settings map[string]string, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), nodeBinary(t), args...)
+	command.Env = append(BareEnvironment(), Environment(settings)...)
+	return command
+}
+
 // RunNode runs a script with arguments and settings.
 func RunNode(t *testing.T, settings map[string]string, args ...string) Outcome {
 	t.Helper()

@@ -99,7 +99,7 @@ func TestServerJSONForRegistries(t *testing.T) {
 	published := describe(t, text)
 	card := describe(t, get(build(t, nil).ServerCard(), "").Body.Bytes())
 	if published.Schema != "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json" || published.Description != card.Description ||
-		published.Remotes[0].URL != "https://{host}"+route.PathMCPCurrent || !published.Remotes[0].Variables["host"].IsRequired {
+		published.Remotes[0].URL != "https://{host}"+route.PathMCPMember || !published.Remotes[0].Variables["host"].IsRequired {
 		t.Errorf("server.json is %+v", published)
 	}
 }

@@ -6,4 +6,4 @@ import (
 )
 
 // Clients returns how to connect the most popular clients.
-func (s *site) Clients() []catalog.Client { return catalog.Clients(s.BaseURL + route.PathMCPCurrent) }
+func (s *site) Clients() []catalog.Client { return catalog.Clients(s.BaseURL + route.PathMCPMember) }

@@ -105,7 +105,11 @@ func (a *API) ServeJob(w http.ResponseWriter, r *http.Request, argument string) 
 	number, ok := parseNumber(argument)
 	if !ok {
 		a.options.Problems.Write(w, r, httpapi.InvalidParameter, "Send the task_id that starting the job returned.",
-			httpapi.Field{Field: "task_id", Message: "must be a whole number from 1, in digits"})
+			httpapi.Field{Field: "task_id", Message: "must be a whole number, in digits"})
+		return
+	}
+	if number == 0 {
+		a.options.Problems.Write(w, r, httpapi.NotFound, "There is no job with this number.")
 		return
 	}
 	job, state, failure := a.job(r.Context(), token, number)
@@ -186,20 +190,21 @@ func Kinds(c *catalog.Catalog) []string {
 	return kinds
 }
 
-// parseNumber reads a job's number: digits, and no zero before them.
-func parseNumber(text string) (int64, bool) {
-	n, err := strconv.ParseUint(text, 10, 63)
-	return int64(n), err == nil && n > 0 && text[0] != '0' && text[0] != '+'
+// parseNumber reads a job's number, and reports whether the text consists of digits. It returns 0, which
+// no job has, for digits that cannot be the number of a job.
+func parseNumber(text string) (number int64, digits bool) {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	number, err := strconv.ParseInt(text, 10, 32) // a job has at most 31 bits
+	if err != nil || text[0] == '0' {
+		number = 0
+	}
+	return number, true
 }
-
-// maxNumber is the largest number that a job can have.
-const maxNumber = 1<<31 - 1
 
 // job returns a job.
 func (a *API) job(ctx context.Context, token string, number int64) (jsontext.Value, jobState, *upstream.Error) {
-	if number > maxNumber {
-		return nil, jobState{}, &upstream.Error{Kind: upstream.ToolFailed, Message: fmt.Sprintf("there is no job %d", number)}
-	}
 	arguments := fmt.Appendf(nil, `{"task_id":%d}`, number)
 	answer, failure := a.call(ctx, upstream.ToolCall{Procedure: a.read, Bearer: token, Arguments: arguments})
 	if failure != nil {

@@ -44,6 +44,23 @@ func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ stri
 	d.current.serve(w, r)
 }
 
+func (d *Dispatcher) serveMember(w http.ResponseWriter, r *http.Request, _ string) {
+	d.member.serve(w, r)
+}
+
+// guardMember answers a request without a credential, whatever its method is, so that clients that
+// probe with a GET sign in too. It reports whether it answered.
+func (d *Dispatcher) guardMember(w http.ResponseWriter, r *http.Request) bool {
+	if b := bearer.Read(r.Header); b.Token != "" {
+		return false
+	} else if b.Presented {
+		d.member.writeFailure(w, r, nil, deadBearer())
+		return true
+	}
+	d.member.writeFailure(w, r, nil, missingBearer())
+	return true
+}
+
 func (d *Dispatcher) serveDeprecated(w http.ResponseWriter, r *http.Request, _ string) {
 	d.deprecated.serve(w, r)
 }
@@ -76,7 +93,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call) {
 	note(r.Context(), c)
-	f := checkVersion(r.Header, c.method)
+	f := checkVersion(r.Header)
 	if f == nil {
 		c.narrowing, f = e.readNarrowing(r.Header)
 	}
@@ -166,10 +183,7 @@ func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 	runsTool := c.kind == request && c.method == methodCallTool
 	switch {
 	case !c.bearer.Presented && (runsTool || e.policy == bearerAlways):
-		return &failure{
-			status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeMissing,
-			message: "A bearer token is needed.",
-		}
+		return missingBearer()
 	case !c.bearer.Presented:
 		return nil
 	case c.bearer.Token == "":

@@ -154,6 +154,13 @@ func (e *endpoint) logBackend(ctx context.Context, err *upstream.Error) {
 	upstream.LogFailure(ctx, e.options.Logger, err)
 }
 
+func missingBearer() *failure {
+	return &failure{
+		status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeMissing,
+		message: "A bearer token is needed.",
+	}
+}
+
 func deadBearer() *failure {
 	return &failure{
 		status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeInvalid,

@@ -38,7 +38,7 @@ func TestInstructions(t *testing.T) {
 		"the old path":         {"/mcp", bearerOf(backendtest.TokenAll), `Today is Sunday, 2026-11-22 in Pacific/Kiritimati`, 6},
 		"the sandbox":          {"/mcp/sandbox", nil, date, 6},
 		"no write":             {"/mcp/v1", bearerOf(backendtest.TokenReader), `Today is Sunday`, 2},
-		"one tool":             {"/mcp/v1", bearerOf(backendtest.TokenLimited), `Today is Sunday`, 1},
+		"one tool":             {"/mcp/v1", bearerOf(backendtest.TokenLimited), `Today is Sunday`, 2},
 		"narrowed by a header": {"/mcp/v1", []string{"X-MCP-Toolsets", "timeline"}, date, 2},
 		"reading":              {"/mcp/v1", []string{"X-MCP-Readonly", "true"}, date, 3},
 	} {

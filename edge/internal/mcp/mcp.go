@@ -5,7 +5,7 @@
 //
 //	access        Host and Origin, media type                  (request.go)
 //	decode        one strict parse; arguments stay raw bytes   (request.go)
-//	version       MCP-Protocol-Version, except on initialize   (request.go)
+//	version       MCP-Protocol-Version                         (request.go)
 //	narrow        the tools that the headers select            (narrowing.go)
 //	authenticate  by the policy of the path; the backend decides (endpoint.go)
 //	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
@@ -123,7 +123,7 @@ type Dispatcher struct {
 	others  map[string]othersText // by the tool's name
 	access  accessCheck
 
-	current, deprecated, demo *endpoint
+	current, member, deprecated, demo *endpoint
 }
 
 // New returns a dispatcher. It fails if a required option is missing.
@@ -143,6 +143,7 @@ func New(o Options) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{options: o, tools: tools, others: newOthersText(o.Catalog), access: newAccessCheck(o)}
 	d.current = d.mount(route.PathMCPCurrent, bearerForCalls)
+	d.member = d.mount(route.PathMCPMember, bearerAlways)
 	d.deprecated = d.mount(route.PathMCPDeprecated, bearerAlways)
 	d.demo = d.mount(route.PathMCPSandbox, demoAccount)
 	return d, nil
@@ -153,9 +154,11 @@ func (d *Dispatcher) Routes() []route.Route {
 	server := route.Route{
 		Methods: []string{http.MethodPost}, State: route.Current, Protocol: route.MCP, RatePolicy: ratelimit.PolicyMCP,
 	}
-	current, deprecated, short := server, server, server
+	current, member, deprecated, short := server, server, server, server
 	current.Name, current.Pattern, current.Handle = RouteCurrent, route.PathMCPCurrent, d.serveCurrent
 	current.Summary = "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not."
+	member.Name, member.Pattern, member.Handle, member.Guard = "mcp-v1-me", route.PathMCPMember, d.serveMember, d.guardMember
+	member.Summary = "The same MCP server for clients that sign in when they connect: every request needs a bearer token."
 	deprecated.Name, deprecated.Pattern, deprecated.Handle = "mcp", route.PathMCPDeprecated, d.serveDeprecated
 	deprecated.State, deprecated.Successor = route.Deprecated, route.PathMCPCurrent
 	deprecated.Summary = "The MCP server under its old path. Every method needs a bearer token."
@@ -164,7 +167,7 @@ func (d *Dispatcher) Routes() []route.Route {
 	short.Summary = "The MCP server of the demo account: no credential, and every writing tool is refused."
 	long := short
 	long.Name, long.Pattern = "sandbox-mcp-v1", route.SandboxPrefix+route.PathMCPCurrent
-	return []route.Route{current, deprecated, short, long}
+	return []route.Route{current, member, deprecated, short, long}
 }
 
 // mount returns the server at one path. The path also determines the address of the resource

@@ -81,11 +81,10 @@ func (c accessCheck) allowsOrigin(lines []string) bool {
 	}
 }
 
-// checkVersion checks the MCP-Protocol-Version header. Without one the version is 2025-03-26. It is
-// not checked for initialize, which negotiates the version.
-func checkVersion(h http.Header, method string) *failure {
+// checkVersion checks the MCP-Protocol-Version header. Without one the version is 2025-03-26.
+func checkVersion(h http.Header) *failure {
 	lines := h["Mcp-Protocol-Version"]
-	if len(lines) == 0 || method == methodInitialize || (len(lines) == 1 && supportedVersion(lines[0])) {
+	if len(lines) == 0 || (len(lines) == 1 && supportedVersion(lines[0])) {
 		return nil
 	}
 	return refusal(http.StatusBadRequest,
@@ -192,9 +191,17 @@ func explain(err error, body []byte) *decodeError {
 	return &decodeError{codeParse, "The body is not valid JSON."}
 }
 
-// readParams reads the members of params.
+// given returns a raw JSON value, or nil for null, which counts as absent.
+func given(value jsontext.Value) jsontext.Value {
+	if len(value) > 0 && value[0] == 'n' {
+		return nil
+	}
+	return value
+}
+
+// readParams reads the members of params. null counts as absent.
 func readParams(value jsontext.Value) params {
-	if value == nil {
+	if value = given(value); value == nil {
 		return params{}
 	}
 	if !isObject(value) {
@@ -211,7 +218,7 @@ func readParams(value jsontext.Value) params {
 	if err := json.Unmarshal(value, &read); err != nil {
 		return params{fault: "params must be an object."}
 	}
-	p := params{name: read.Name, arguments: read.Arguments, cursor: read.Cursor, protocolVersion: read.ProtocolVersion, meta: read.Meta}
+	p := params{name: given(read.Name), arguments: given(read.Arguments), cursor: given(read.Cursor), protocolVersion: given(read.ProtocolVersion), meta: given(read.Meta)}
 	for name := range read.Others {
 		if known := httpapi.Lookalike(name, "name", "arguments", "cursor", "protocolVersion", "_meta"); known != "" {
 			p.fault = "In params, a key differs from " + known + " only in case."

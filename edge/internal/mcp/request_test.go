@@ -70,7 +70,7 @@ func TestCheckVersion(t *testing.T) {
 		{nil, methodPing, true},
 		{[]string{"2025-06-18"}, methodPing, true},
 		{[]string{"2025-03-26"}, methodCallTool, true},
-		{[]string{"2025-11-25"}, methodInitialize, true},
+		{[]string{"2025-11-25"}, methodInitialize, false},
 		{[]string{"2025-11-25"}, methodPing, false},
 		{[]string{"2024-11-05"}, "", false},
 		{[]string{""}, methodPing, false},
@@ -80,7 +80,7 @@ func TestCheckVersion(t *testing.T) {
 		if test.lines != nil {
 			h["Mcp-Protocol-Version"] = test.lines
 		}
-		if f := checkVersion(h, test.method); (f == nil) != test.ok {
+		if f := checkVersion(h); (f == nil) != test.ok {
 			t.Errorf("%q on %q: %v", test.lines, test.method, f)
 		}
 	}

@@ -43,6 +43,7 @@ const (
 	// the path of the resource follows.
 	ResourcePrefix    = "/.well-known/oauth-protected-resource"
 	PathMCPCurrent    = "/mcp/v1"
+	PathMCPMember     = "/mcp/v1/me"
 	PathMCPDeprecated = "/mcp"
 	PathMCPSandbox    = "/mcp/sandbox"
 	// PathServerCard is the path of the current server's card (SEP-2127): the server's path
@@ -94,6 +95,10 @@ type Route struct {
 	// CopyOf is the name of the route of which this one is the copy under /sandbox. Only Mounted
 	// sets it.
 	CopyOf string
+	// Guard answers a request without the credential that every method of the path needs, and reports
+	// whether it did. It is called before a method that the path does not have is refused; nil for
+	// other paths.
+	Guard func(w http.ResponseWriter, r *http.Request) bool
 	// Handle serves the requests. A route has this or Build.
 	Handle Handler
 	// Build returns the handler of a route whose answers depend on which routes are live. It

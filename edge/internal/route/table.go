@@ -96,6 +96,9 @@ func (t *Table) Match(r *http.Request) *Match {
 	}
 	found, argument, ok := t.matcher.Find(target.path)
 	if !ok {
+		found, argument, ok = t.findServer(target.path)
+	}
+	if !ok {
 		return t.unmatched(target.path, httpapi.NotFound, httpapi.NoPathDetail)
 	}
 	e := t.entries[found.Name]
@@ -106,6 +109,15 @@ func (t *Table) Match(r *http.Request) *Match {
 		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
 		Compressible: !e.Proxied || strings.HasPrefix(e.Pattern, AssetPrefix), query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
+}
+
+// findServer finds the MCP server, or its metadata, for a path with a slash at the end, which some clients
+// add to the address that they were given.
+func (t *Table) findServer(path string) (found Route, argument string, ok bool) {
+	if path, ok = strings.CutSuffix(path, "/"); ok {
+		found, argument, ok = t.matcher.Find(path)
+	}
+	return found, argument, ok && (found.Protocol == MCP || strings.HasPrefix(found.Pattern, ResourcePrefix))
 }
 
 // hasCookie reports whether a request has a cookie with a value.
@@ -170,6 +182,12 @@ func (m *Match) Allows(method string) bool {
 		method = http.MethodGet
 	}
 	return slices.Contains(m.entry.Methods, method)
+}
+
+// Guard answers a request without the credential that every method of the path needs, and reports whether
+// it did.
+func (m *Match) Guard(w http.ResponseWriter, r *http.Request) bool {
+	return m.entry.Guard != nil && m.entry.Guard(w, r)
 }
 
 // MarkLifecycle adds the headers of a deprecated route.

@@ -70,21 +70,19 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 	return bounded(problems), nil
 }
 
-// CheckJSON returns what is wrong with a JSON text that cannot be decoded into a
-// message of the type of empty: the values that cannot be decoded, and the rules that the
-// rest breaks. There is at least one problem. today is as for Check.
-func (c *Checker) CheckJSON(empty proto.Message, data []byte, today string) ([]Problem, error) {
-	m := empty.ProtoReflect().New()
-	problems := walkJSON(m, data)
-	if m.IsValid() {
-		broken, err := c.Check(m.Interface(), today)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range broken {
-			if !follows(p, problems) {
-				problems = append(problems, p)
-			}
+// CheckJSON decodes a JSON text that protojson refuses into an empty message, and returns what is wrong
+// with it: the values that cannot be decoded, and the rules that the rest breaks. Values that are
+// written in another way than the contract says are read as they are meant: a list as JSON text, one
+// value for a list of one, and null for an entry that is left out. today is as for Check.
+func (c *Checker) CheckJSON(m proto.Message, data []byte, today string) ([]Problem, error) {
+	problems := walkJSON(m.ProtoReflect(), data)
+	broken, err := c.Check(m, today)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range broken {
+		if !follows(p, problems) {
+			problems = append(problems, p)
 		}
 	}
 	return bounded(problems), nil

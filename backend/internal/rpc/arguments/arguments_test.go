@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/testing/protocmp"
 )
 
 // check returns what is wrong with the arguments of a tool, as a call would learn it.
@@ -35,6 +36,7 @@ func check(t *testing.T, tool, body string) []arguments.Problem {
 	m := request(t, tool)
 	var problems []arguments.Problem
 	if protojson.Unmarshal([]byte(body), m) != nil {
+		proto.Reset(m)
 		problems, err = checker.CheckJSON(m, []byte(body), "2026-11-23")
 	} else {
 		problems, err = checker.Check(m, "2026-11-23")
@@ -103,10 +105,12 @@ func TestWrongCalls(t *testing.T) {
 		{"search_connections", `{"query":"\ud800"}`, []string{"query has a character that is not valid Unicode"}},
 		{"search_connections", `{"query":"` + strings.Repeat("x", 257) + `"}`, []string{"query must have at most 256 characters; it has 257"}},
 		{"search_connections", `{"query":"x","mode":"psychic"}`, []string{"mode must be one of auto, keyword, semantic"}},
-		{"search_connections", `{"query":"x","has":"email"}`, []string{`has must be a list such as ["email"], not "email"`}},
+		{"search_connections", `{"query":"x","has":"fax"}`, []string{"has[0] must be one of email, phone, url, note, interaction, birthday, location, organization, tag, group, cadence, met_how"}},
+		{"search_connections", `{"query":"x","has":7}`, []string{"has must be a list, not 7"}},
+		{"search_connections", `{"query":"x","has":"[\"email\",7]"}`, []string{"has[1] must be a string, not 7"}},
 		{"search_connections", `{"query":"x","has":["email",7,"fax"]}`, []string{"has[1] must be a string, not 7", "has[2] must be one of email, phone, url, note, interaction, birthday, location, organization, tag, group, cadence, met_how"}},
 		{"search_connections", `{"query":"x","last_contact_after":"yesterday"}`, []string{"last_contact_after must be a day such as 2026-11-20; today is 2026-11-23"}},
-		{"search_connections", `{"tag":"investor","birthday_between":["12/01","12-31"]}`, []string{`tag must be a list such as ["investor"], not "investor"`, "birthday_between[0] must be a day of the year such as 12-31"}},
+		{"search_connections", `{"tag":"investor","birthday_between":["12/01","12-31"]}`, []string{"birthday_between[0] must be a day of the year such as 12-31"}},
 		{"search_connections", `{"min_score":0.5}`, []string{"min_score needs a query: without one no hit has a score"}},
 		{"set_cadence", `{"days":30}`, []string{"give either connection_ids or selection"}},
 		{"search_connections", `[]`, []string{"the arguments must be an object, not a list"}},
@@ -116,8 +120,8 @@ func TestWrongCalls(t *testing.T) {
 		{"get_connection", `{"id":"con_1"}`, []string{"id must be the whole id of a connection: con_ and 26 letters and digits; search_connections returns ids such as con_01J…"}},
 		{"get_connection", `{}`, []string{"give either id or ids"}},
 		{"get_connection", `{"connection_id":` + ana + `}`, []string{`"connection_id" is not an argument of this tool; did you mean "id"?`}},
-		{"get_connection", `{"ids":` + ana + `}`, []string{`ids must be a list such as ["con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"], not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`}},
-		{"create_connection", `{"name":"Ana","emails":"ana@example.com"}`, []string{`emails must be a list such as ["ana@example.com"], not "ana@example.com"`}},
+		{"create_connection", `{"name":"Ana","emails":"ana"}`, []string{"emails[0] must be an e-mail address such as ana@example.com"}},
+		{"create_connection", `{"name":"Ana","important_dates":{"kindd":"birthday","kind":"other","date":"1990"}}`, []string{`"kindd" is not a field of important_dates[0]; did you mean "kind"?`}},
 		{"create_connection", `{"name":"Ana","emails":["ana"],"phones":["call me"],"urls":["ana.example"]}`, []string{
 			"emails[0] must be an e-mail address such as ana@example.com", "phones[0] must be a phone number such as +49 30 1234567",
 			"urls[0] must be a web address that begins with https:// or http://",
@@ -138,14 +142,13 @@ func TestWrongCalls(t *testing.T) {
 		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"2026-11-20T15:04"}`, []string{
 			"occurred_at must be a day such as 2026-11-20 or a time such as 2026-11-20T15:04:05Z; today is 2026-11-23"}},
 		{"log_interaction", `{"connection_ids":` + ana + `,"kind":"chat","colour":"red","duration_minutes":-1}`, []string{
-			`connection_ids must be a list such as ["con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"], not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`,
 			`"colour" is not an argument of this tool; there are connection_ids, kind, occurred_at, summary, duration_minutes, external_key`,
 			"kind must be one of meeting, call, email, message, event, intro, other", "duration_minutes must be between 0 and 10080",
 		}},
 		{"archive_connections", `{"ids":[` + ana + `,` + ana + `]}`, []string{"ids must not have an entry twice"}},
 		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_01J…"}},
 		{"create_connection", `{"name":"Ana","tags":["` + strings.Repeat("t", 61) + `"]}`, []string{"tags[0] must have at most 60 characters; it has 61"}},
-		{"add_note", `{"connection_ids":"[]","body":"x"}`, []string{`connection_ids must be a list, not "[]"`}},
+		{"add_note", `{"connection_ids":"[]","body":"x"}`, []string{"connection_ids is required"}},
 		{"archive_connections", `{"ids":` + people(51) + `}`, []string{"ids must have at most 50 entries; there are 51; for more, pass the selection of a search_connections answer"}},
 		{"archive_connections", `{"ids":[]}`, []string{"give either ids or selection"}},
 		{"find_duplicates", `{"min_score":"high"}`, []string{`min_score must be a number between 0.4 and 1, not "high"`}},
@@ -158,6 +161,43 @@ func TestWrongCalls(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.tool, c.body, diff)
+		}
+	}
+}
+
+// TestReadAsMeant: what models often send instead of what the contract says is read as it is meant.
+func TestReadAsMeant(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, meant, sent string }{
+		{"search_connections", `{"tag":["investor"]}`, `{"tag":"investor"}`},
+		{"search_connections", `{"tag":["a","b"]}`, `{"tag":"[\"a\",\"b\"]"}`},
+		{"search_connections", `{"tag":["[a]"]}`, `{"tag":"[a]"}`},
+		{"search_connections", `{"tag":["a","b"]}`, `{"tag":["a",null,"b"]}`},
+		{"search_connections", `{"query":"x","limit":5}`, `{"query":"x","limit":"5","cursor":null,"tag":null}`},
+		{"find_duplicates", `{"min_score":0.5}`, `{"min_score":"0.5"}`},
+		{"get_connection", `{"ids":[` + ana + `]}`, `{"ids":` + ana + `}`},
+		{"get_connection", `{"ids":[` + ana + `],"include":["notes"]}`, `{"ids":"[\"con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D\"]","include":"notes"}`},
+		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":{"kind":"birthday","date":"1990","label":null}}`},
+		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":"[{\"kind\":\"birthday\",\"date\":\"1990\"}]"}`},
+		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":"{\"kind\":\"birthday\",\"date\":\"1990\"}"}`},
+	} {
+		want, got := request(t, c.tool), request(t, c.tool)
+		if err := protojson.Unmarshal([]byte(c.meant), want); err != nil {
+			t.Fatal(err)
+		}
+		if protojson.Unmarshal([]byte(c.sent), got) != nil {
+			proto.Reset(got)
+			checker, err := arguments.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if problems, err := checker.CheckJSON(got, []byte(c.sent), "2026-11-23"); len(problems) > 0 || err != nil {
+				t.Errorf("%s %s: %v, %v", c.tool, c.sent, problems, err)
+				continue
+			}
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.tool, c.sent, diff)
 		}
 	}
 }

@@ -14,10 +14,14 @@ import (
 )
 
 // walk decodes a JSON text field by field, and collects what cannot be decoded.
-type walk struct{ problems []Problem }
+type walk struct {
+	problems []Problem
+	// meant is set if a value was read that the contract does not allow in this form.
+	meant bool
+}
 
 // walkJSON decodes the values that fit into m, and returns a problem for each value that
-// does not; at least one.
+// does not.
 func walkJSON(m protoreflect.Message, data []byte) []Problem {
 	w := &walk{}
 	switch {
@@ -30,7 +34,7 @@ func walkJSON(m protoreflect.Message, data []byte) []Problem {
 	default:
 		w.message(nil, m, data)
 	}
-	if len(w.problems) == 0 { // the cause is in no field, such as a broken character in a name
+	if len(w.problems) == 0 && !w.meant { // the cause is in no field, such as a broken character in a name
 		w.add(nil, "the arguments are not valid JSON")
 	}
 	return w.problems
@@ -67,7 +71,7 @@ func (w *walk) field(path []*validate.FieldPathElement, m protoreflect.Message, 
 	switch {
 	case kind == "null":
 	case fd.IsList() && kind != "a list":
-		w.add(path, "must be a list%s, not %s", inBrackets(fd, value), shown(value))
+		w.single(path, m, fd, value)
 	case fd.IsList():
 		w.list(path, m, fd, value)
 	case !isObject(fd):
@@ -81,11 +85,39 @@ func (w *walk) field(path []*validate.FieldPathElement, m protoreflect.Message, 
 	}
 }
 
+// single decodes a value that stands for a list: the list as JSON text, or its only entry.
+func (w *walk) single(path []*validate.FieldPathElement, m protoreflect.Message, fd protoreflect.FieldDescriptor, value json.RawMessage) {
+	read, text := value, ""
+	if json.Unmarshal(value, &text) == nil && json.Valid([]byte(text)) {
+		if kind := kindOf([]byte(text)); kind == "a list" || kind == "an object" && isObject(fd) {
+			read = []byte(text)
+		}
+	}
+	entries := read
+	if kindOf(read) != "a list" {
+		entries = slices.Concat([]byte{'['}, read, []byte{']'})
+	}
+	alone := &walk{}
+	alone.list(path, m, fd, entries)
+	if len(alone.problems) > 0 && kindOf(entries) != kindOf(read) && kindOf(read) != "an object" {
+		m.Clear(fd)
+		w.add(path, "must be a list, not %s", shown(value))
+		return
+	}
+	w.meant = true
+	w.problems = append(w.problems, alone.problems...)
+}
+
 // list decodes the entries of a list. An entry that does not fit becomes an empty one, so
-// that the entries after it keep their indexes.
+// that the entries after it keep their indexes. Those that are null are left out.
 func (w *walk) list(path []*validate.FieldPathElement, m protoreflect.Message, fd protoreflect.FieldDescriptor, data json.RawMessage) {
 	var entries []json.RawMessage
 	_ = json.Unmarshal(data, &entries) // it is a list
+	entries = slices.DeleteFunc(entries, func(entry json.RawMessage) bool {
+		null := kindOf(entry) == "null"
+		w.meant = w.meant || null
+		return null
+	})
 	list, last := m.Mutable(fd).List(), path[len(path)-1]
 	for i, entry := range entries {
 		at := append(slices.Clone(path[:len(path)-1]), &validate.FieldPathElement{

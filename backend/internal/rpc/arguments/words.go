@@ -127,16 +127,6 @@ func oneOf(values []string) string {
 	return "one of " + strings.Join(values, ", ")
 }
 
-// inBrackets shows the list that a single value may stand for; empty when the value is
-// too long to be shown, or fits into no list.
-func inBrackets(fd protoreflect.FieldDescriptor, value json.RawMessage) string {
-	alone := strings.TrimSpace(string(value))
-	if kind := kindOf(value); isObject(fd) || kind != "a string" || len(alone) > maxShown || strings.HasPrefix(alone, `"[`) {
-		return ""
-	}
-	return " such as [" + alone + "]"
-}
-
 // exampleTime shows how a time is written.
 const exampleTime = "2026-11-20T15:04:05Z"
 

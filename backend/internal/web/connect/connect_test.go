@@ -58,18 +58,18 @@ func TestTabs(t *testing.T) {
 	s := webtest.New(t, withSandbox())
 	b := s.SignedIn(t, "maria")
 	for id, words := range map[string][]string{
-		"claude-code":  {"claude mcp add --transport http kith " + s.URL + "/mcp/v1", "claude mcp add --transport http kith " + s.URL + "/mcp/sandbox"},
+		"claude-code":  {"claude mcp add --transport http kith " + s.URL + "/mcp/v1/me", "claude mcp add --transport http kith " + s.URL + "/mcp/sandbox"},
 		"claude":       {"Add custom connector", "claude_desktop_config.json", "mcp-remote"},
 		"chatgpt":      {"Add custom MCP server"},
 		"cursor":       {"Add to Cursor", "~/.cursor/mcp.json"},
 		"vscode":       {"Add to VS Code", ".vscode/mcp.json"},
 		"goose":        {"Add to Goose", "streamable_http"},
-		"command-line": {"make a personal token", "Authorization: Bearer $TOKEN"},
+		"command-line": {"make a personal token", "curl -s " + s.URL + "/mcp/v1 -H", "Authorization: Bearer $TOKEN"},
 		"<b>":          {"claude mcp add"},
 		"":             {"claude mcp add"},
 	} {
 		p := b.Get("/connect?" + map[bool]string{true: "", false: "client=" + id}[id == ""])
-		want(t, p, append(words, s.URL+"/mcp/v1", s.URL+"/mcp/sandbox", "Only looking?", "Questions to try")...)
+		want(t, p, append(words, s.URL+"/mcp/v1/me", s.URL+"/mcp/sandbox", "Only looking?", "Questions to try")...)
 		if strings.Contains(p.Body, "ZgotmplZ") || strings.Contains(p.Body, "client=<b>") {
 			t.Errorf("%s: %s", id, p.Body)
 		}

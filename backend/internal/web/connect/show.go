@@ -17,9 +17,10 @@ import (
 
 // content is the content of the page.
 type content struct {
-	// Address is the address of the MCP server.
-	Address string
-	Tabs    []tab
+	// Address is the MCP server at which applications sign in, API the one for scripts with a token. The
+	// demo has one for both.
+	Address, API string
+	Tabs         []tab
 	// Chosen is the client of the current tab; nil for the command line.
 	Chosen *client
 	// Looking is the same client at the sandbox; nil without a sandbox, and in the demo.
@@ -79,11 +80,11 @@ const (
 
 func (v *request) show() error {
 	chosen := v.R.URL.Query().Get("client")
-	c := content{Address: v.BaseURL + "/mcp/v1"}
+	c := content{Address: v.BaseURL + "/mcp/v1/me", API: v.BaseURL + "/mcp/v1"}
 	demo := v.Login == nil
 	looking := v.BaseURL + "/mcp/sandbox"
 	if demo {
-		c.Address = looking
+		c.Address, c.API = looking, looking
 	} else {
 		c.Tokens = page.PathMCP
 		if v.sandboxOn {
