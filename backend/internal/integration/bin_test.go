@@ -145,7 +145,7 @@ func wantForgotten(t *testing.T, s *db.DB, url string, owner tenant.ID, id, dele
 			t.Errorf("left: %s", row)
 		}
 	}
-	changes, err := history.ListChanges(t.Context(), s.Tenant(owner, true), history.Query{Limit: 1000, ObjectID: id})
+	changes, err := history.ListChanges(t.Context(), s.Tenant(owner, true), history.Query{Limit: 1000, ObjectIDs: []string{id}})
 	if err != nil || len(changes) < 5 {
 		t.Errorf("%d changes of the person are listed, %v", len(changes), err)
 	}

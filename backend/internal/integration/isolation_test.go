@@ -164,7 +164,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			return all, err
 		},
 		"ListChanges": func(ctx context.Context, v victim) (any, error) {
-			of, err := history.ListChanges(ctx, data, history.Query{Limit: 50, ObjectID: v.connection})
+			of, err := history.ListChanges(ctx, data, history.Query{Limit: 50, ObjectIDs: []string{v.connection}})
 			named, namedErr := history.ListChanges(ctx, data, history.Query{Limit: 50, IDs: []string{v.change}, ByAgents: true})
 			bin, binErr := history.ListChanges(ctx, data, history.Query{Limit: 50, InBin: true})
 			return []any{of, err, named, bin, binErr}, namedErr

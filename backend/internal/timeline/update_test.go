@@ -84,7 +84,7 @@ func TestUpdateNote(t *testing.T) {
 			was, _ := json.Marshal(before)
 			is, _ := json.Marshal(w.held(before.ID))
 			if len(effects) != 1 || effects[0].ID != before.ID || string(effects[0].Before) != string(was) || string(effects[0].After) != string(is) {
-				t.Errorf("recorded %s", effects)
+				t.Errorf("recorded %v", effects)
 			}
 		})
 	}

@@ -92,7 +92,11 @@ func wholeTable(a, b []rune) int {
 		return len(a) + len(b)
 	}
 	i, j := len(a)-1, len(b)-1
-	best := min(wholeTable(a[:i], b)+1, wholeTable(a, b[:j])+1, wholeTable(a[:i], b[:j])+int(different(a[i], b[j])))
+	replaced := wholeTable(a[:i], b[:j])
+	if a[i] != b[j] {
+		replaced++
+	}
+	best := min(wholeTable(a[:i], b)+1, wholeTable(a, b[:j])+1, replaced)
 	if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 		best = min(best, wholeTable(a[:i-1], b[:j-1])+1)
 	}
