@@ -188,7 +188,7 @@ func TestSaveRefuses(t *testing.T) {
 		"one too many":      {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
 		"unknown id":        {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
 		"stale":             {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
-		"version of none":   {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `"Chess", "Rowers"`},
+		"version of none":   {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `nearest: "Chess"`},
 		"version, no group": {nil, groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, "save_group"},
 		"taken":             {named("Chess", "Rowers"), groups.Patch{ID: "grp_2", Name: new("CHESS")}, fault.AlreadyExists, "grp_1"},
 	} {
@@ -199,7 +199,7 @@ func TestSaveRefuses(t *testing.T) {
 	}
 }
 
-// An error about an unknown name lists the nearest groups, three at most.
+// An error about an unknown name lists the groups that may be meant, three at most.
 func TestFindSuggests(t *testing.T) {
 	t.Parallel()
 	all := named("Investors I trust", "Book club", "Neighbours", "Chess", "Thursday run club", "Mentors", "Cooks")
@@ -210,7 +210,7 @@ func TestFindSuggests(t *testing.T) {
 		"Kooks":    `; nearest: "Cooks"`,
 	} {
 		_, err := groups.Find(all, name)
-		if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `"`) != 8 {
+		if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `"`) > 8 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

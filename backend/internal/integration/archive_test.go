@@ -138,7 +138,7 @@ func TestUndoOfArchiving(t *testing.T) {
 		wantUndone(t, s, owner, done.ChangeID)
 		after := file(t, s, owner)
 		for i := range before {
-			if withoutTime(before[i], "UpdatedAt") != withoutTime(after[i], "UpdatedAt") {
+			if withoutTime(before[i], "updated_at") != withoutTime(after[i], "updated_at") {
 				t.Errorf("before %s\nafter %s", before[i], after[i])
 			}
 		}

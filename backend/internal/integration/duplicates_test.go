@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -309,7 +310,11 @@ func TestDistinctPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range changes {
-			if text := fmt.Sprintf("%s %s", c.Summary, c.Effects); strings.Contains(text, ids[1]) && strings.Contains(text, "SecondID") || strings.Contains(c.Summary, "Ana M.") {
+			effects, err := json.Marshal(c.Effects)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := c.Summary + string(effects); strings.Contains(text, ids[1]) && strings.Contains(text, "second_id") || strings.Contains(c.Summary, "Ana M.") {
 				t.Errorf("left of somebody deleted for good: %s", text)
 			}
 		}

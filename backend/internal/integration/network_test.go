@@ -38,7 +38,7 @@ func file(t testing.TB, s *db.DB, owner tenant.ID) []string {
 		if err := json.Unmarshal(data, &fields); err != nil {
 			return err
 		}
-		delete(fields, "Version")
+		delete(fields, "version")
 		fields["Groups"] = groups
 		line, err := json.MarshalIndent(fields, "", " ")
 		out = append(out, fmt.Sprintf("%T %s", object, line))

@@ -112,7 +112,7 @@ func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 func withoutTimes(file []string) []string {
 	var out []string
 	for _, object := range file {
-		out = append(out, withoutTime(object, "ArchivedAt"))
+		out = append(out, withoutTime(object, "archived_at"))
 	}
 	return out
 }
@@ -268,7 +268,7 @@ func TestMergeKeepsTexts(t *testing.T) {
 		}
 		after := file(t, s, owner)
 		for i := range before {
-			if withoutTime(before[i], "UpdatedAt") != withoutTime(after[i], "UpdatedAt") {
+			if withoutTime(before[i], "updated_at") != withoutTime(after[i], "updated_at") {
 				t.Errorf("before %s\nafter %s", before[i], after[i])
 			}
 		}
