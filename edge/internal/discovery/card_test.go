@@ -130,9 +130,9 @@ func TestInstallLinks(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"cursor": `{"url":"https://kith.example/mcp/v1"}`,
-		"vscode": `{"name":"kith","type":"http","url":"https://kith.example/mcp/v1"}`,
-		"goose":  "streamable_http https://kith.example/mcp/v1 kith",
+		"cursor": `{"url":"https://kith.example/mcp/v1/me"}`,
+		"vscode": `{"name":"kith","type":"http","url":"https://kith.example/mcp/v1/me"}`,
+		"goose":  "streamable_http https://kith.example/mcp/v1/me kith",
 	}
 	if diff := cmp.Diff(want, opened); diff != "" {
 		t.Error(diff)

@@ -124,7 +124,7 @@ func TestDecodeParams(t *testing.T) {
 		string(p.cursor) != `"c"` || string(p.protocolVersion) != `"v"` || p.fault != "" {
 		t.Errorf("got %s %s %s %s %q", p.arguments, p.name, p.cursor, p.protocolVersion, p.fault)
 	}
-	for _, params := range []string{`[]`, `null`, `1`, `{"Arguments":{}}`, `{"name":"a","NAME":"b"}`} {
+	for _, params := range []string{`[]`, `1`, `{"Arguments":{}}`, `{"name":"a","NAME":"b"}`} {
 		m, fault := decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`))
 		if fault != nil || m.params.fault == "" {
 			t.Errorf("params %s: %v, %q", params, fault, m.params.fault)

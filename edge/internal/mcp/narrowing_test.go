@@ -278,7 +278,7 @@ func TestBadPages(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	for _, params := range []string{
-		`{"cursor":""}`, `{"cursor":"x"}`, `{"cursor":5}`, `{"cursor":null}`, `{"cursor":"MA"}`, `{"cursor":"MCBnZXRfam9i"}`, // 0 get_job
+		`{"cursor":""}`, `{"cursor":"x"}`, `{"cursor":5}`, `{"cursor":"MA"}`, `{"cursor":"MCBnZXRfam9i"}`, // 0 get_job
 		`{"cursor":"OSBub19zdWNo"}`, // 9 no_such
 		`{"_meta":{"kith/page_size":0}}`, `{"_meta":{"kith/page_size":101}}`, `{"_meta":{"kith/page_size":"7"}}`, `{"_meta":{"kith/page_size":1.5}}`,
 	} {
