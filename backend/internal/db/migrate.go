@@ -100,6 +100,14 @@ func (s *DB) migrate(ctx context.Context) (applied int, err error) {
 	return applied, err
 }
 
+// migrationsTable returns the statement that makes the table of applied migrations.
+func migrationsTable(engine string) string {
+	if engine == postgresName {
+		return `CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT COLLATE "C" PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)`
+	}
+	return "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, applied_at TIMESTAMP NOT NULL)"
+}
+
 // apply runs a migration and records it, in one transaction: a process that is killed in between
 // leaves neither.
 func (s *DB) apply(ctx context.Context, m migration) error {
@@ -108,8 +116,7 @@ func (s *DB) apply(ctx context.Context, m migration) error {
 		return err
 	}
 	return s.inTx(ctx, s.engine.admin, nil, func(ctx context.Context, tx bun.Tx) error {
-		for _, text := range []string{"CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, applied_at TIMESTAMP" +
-			map[string]string{postgresName: "TZ"}[s.engine.name] + " NOT NULL)", statements} {
+		for _, text := range []string{migrationsTable(s.engine.name), statements} {
 			if _, err := tx.Tx.ExecContext(ctx, text); err != nil { // not bun's: its question marks are arguments
 				return err
 			}

@@ -36,6 +36,7 @@ type sqliteFile struct {
 	marker atomic.Uint32
 	seen   atomic.Pointer[fileVerdict]
 	inUse  *os.File // locked, shared, while the database is open
+	closed sync.Once
 }
 
 // fileVerdict is the result of the last comparison of the header.
@@ -223,15 +224,18 @@ func (f *sqliteFile) check() error {
 // opened.
 var errStoreLost = errors.New("the database file is not the one that kith opened; stop kith, put the file back or restore a backup, and start it again")
 
-func (f *sqliteFile) close() error {
+// close may be called again; then it does nothing.
+func (f *sqliteFile) close() (err error) {
 	if f == nil {
 		return nil
 	}
-	var locked error
-	if f.inUse != nil {
-		locked = f.inUse.Close()
-	}
-	return errors.Join(locked, f.held.release())
+	f.closed.Do(func() {
+		if f.inUse != nil {
+			err = f.inUse.Close()
+		}
+		err = errors.Join(err, f.held.release())
+	})
+	return err
 }
 
 // inUseSuffix names the file that every process with an open database holds a shared lock on.
@@ -376,8 +380,15 @@ func (w *walSync) sync() error {
 var errNotDurable = errors.New("the write-ahead log cannot be written to the disk; writes are refused until kith is restarted")
 
 func (w *walSync) close() error {
-	if w == nil || w.file == nil {
+	if w == nil {
 		return nil
 	}
-	return w.file.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return err
 }

@@ -152,6 +152,9 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 		"ListNotes": func(ctx context.Context, v victim) (any, error) {
 			return timeline.ListNotes(ctx, data, []string{v.connection}, 10)
 		},
+		"ListPinned": func(ctx context.Context, v victim) (any, error) {
+			return timeline.ListPinned(ctx, data, v.connection)
+		},
 		"ListInteractions": func(ctx context.Context, v victim) (any, error) {
 			return timeline.ListInteractions(ctx, data, []string{v.connection}, 10)
 		},
@@ -206,6 +209,9 @@ func txAttempts(u *db.Tx) map[string]attempt {
 		},
 		"Participants": func(ctx context.Context, v victim) (any, error) {
 			return people.Participants(ctx, u, []string{v.connection})
+		},
+		"LiveOf": func(ctx context.Context, v victim) (any, error) {
+			return people.LiveOf(ctx, u, []string{v.connection})
 		},
 		"InsertNote": func(ctx context.Context, v victim) (any, error) {
 			return nil, timeline.InsertNote(ctx, u, &timeline.Note{TenantID: v.tenant, Body: "mine", ConnectionIDs: []string{v.connection}})

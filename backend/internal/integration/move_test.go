@@ -158,7 +158,7 @@ func another(t *testing.T, url string) string {
 // staysBehind are the tables of a member whose rows are not moved.
 func staysBehind() []string {
 	return []string{
-		"login_sessions", "personal_tokens", "grants", "authorization_codes", "mail_links", "not_me_links", "totp_secrets", "passkeys", "recovery_codes",
+		"login_sessions", "personal_tokens", "grants", "authorization_codes", "mail_links", "not_me_links", "member_addresses", "totp_secrets", "passkeys", "recovery_codes",
 		"sign_in_steps", "linked_identities", "idempotency_keys", "files",
 	}
 }

@@ -90,6 +90,10 @@ func TestPasswordIsNotOnTheCommandLine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pg_dump"), []byte(program), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
+	restore := "#!/bin/sh\necho '1; 2 3 TABLE DATA public members kith'\n"                         // reads what pg_dump wrote
+	if err := os.WriteFile(filepath.Join(dir, "pg_restore"), []byte(restore), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	for name, address := range map[string]string{
 		"beside the name":      "postgres://kith:hunter2%21@db.example/kith?sslmode=require",

@@ -2,8 +2,10 @@ package integration_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,9 +29,15 @@ func TestMigrate(t *testing.T) {
 
 func TestOpenRefusesAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
-	_, err := db.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "kith.db")})
-	if !errors.Is(err, db.ErrSchemaOlder) {
-		t.Errorf("got %v", err)
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if _, err := db.Open(t.Context(), db.Config{URL: path}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("without a file: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Open(t.Context(), db.Config{URL: path}); !errors.Is(err, db.ErrSchemaOlder) {
+		t.Errorf("an empty file: %v", err)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestAnotherRefreshRevokesTheGrant(t *testing.T) {
 		{"with a resource", reuse(true, func(t *testing.T, a agent, token string) answer {
 			return a.refreshWithKey(t, token, "resource", a.site.URL+"/mcp")
 		})},
-		{"with a parameter that means nothing", reuse(true, func(t *testing.T, a agent, token string) answer { return a.refreshWithKey(t, token, "x", "") })},
+		{"with a parameter that means nothing", reuse(true, func(t *testing.T, a agent, token string) answer { return a.refreshWithKey(t, token, "x", "y") })},
 	})
 }
 

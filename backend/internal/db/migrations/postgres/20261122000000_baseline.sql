@@ -788,7 +788,7 @@ CREATE TABLE change_objects (
     tenant_id TEXT COLLATE "C" NOT NULL,
     object_id TEXT COLLATE "C" NOT NULL,
     change_id TEXT COLLATE "C" NOT NULL,
-    kind      TEXT NOT NULL,    -- the kind of object; 'about' for a person whom the state of another object names
+    kind      TEXT COLLATE "C" NOT NULL, -- the kind of object; 'about' for a person whom the state of another object names
     PRIMARY KEY (tenant_id, object_id, change_id, kind),
     FOREIGN KEY (tenant_id, change_id) REFERENCES changes (tenant_id, id) ON DELETE CASCADE
 );
