@@ -230,6 +230,13 @@ func TestUndo(t *testing.T) {
 				`{"handles":[{"kind":"email","value":"a"},{"kind":"phone","value":"1"}]}`, `{"handles":[{"kind":"email","value":"b"},{"kind":"phone","value":"1"}]}`)},
 			want: map[string]string{"1": `{"handles":[{"kind":"email","value":"a"},{"kind":"phone","value":"2"}]}`},
 		},
+		"of a phone, with addresses in an order that kinds alternate in": {
+			on: map[string]string{"1": `{"handles":[{"kind":"url","ordinal":0,"value":"u"},{"kind":"email","ordinal":1,"value":"a"},{"kind":"social","ordinal":2,"value":"s"},{"kind":"phone","ordinal":3,"value":"1"}]}`},
+			effects: []history.Effect{effect("thing", "1",
+				`{"handles":[{"kind":"url","ordinal":0,"value":"u"},{"kind":"email","ordinal":1,"value":"a"},{"kind":"social","ordinal":2,"value":"s"}]}`,
+				`{"handles":[{"kind":"url","ordinal":0,"value":"u"},{"kind":"email","ordinal":1,"value":"a"},{"kind":"social","ordinal":2,"value":"s"},{"kind":"phone","ordinal":3,"value":"1"}]}`)},
+			want: map[string]string{"1": `{"handles":[{"kind":"url","ordinal":0,"value":"u"},{"kind":"email","ordinal":1,"value":"a"},{"kind":"social","ordinal":2,"value":"s"}]}`},
+		},
 		"of some tags of several": {
 			on: map[string]string{"1": `{"tags":["a","b","d"]}`}, effects: []history.Effect{effect("thing", "1", `{"tags":["a","c"]}`, `{"tags":["a","b"]}`)},
 			want: map[string]string{"1": `{"tags":["a","d","c"]}`},

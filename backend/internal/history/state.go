@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,7 +83,8 @@ func decode(data json.RawMessage) (state, error) {
 	return s, nil
 }
 
-// encode returns a state in its recorded form; null for nil.
+// encode returns a state in its recorded form; null for nil. The addresses of a person are in
+// their recorded order, in which their kinds may alternate.
 func (s state) encode() (json.RawMessage, error) {
 	if s == nil {
 		return encodeState(nil)
@@ -100,7 +102,17 @@ func (s state) encode() (json.RawMessage, error) {
 			delete(out, field.name)
 		}
 	}
+	if all, ok := out[handlesField].([]any); ok {
+		slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(ordinal(a), ordinal(b)) })
+	}
 	return encodeState(out)
+}
+
+// ordinal returns the recorded place of an address among those of all kinds of its person.
+func ordinal(item any) float64 {
+	handle, _ := item.(map[string]any)
+	place, _ := handle["ordinal"].(float64)
+	return place
 }
 
 // encodeState returns an object's state as JSON; null for one that does not exist.
