@@ -126,10 +126,10 @@ func TestManyColumns(t *testing.T) {
 	row := func(n int, cell string) string { return "%s" + strings.Repeat(","+cell, n-1) + "\n" }
 	f := open(t, fmt.Sprintf(row(10_000, "X")+row(10_000, "y"), "Name", "Ana"), source.Options{})
 	got := records(f)
-	if len(got) != 1 || got[0].Person.Name != "Ana" {
+	if len(got) != 1 || got[0].Person.Name != "Ana" || !slices.Equal(got[0].Notes, []string{"X: y"}) {
 		t.Errorf("%+v", got)
 	}
-	if want := []string{"Columns that were not imported: X, X, X, X, X, X, X, X, X, X, X, X, …."}; !slices.Equal(f.Warnings, want) {
+	if want := []string{"Columns that are not recognised and are kept in a note of each person: X, X, X, X, X, X, X, X, X, X, X, X, …."}; !slices.Equal(f.Warnings, want) {
 		t.Errorf("%q", f.Warnings)
 	}
 	_, err := source.Open(fmt.Appendf(nil, row(10_001, "X")+row(10_001, "y"), "Name", "Ana"), source.Options{})
@@ -147,12 +147,34 @@ func TestElementOfManyValues(t *testing.T) {
 	}
 }
 
+// A card of too many properties loses the others, and says so before anything else. What is read
+// costs little: a repeated address is kept once, and all that the person can't have is in the note.
 func TestCardOfManyProperties(t *testing.T) {
 	t.Parallel()
+	const tooMany = "the card has more than 1000 properties; the others were left out"
 	got := records(open(t, "BEGIN:VCARD\nFN:Ana\n"+strings.Repeat("EMAIL:ana@helios.example\n", 5000)+"END:VCARD\n", source.Options{}))
-	want := []string{"\"ana@helios.example\" was left out: there are too many addresses", "the card has more than 1000 properties; the others were left out"}
-	if len(got) != 1 || len(got[0].Person.Handles) != 1 || !slices.Contains(got[0].Warnings, want[0]) {
+	if len(got) != 1 || len(got[0].Person.Handles) != 1 || len(got[0].Notes) != 0 || !slices.Equal(got[0].Warnings, []string{tooMany}) {
 		t.Errorf("%+v", got)
+	}
+
+	var lines strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&lines, "EMAIL:ana%d@helios.example\nEMAIL:nobody\n", i)
+	}
+	got = records(open(t, "BEGIN:VCARD\nFN:Ana\n"+lines.String()+"END:VCARD\n", source.Options{}))
+	if len(got) != 1 || len(got[0].Person.Handles) != 20 || len(got[0].Notes) != 1 || len(got[0].Warnings) != 21 {
+		t.Fatalf("%+v", got)
+	}
+	want := []string{
+		tooMany, `the e-mail address "nobody" is kept in a note: it is no e-mail address`,
+		`the e-mail address "ana200@helios.example" is kept in a note: there are too many addresses`,
+	}
+	if !slices.Equal(got[0].Warnings[:3], want) {
+		t.Errorf("%q", got[0].Warnings)
+	}
+	kept := strings.Split(got[0].Notes[0], "\n")
+	if slices.Sort(kept); len(kept) != 1+500-20 || len(slices.Compact(kept)) != 1+500-20 {
+		t.Errorf("%d lines: %q", len(kept), kept)
 	}
 }
 

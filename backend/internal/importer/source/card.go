@@ -35,6 +35,9 @@ type grouped struct{ text, group string }
 func (c *cards) record(card *card) Record {
 	d := draft{region: c.region, days: c.days}
 	r := cardReader{draft: &d, cards: c, card: card, labels: map[string]string{}}
+	if card.tooMany { // said first, since the number of warnings is bounded
+		d.warn("the card has more than %d properties; the others were left out", maxProperties)
+	}
 	for i := range card.properties {
 		if p := &card.properties[i]; p.name == "X-ABLABEL" && p.group != "" {
 			r.labels[p.group] = appleLabel(r.text(p))
@@ -65,9 +68,6 @@ func (c *cards) record(card *card) Record {
 	}
 	if !card.ended {
 		d.warn("the card has no end; something of it may be missing")
-	}
-	if card.tooMany {
-		d.warn("the card has more than %d properties; the others were left out", maxProperties)
 	}
 	if r.guessed {
 		d.warn("a text does not say in which character set it is; it was read as %s", c.set.fallback().name)

@@ -233,7 +233,7 @@ func (d *draft) note(c column, at int, label, value string) {
 	if label != "" && c.labelAt >= 0 {
 		name = shown(label)
 	}
-	d.rest = append(d.rest, name+": "+strings.TrimSpace(value))
+	d.addLine(name + ": " + strings.TrimSpace(value))
 }
 
 // firstRow returns the first row as the header, read with the separator that gives it the most

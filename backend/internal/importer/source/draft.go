@@ -19,8 +19,10 @@ type draft struct {
 	export.PersonRecord
 
 	notes []string
-	// rest are the values of columns that are kept in a note, with the columns' names.
+	// rest are the values of columns that are kept in a note, with the columns' names; noted holds
+	// the same lines, so that a repeated value is kept once.
 	rest     []string
+	noted    map[string]bool
 	region   string
 	name     nameParts
 	handles  []ranked
@@ -66,18 +68,34 @@ func (d *draft) warn(format string, args ...any) {
 }
 
 // keep puts a value that no field takes into the import note, under the name of its column or
-// else under what it is, and warns about it.
+// else under what it is, and warns about it, once.
 func (d *draft) keep(what, value, why string) {
-	d.noteOf(what, value)
+	if !d.noteOf(what, value) {
+		return
+	}
 	d.warn("the %s %q is kept in a note: %s", what, shown(value), why)
 }
 
 // noteOf adds a value to the import note, under the name of its column or else under what it is.
-func (d *draft) noteOf(what, value string) {
+// It returns false if the note has the same already.
+func (d *draft) noteOf(what, value string) bool {
 	if d.column != "" {
 		what = shown(d.column)
 	}
-	d.rest = append(d.rest, what+": "+strings.TrimSpace(value))
+	return d.addLine(what + ": " + strings.TrimSpace(value))
+}
+
+// addLine adds a line to the import note, and returns false if the note has it already.
+func (d *draft) addLine(line string) bool {
+	if d.noted[line] {
+		return false
+	}
+	if d.noted == nil {
+		d.noted = map[string]bool{}
+	}
+	d.noted[line] = true
+	d.rest = append(d.rest, line)
+	return true
 }
 
 // line cuts and cleans a field of one line. A value that is too long is kept whole in the import

@@ -91,6 +91,9 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 		return
 	}
 	if len(d.handles) == mostAddresses {
+		if slices.ContainsFunc(d.handles, func(h ranked) bool { return h.Kind == kind && h.Value == head }) {
+			return
+		}
 		d.keep(kindInWords(kind), value, "there are too many addresses")
 		return
 	}
