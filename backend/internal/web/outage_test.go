@@ -25,8 +25,8 @@ import (
 type brittle struct {
 	dbtest.Breaker
 
-	// failed is set when a call failed.
-	failed atomic.Bool
+	// failed is set when a call failed, unsure if that was the answer to a commit: it was done.
+	failed, unsure atomic.Bool
 }
 
 // errDown is the error of a store that cannot be reached.
@@ -42,11 +42,13 @@ func besides(statement string) bool {
 func (b *brittle) failAt(n int) {
 	var calls atomic.Int64
 	b.failed.Store(false)
+	b.unsure.Store(false)
 	b.Set(func(statement string) error {
 		if besides(statement) || calls.Add(1) != int64(n) {
 			return nil
 		}
 		b.failed.Store(true)
+		b.unsure.Store(statement == "COMMITTED")
 		return errDown
 	})
 }
@@ -63,7 +65,13 @@ func brittleSite(t *testing.T) (*webtest.Site, *brittle) {
 // details.
 func wantOutage(t *testing.T, what string, p *webtest.Page) {
 	t.Helper()
-	if p.Status != http.StatusServiceUnavailable || p.Header.Get("Retry-After") != "1" || p.Heading() != "Kith cannot answer right now" {
+	wantNoAnswer(t, what, p, http.StatusServiceUnavailable, "1")
+}
+
+// wantNoAnswer is wantOutage for a status and a Retry-After.
+func wantNoAnswer(t *testing.T, what string, p *webtest.Page, status int, retryAfter string) {
+	t.Helper()
+	if p.Status != status || p.Header.Get("Retry-After") != retryAfter || p.Heading() != "Kith cannot answer right now" {
 		t.Errorf("%s: %d, Retry-After %q\n%s", what, p.Status, p.Header.Get("Retry-After"), p.Text())
 	}
 	for _, internal := range []string{"secret-host", "10.0.0.7", "sql:", "dial", "the store"} {
@@ -231,7 +239,7 @@ func addEmailRequests(s *webtest.Site, all map[string]request) {
 	}
 }
 
-// A browser that disconnects early causes no error in the log.
+// A browser that disconnects early causes no error in the log, and is not counted as an outage.
 func TestBrowserThatLeaves(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -244,7 +252,7 @@ func TestBrowserThatLeaves(t *testing.T) {
 		}
 		return fmt.Errorf("read profile: %w", context.Canceled)
 	})
-	wantOutage(t, "left", b.Get("/settings/profile"))
+	wantNoAnswer(t, "left", b.Get("/settings/profile"), 499, "")
 	if !strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR") {
 		t.Error(log.String())
 	}

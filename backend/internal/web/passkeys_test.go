@@ -323,7 +323,15 @@ func TestWrongNewPasskeys(t *testing.T) {
 	answer := known.Create(t, options)
 	want(t, owner.Submit(page, passkeysPath, webtest.Values("name", "", "passkey", answer)), http.StatusUnprocessableEntity, "Use 1 to 100 characters.")
 	wantRedirect(t, owner.Submit(page, passkeysPath, webtest.Values("name", "x", "passkey", answer)), factorsPath+"?done=passkey-added")
-	want(t, owner.Submit(page, passkeysPath, webtest.Values("name", "x", "passkey", answer)), http.StatusUnprocessableEntity, "That took too long.")
+	// The session has a new secret, so the page is out of date. It shows what was typed, not the answer of the authenticator.
+	late := owner.Submit(page, passkeysPath, webtest.Values("name", "Blue key", "passkey", answer))
+	want(t, late, http.StatusForbidden, "This form is out of date", "Blue key")
+	if strings.Contains(late.Text(), "clientDataJSON") {
+		t.Errorf("the page shows the answer: %s", late.Text())
+	}
+	for _, again := range []*webtest.Page{late, owner.Get(factorsPath)} {
+		want(t, owner.Submit(again, passkeysPath, webtest.Values("name", "x", "passkey", answer)), http.StatusUnprocessableEntity, "That took too long.")
+	}
 	// A passkey belongs to one member.
 	page = other.Get(factorsPath)
 	want(t, other.Submit(page, passkeysPath, webtest.Values("name", "x", "passkey", known.Create(t, theirs))), http.StatusUnprocessableEntity, "added already")

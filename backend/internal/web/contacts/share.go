@@ -25,8 +25,8 @@ const cardStart = "BEGIN:VCARD"
 type sharedContent struct {
 	// Card is set if a vCard fills in the form: the page then asks for no line.
 	Card bool
-	// LeftOut are sentences about what of the vCard is not in the form.
-	LeftOut []string
+	// Check are sentences about what of the vCard is not in the form, or has no field of its own there.
+	Check []string
 }
 
 // memberOrShareAgain admits signed-in browsers and sends others to sign in. Nothing of what they
@@ -72,7 +72,7 @@ func (v *request) share() error {
 	var given url.Values
 	var wrong page.Mistakes
 	if card != nil {
-		given, shared.LeftOut, err = readCard(card, name)
+		given, shared.Check, err = readCard(card, name)
 		shared.Card = err == nil
 		if err := wrong.Take(lineParameter, err); err != nil {
 			return err
@@ -128,8 +128,8 @@ func isCard(s string) bool {
 }
 
 // readCard returns the fields of the form for the only person of a vCard, and sentences about
-// what the form leaves out. It fails with fault.Invalid for another file.
-func readCard(data []byte, name string) (given url.Values, leftOut []string, err error) {
+// what the form leaves out or has in the note. It fails with fault.Invalid for another file.
+func readCard(data []byte, name string) (given url.Values, check []string, err error) {
 	file, err := source.Open(data, source.Options{Filename: name, Format: source.VCard})
 	switch {
 	case fault.Is(err, fault.Invalid):
@@ -139,20 +139,20 @@ func readCard(data []byte, name string) (given url.Values, leftOut []string, err
 	case file.Total() != 1:
 		return nil, nil, fault.New(fault.Invalid, "this file holds %d people: import it under Settings, Imports", file.Total())
 	}
-	leftOut = file.Warnings
+	check = file.Warnings
 	for record := range file.Records() {
 		if record.Err != nil {
 			return nil, nil, record.Err
 		}
-		given, leftOut = fieldsOf(&record.Person, record.Notes), append(leftOut, record.Warnings...)
+		given, check = fieldsOf(&record.Person, record.Notes), append(check, record.Warnings...)
 		if record.Person.Photo != "" {
-			leftOut = append(leftOut, "the photo: add it on the person's page")
+			check = append(check, "the photo: add it on the person's page")
 		}
 	}
-	for i := range leftOut {
-		leftOut[i] = page.Sentence(leftOut[i])
+	for i := range check {
+		check[i] = page.Sentence(check[i])
 	}
-	return given, leftOut, nil
+	return given, check, nil
 }
 
 // fieldsOf returns the fields of the form for a person of a file. What has no field of its own

@@ -59,12 +59,12 @@ func TestShareCard(t *testing.T) {
 			"a file": share(t, b, nil, []byte(stoneCard)), "a file with a text": share(t, b, url.Values{"text": {"Ada's card"}}, []byte(stoneCard)),
 			"a text": share(t, b, url.Values{"text": {stoneCard}}, nil),
 		} {
-			wantPage(t, p, http.StatusOK, "nothing is stored yet", "Not in the form:", "X-UNKNOWN")
+			wantPage(t, p, http.StatusOK, "nothing is stored yet", "Please check:", "kept in a note of each person: X-UNKNOWN.")
 			without(t, p, "One line about them")
 			t.Log(name)
 			formOf(t, p, url.Values{
 				"name": {"Ada Stone"}, "title": {"CTO"}, "organization": {"Helios"}, "emails": {"ada@helios.example"}, "phones": {"+14152000000"},
-				"urls": {"https://ada.example"}, "tags": {"investor"}, "bio": {"Likes rowing\nAlso called: Addie\nBirthday: 1990-12-01."},
+				"urls": {"https://ada.example"}, "tags": {"investor"}, "bio": {"Likes rowing\nX-UNKNOWN: x\nAlso called: Addie\nBirthday: 1990-12-01."},
 			})
 		}
 		without(t, b.Get("/people"), "Ada Stone")

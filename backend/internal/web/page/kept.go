@@ -58,9 +58,9 @@ func typedLabel(name string) string {
 	}
 	name, _, _ = strings.Cut(name, ".")
 	switch name {
-	case "act", "action", "agent", "asks", "back", "cadence", "change", "code", "connection", "days", "decision", "due_on", "entry", "expected_version", "expires", "from", "id",
-		"kind", "last", "link", "number", "occurred_at", "other", "page", "past", "pinned", "preset", "recurrence", "reminder", "remove", "request", ReturnParameter, "scope",
-		"section", "seen", "selection", "show", "start", "to", "tool", "type":
+	case "act", "action", "agent", "allow", "asks", "back", "cadence", "change", "code", "connection", "days", "decision", "due_on", "entry", "expected_version", "expires", "from", "host", "id",
+		"kind", "last", "link", "number", "occurred_at", "other", "page", "passkey", "past", "pinned", "preset", "recurrence", "reminder", "remove", "request", ReturnParameter, "scope",
+		"section", "seen", "selection", "setup", "show", "start", "to", "tool", "type":
 		return ""
 	case "with":
 		return "Other people"

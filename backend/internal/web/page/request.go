@@ -293,6 +293,7 @@ func (v *Request) fail(err error) {
 	case fault.Is(err, fault.ReadOnly):
 		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
 	case v.disconnected(err):
+		v.Logger.WarnContext(v.R.Context(), "page abandoned", "error", err)
 		refused = Refuse(statusClientClosed, "Kith cannot answer right now", "The connection was closed.")
 	case fault.Is(err, fault.Unavailable):
 		v.W.Header().Set("Retry-After", "1")
