@@ -55,7 +55,8 @@ func TestTypedTextSurvivesTheEndOfTheSession(t *testing.T) {
 		wantRedirect(t, s.Browser(t).Post(path+"/act", webtest.Values("act", "star")), "/sign-in?return_to=%2Fpeople")
 		cross := b.Request(http.MethodPost, path+"/note", webtest.Values("body", "planted"))
 		cross.Header.Set("Sec-Fetch-Site", "cross-site")
-		if p := b.Do(cross); p.Status != http.StatusForbidden || strings.Contains(p.Text(), "planted") {
+		cross.Header.Set("Origin", "https://evil.example")
+		if p := b.Do(cross); p.Status != http.StatusForbidden || p.Heading() != "This form came from another site" || strings.Contains(p.Body, "planted") {
 			t.Errorf("a form of another site: %d %s", p.Status, p.Text())
 		}
 	})

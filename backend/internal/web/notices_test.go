@@ -19,6 +19,7 @@ const (
 	newTokenSubject  = "A new token for your Kith account"
 	newAgentSubject  = "A new agent has access to your Kith account"
 	exportSubject    = "Data of your Kith account was downloaded"
+	takenBackSubject = "Your Kith account has its previous e-mail address again"
 	failedSubject    = "Failed sign-ins to your Kith account"
 )
 
@@ -79,6 +80,14 @@ func TestNotMe(t *testing.T) {
 		want(t, reader.Get(link), http.StatusNotFound, "This link is over")
 		if got := emailOf(t, s, owner.Owner); got != "maria@people.example" {
 			t.Errorf("the address is %s", got)
+		}
+		told := p.Next(t)
+		for isNotice(t, told) && told.To == "maria@people.example" {
+			told = p.Next(t)
+		}
+		text, _ := told.Parts(t)
+		if told.To != "thief@people.example" || told.Header.Get("Subject") != takenBackSubject || linkPattern.MatchString(text) {
+			t.Errorf("an email to %s: %q\n%s", told.To, told.Header.Get("Subject"), text)
 		}
 		reset := p.link(t, s, "maria@people.example", resetSubject)
 		reader.Submit(reader.Get(reset), "/reset", webtest.Values("new_password", newPassword, "repeat_password", newPassword))

@@ -275,7 +275,11 @@ func TestSecondStepEnds(t *testing.T) {
 	b, page := passwordOnly(t, s, "maria")
 	elsewhere := s.Browser(t)
 	want(t, elsewhere.Post(twoStepPath, merge(page.Form(twoStepPath), webtest.Values("code", a.code(t), "form_token", tokenOf(elsewhere.Get("/sign-in"))))), http.StatusForbidden, "Sign in again")
-	if _, err := account.SetPassword(t.Context(), s.Store, account.Access{Owner: owner.Owner}, s.Hash(t)); err != nil {
+	m, err := account.GetMemberByID(t.Context(), s.Store, owner.Owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := account.SetPassword(t.Context(), s.Store, m.Access(), s.Hash(t)); err != nil {
 		t.Fatal(err)
 	}
 	want(t, b.Submit(page, twoStepPath, webtest.Values("code", a.code(t))), http.StatusForbidden, "Sign in again")
