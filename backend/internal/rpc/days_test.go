@@ -50,7 +50,7 @@ func TestDaysAreTheMembers(t *testing.T) {
 		// 21:30 on the 20th.
 		b.call(t, logCall, `{"connection_ids":["`+ben+`"],"kind":"call","occurred_at":"2026-11-21T05:30:00Z"}`)
 		for body, want := range map[string]any{
-			`{"last_contact_after":"2026-11-20"}`: ana, `{"last_contact_before":"2026-11-21"}`: ben,
+			`{"last_contact_after":"2026-11-21"}`: ana, `{"last_contact_before":"2026-11-21"}`: ben,
 			`{"last_contact_after":"2026-11-19","last_contact_before":"2026-11-21"}`: ben,
 		} {
 			if got := b.call(t, searchPath, body); got.at("hits", 0, "id") != want || got.at("hits", 1) != nil {

@@ -33,7 +33,7 @@ func TestNext(t *testing.T) {
 		importID := fmt.Sprint(done.at("job", "result", "import_id"))
 		undo := fmt.Sprintf("undo_change map[dry_run:true import_id:%s]", importID)
 		wantNext(t, "an import that ended", done, "find_duplicates <nil>", undo)
-		limited := p.limitedTo(t, "get_job find_duplicates")
+		limited := p.limitedTo(t, "get_job import_file find_duplicates")
 		wantNext(t, "a token without undo_change", p.call(t, getJob, `{"task_id":2}`, "Authorization", "Bearer "+limited), "find_duplicates <nil>")
 
 		wantNext(t, "the same people again", p.call(t, importFile, inline(twoPeople, `,"on_match":"skip"`)), wait(3))

@@ -324,7 +324,7 @@ func withUnknown(text string, foreign []string) string {
 
 // suggestions matches the part of an error that lists the caller's own names with similar
 // spelling.
-var suggestions = regexp.MustCompile(`; nearest: [^}]*`)
+var suggestions = regexp.MustCompile(`; nearest: [^}]*\\"`)
 
 // step makes one call and checks the data of both members.
 func (s *stage) step(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC, body string) answer {

@@ -219,7 +219,7 @@ func (s *stage) objects(t *testing.T, a *actor) []string {
 	var lasting []row
 	for _, r := range s.rows(t, a.tenant) {
 		switch r.table {
-		case "changes", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections":
+		case "changes", "change_objects", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections":
 		case "organizations", "tags":
 			lasting = append(lasting, r)
 		default:
