@@ -357,10 +357,6 @@ func addContacts(ctx context.Context, s *step, records []personRecord) error {
 		if about == "" || !who.open(about) {
 			continue
 		}
-		if at.After(s.tx.Now()) {
-			s.report.warn("row %d: the day of the last contact, %s, is in the future and was left out", rec.Row, at.Format(time.DateOnly))
-			continue
-		}
 		if day := at.Truncate(24 * time.Hour); at.Equal(day) { // only the day is known: noon is on that day nearly everywhere
 			if latest[about].UTC().Truncate(24 * time.Hour).Equal(day) {
 				continue
@@ -368,6 +364,10 @@ func addContacts(ctx context.Context, s *step, records []personRecord) error {
 			at = day.Add(12 * time.Hour)
 		}
 		if !at.After(latest[about]) {
+			continue
+		}
+		if moment(rec.Person.LastInteractionAt).After(s.tx.Now()) {
+			s.report.warn("row %d: the day of the last contact, %s, is in the future and was left out", rec.Row, at.Format(time.DateOnly))
 			continue
 		}
 		if latest[about] = at; added[about] != nil {

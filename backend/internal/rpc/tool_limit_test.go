@@ -15,7 +15,7 @@ func (b *bundle) limitedTo(t *testing.T, tools string) (bearer string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &account.PersonalToken{MemberID: b.member, Name: "limited", Hash: account.HashSecret(bearer), Scopes: "connections timeline account write", Tools: tools}
+	row := &account.PersonalToken{MemberID: b.member, Name: "limited", Hash: account.HashSecret(bearer), Scopes: "connections timeline imports account write", Tools: tools}
 	if err := account.CreatePersonalToken(t.Context(), b.store, row); err != nil {
 		t.Fatal(err)
 	}
