@@ -201,7 +201,7 @@ func TestVerdict(t *testing.T) {
 		up.Set(0)
 		age.WithLabelValues("sweep").Set(601)
 		body = step(0, 0)
-		if words, wrong = verdict(t, body); words != "3 things are wrong" || !strings.Contains(wrong, "The database answers: no. The alert fires if “no”.") || !strings.Contains(wrong, "Wait of the oldest queued job: 601 s.") {
+		if words, wrong = verdict(t, body); words != "3 things are wrong" || !strings.Contains(wrong, "The database can be used: no. The alert fires if “no”.") || !strings.Contains(wrong, "Wait of the oldest queued job: 601 s.") {
 			t.Errorf("three limits: %q, %q", words, wrong)
 		}
 		if !strings.Contains(body, "<th scope=\"row\">Requests that failed (5xx)</th><td>7.5 %</td><td>above 5 %</td><td>wrong</td>") {
