@@ -195,7 +195,7 @@ func checkRestored(ctx context.Context, path string) (err error) {
 
 // inspectSQLite opens a database only to read it, and changes nothing: no file beside it is made, its
 // mode stays, and a database of another program is refused before SQLite opens it.
-func inspectSQLite(ctx context.Context, path string) (_ *DB, err error) {
+func inspectSQLite(path string) (_ *DB, err error) {
 	h, err := readHeader(path)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ func Check(ctx context.Context, databaseURL string) (clock time.Time, err error)
 	if IsPostgres(databaseURL) {
 		s, err = connect(ctx, Config{URL: databaseURL, MaxConns: 1})
 	} else {
-		s, err = inspectSQLite(ctx, sqlitePath(databaseURL))
+		s, err = inspectSQLite(sqlitePath(databaseURL))
 	}
 	if err != nil {
 		return clock, err

@@ -294,7 +294,7 @@ func (e engine) snapshot() *sql.TxOptions {
 const maxTries = 5
 
 // inTx runs fn in one transaction of a pool. It repeats a transaction that ended in a deadlock or a
-// serialization failure, maxTries times at most, with a short random wait.
+// serialisation failure, maxTries times at most, with a short random wait.
 func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
 	writes := pool != s.engine.serviceRead
 	err := s.fault("BEGIN")

@@ -152,7 +152,7 @@ func Outcome(err error) string {
 }
 
 // isAborted reports whether PostgreSQL rolled a transaction back because of others: a deadlock or a
-// serialization failure.
+// serialisation failure.
 func isAborted(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40P01" || pg.Code == "40001")

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -109,6 +110,8 @@ func (h *heldFile) header() (application, marker uint32, err error) {
 	head := make([]byte, headerSize)
 	n, err := h.file.ReadAt(head, 0)
 	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return 0, 0, err
 	case n == 0:
 		return 0, 0, nil
 	case n < headerSize || string(head[:len(sqliteMagic)]) != sqliteMagic:

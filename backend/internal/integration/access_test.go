@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -273,10 +274,10 @@ func TestOwnerAlwaysGetsTheAccountBack(t *testing.T) {
 					a.notice(mine)
 				}
 				// The owner opens the newest email first. The thief's requests run at the same time.
-				for i := len(a.links) - 1; i >= 0; i-- {
+				for i, link := range slices.Backward(a.links) {
 					for n, err := range together(40, func(n int) error {
 						if n == 20 {
-							_, err := account.UseNotMeLink(t.Context(), f.s, a.links[i])
+							_, err := account.UseNotMeLink(t.Context(), f.s, link)
 							return err
 						}
 						_ = stores[kinds[n%len(kinds)]](checked[n%len(checked)], fmt.Sprint(i, " ", n))

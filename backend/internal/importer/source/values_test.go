@@ -212,7 +212,7 @@ func TestNoColumnIsLost(t *testing.T) {
 				got := lettersOf(string(out))
 				for _, value := range values {
 					for part := range strings.SplitSeq(value, ":::") {
-						if !strings.Contains(got, lettersOf(part)) && !(field.Name == "starred" && r.Person.Starred) {
+						if !strings.Contains(got, lettersOf(part)) && (field.Name != "starred" || !r.Person.Starred) {
 							t.Errorf("%q is lost: %s", part, out)
 						}
 					}
