@@ -193,8 +193,8 @@ func checkRestored(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// inspectSQLite opens a database only to read it, and changes nothing: no file beside it is made, its
-// mode stays, and a database of another program is refused before SQLite opens it.
+// inspectSQLite opens a database for reading and changes nothing on the disk: it creates no file and keeps
+// the mode. It refuses the database of another program before SQLite opens it.
 func inspectSQLite(path string) (_ *DB, err error) {
 	h, err := readHeader(path)
 	if err != nil {

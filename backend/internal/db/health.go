@@ -80,9 +80,8 @@ const (
 )
 
 // Maintain keeps the files of a SQLite database small, and finds out whether the log can be written
-// back. It is called every few seconds; while the database is idle, it only asks whether
-// the log has changed.
-// Ready returns its error until it succeeds. For PostgreSQL it does nothing.
+// back. Call it every few seconds: while the database is idle, it only looks whether the log has changed.
+// Ready returns the last error of Maintain until a later call succeeds. For PostgreSQL it does nothing.
 func (s *DB) Maintain(ctx context.Context) error {
 	if s.engine.name == postgresName {
 		return nil

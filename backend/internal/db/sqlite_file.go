@@ -28,7 +28,7 @@ const (
 )
 
 // sqliteFile is an open database file. It tells whether the file at the path is still the one that
-// SQLite has open: SQLite goes on with a file that was removed or replaced, and writes to nowhere.
+// SQLite has open: SQLite goes on with a file that was removed or replaced, and its writes are lost.
 type sqliteFile struct {
 	path string
 	held *heldFile
