@@ -72,16 +72,19 @@ func TestEmbedObjects(t *testing.T) {
 		}
 		embedAll(t, b, vector.Local{})
 		done := b.call(t, getJob, `{"task_id":1}`)
-		for field, want := range map[string]any{"embedded": 2.0, "unchanged": 0.0, "model": "local-hash-2", "dimensions": 256.0, "provider": "local"} {
+		for field, want := range map[string]any{"embedded": 2.0, "unchanged": 0.0, "model": "local-hash-3", "dimensions": 256.0, "provider": "local"} {
 			if got := done.at("job", "result", field); got != want {
 				t.Errorf("%s is %v, want %v", field, got, want)
 			}
 		}
-		found := b.call(t, searchPath, `{"query":"photographic studio"}`)
-		if found.at("mode_used") != "hybrid" || found.at("hits", 0, "name") != "Anna Bauer" || found.at("stale_vectors") != nil || found.at("note") != nil {
+		if found := b.call(t, searchPath, `{"query":"photographic studio"}`); found.at("mode_used") != "keyword" || len(found.at("hits").([]any)) != 0 {
+			t.Errorf("vectors of spelling answered a question that did not ask for them: %v", found.body)
+		}
+		found := b.call(t, searchPath, `{"query":"photographic studio","mode":"semantic"}`)
+		if found.at("mode_used") != "semantic" || found.at("hits", 0, "name") != "Anna Bauer" || found.at("stale_vectors") != nil || found.at("note") != nil {
 			t.Errorf("after: %v", found.body)
 		}
-		if got := found.at("hits", 0, "matched_fields"); !slices.Equal(got.([]any), []any{"meaning"}) {
+		if got := found.at("hits", 0, "matched_fields"); !slices.Equal(got.([]any), []any{"spelling"}) {
 			t.Errorf("matched %v", got)
 		}
 		b.call(t, create, `{"name":"Dora Photon"}`)
@@ -136,7 +139,7 @@ func TestRemoteProviderIsOptedInto(t *testing.T) {
 		told := func(allowed bool) {
 			t.Helper()
 			got := b.call(t, accountPath, `{}`)
-			if got.at("embeddings", "provider") != "vectors.example" || got.at("embeddings", "model") != "local-hash-2" || got.at("embeddings", "allowed") != allowed {
+			if got.at("embeddings", "provider") != "vectors.example" || got.at("embeddings", "model") != "local-hash-3" || got.at("embeddings", "allowed") != allowed {
 				t.Errorf("%v", got.at("embeddings"))
 			}
 		}

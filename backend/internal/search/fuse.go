@@ -16,7 +16,7 @@ const (
 	neighbours = 50
 	// damping is the constant of reciprocal rank fusion.
 	damping = 60
-	// spellingWeight is how much a rank by similarity of spelling counts; a rank by words
+	// spellingWeight is how much a rank by similarity of spelling counts in Alike; a rank by meaning
 	// counts 1.
 	spellingWeight = 0.25
 	// few is the number of vectors below which their mean and deviation say too little.
@@ -56,6 +56,7 @@ type fusion struct {
 	index  *index.Index
 	lookup *index.Lookup
 	words  []index.Hit // in their order
+	by     string      // the field of hits by similarity
 	fused  []ranked
 }
 
@@ -73,13 +74,13 @@ func (f *fusion) admits(id string) bool {
 // fuse orders hits by the sum of the values of their ranks. Beyond the pool, a rank by
 // words counts only for people who were not found by similarity: so a hit's position does
 // not depend on how many hits were requested.
-func (f *fusion) fuse(near []vector.Near, weight float64) {
+func (f *fusion) fuse(near []vector.Near) {
 	likeness := make(map[string]float64, len(near))
 	for rank, n := range near {
-		likeness[n.ID] = weight * reciprocal(rank)
+		likeness[n.ID] = reciprocal(rank)
 	}
 	seen := make(map[string]bool, len(near))
-	top := reciprocal(0) * (1 + weight)
+	top := 2 * reciprocal(0)
 	for rank, hit := range f.words {
 		score, like := reciprocal(rank), likeness[hit.ID]
 		switch {
@@ -88,7 +89,7 @@ func (f *fusion) fuse(near []vector.Near, weight float64) {
 		case like > 0:
 			seen[hit.ID] = true
 			score += like
-			hit.Matched = append(slices.Clone(hit.Matched), FieldMeaning)
+			hit.Matched = append(slices.Clone(hit.Matched), f.by)
 		}
 		f.fused = append(f.fused, ranked{hit, score / top})
 	}
@@ -122,7 +123,7 @@ func (f *fusion) likest(near []vector.Near, noise float32) {
 // add appends a person found by similarity.
 func (f *fusion) add(id string, score float64) {
 	if doc, ok := f.lookup.Find(id); ok {
-		f.fused = append(f.fused, ranked{index.Hit{ID: id, Doc: doc, Matched: []string{FieldMeaning}}, score})
+		f.fused = append(f.fused, ranked{index.Hit{ID: id, Doc: doc, Matched: []string{f.by}}, score})
 	}
 }
 

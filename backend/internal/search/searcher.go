@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // The modes of a search.
@@ -18,8 +20,12 @@ const (
 	ModeHybrid   = "hybrid" // a possible result of auto
 )
 
-// FieldMeaning is among the matched fields of a hit that was found by similarity.
-const FieldMeaning = "meaning"
+// Among the matched fields of a hit that was found by similarity is FieldMeaning, or FieldSpelling
+// if the provider compares spelling alone.
+const (
+	FieldMeaning  = "meaning"
+	FieldSpelling = "spelling"
+)
 
 // Vectors reads a tenant's vectors of a model that changed after a data version.
 type Vectors func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error)
@@ -138,7 +144,7 @@ func (s *Searcher) wantsVectors(r Request) (wanted bool, note string) {
 		return false, ""
 	case !r.byRelevance():
 		return false, "Only sort relevance can be combined with mode semantic."
-	case r.Caller.EmbeddedVersion == 0 && !asked:
+	case !asked && (r.Caller.EmbeddedVersion == 0 || !s.provider.Understands()):
 		return false, ""
 	}
 	return s.mayUse(r.Caller)
@@ -168,13 +174,21 @@ func notAllowed(p vector.Provider) string {
 }
 
 // named reports whether the words are a person's name, so that similar people would be
-// noise. A query with MinScore asks for them.
+// noise. One word is a name if it is spelt as in the name of the best hit, accents left out; more
+// may be misspelt. A query with MinScore asks for similar people, too.
 func (r Request) named(hits []index.Hit) bool {
-	least := index.NamedScore
-	if r.Query.MinScore != nil {
-		least = index.NameScore
+	if len(hits) == 0 {
+		return false
 	}
-	return len(hits) > 0 && hits[0].Score >= least
+	least := index.NamedScore
+	words := text.Words(r.Query.Text)
+	switch {
+	case r.Query.MinScore != nil:
+		least = index.NameScore
+	case len(words) > 1 || len(words) == 1 && slices.Contains(text.Words(hits[0].Doc.Name), words[0]):
+		least = index.MisspeltNameScore
+	}
+	return hits[0].Score >= least
 }
 
 // byLikeness answers with the help of vectors, or says why it could not.
@@ -196,7 +210,10 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 	if len(vec) != set.Dimensions() {
 		return byWords(ix, r.Query, fmt.Sprintf("The stored vectors have %d dimensions and the provider's have %d. Start embed_objects to renew them.", set.Dimensions(), len(vec))), nil
 	}
-	f := fusion{index: ix, lookup: ix.Lookup(r.Query), words: found.Hits}
+	f := fusion{index: ix, lookup: ix.Lookup(r.Query), words: found.Hits, by: FieldMeaning}
+	if !s.provider.Understands() {
+		f.by = FieldSpelling
+	}
 	out := Answer{ModeUsed: ModeHybrid, Stale: max(0, ix.Len()-set.Current())}
 	if r.Mode == ModeSemantic {
 		out.ModeUsed = ModeSemantic
@@ -204,7 +221,7 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 		f.likest(near, s.provider.Noise())
 	} else {
 		near, spread := set.Nearest(vec, neighbours, f.admits)
-		f.fuse(outstanding(near, spread, s.provider.Noise()), weightOf(s.provider))
+		f.fuse(outstanding(near, spread, s.provider.Noise()))
 	}
 	f.cut(r.Query.MinScore)
 	out.Words = matched{found.Total, found.Sum}

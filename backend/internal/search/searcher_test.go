@@ -177,6 +177,34 @@ func TestMeaningFindsWhomWordsMiss(t *testing.T) {
 	}
 }
 
+// Vectors that compare spelling add nobody to the answer unless they are asked for: to a name they
+// add strangers, and to a question about meaning they have no answer.
+func TestSpellingAddsNoStrangers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(index.Document{ID: "ilse", Name: "Ilse Brandt"}, index.Document{ID: "else", Name: "Else Brandstetter"}, index.Document{ID: "elsa", Name: "Elsa Brandauer"})
+	w.caller.EmbeddingsHost = ""
+	w.start(vector.Local{})
+	for query, want := range map[string]string{"Ilse Brandt": "ilse", "Kofi Brandt-Mensah": "", "brandenburg": ""} {
+		if a := w.search(t, search.ModeAuto, query); a.ModeUsed != search.ModeKeyword || ids(a) != want {
+			t.Errorf("%s: %s finds %q, want %q", query, a.ModeUsed, ids(a), want)
+		}
+	}
+	if a := w.search(t, search.ModeSemantic, "brandauer"); !strings.HasPrefix(ids(a), "elsa") || !slices.Equal(a.Hits[0].Matched, []string{search.FieldSpelling}) {
+		t.Errorf("asked for: %+v", a.Hits)
+	}
+}
+
+// Names that are misspelt or written without accents get no people of similar meaning, either.
+func TestMisspeltNamesFindNoStrangers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(append(lawyers(), index.Document{ID: "lou", Name: "Lóu Attorney", Title: "Solicitor"})...)
+	for query, want := range map[string]string{"carl counsle": "carl", "lou": "lou"} {
+		if a := w.search(t, search.ModeAuto, query); a.ModeUsed != search.ModeKeyword || ids(a) != want {
+			t.Errorf("%s: %s finds %q, want %q", query, a.ModeUsed, ids(a), want)
+		}
+	}
+}
+
 // Identifiers and names need no vectors, and are not sent to the provider.
 func TestIdentifiersAndNamesComeFirst(t *testing.T) {
 	t.Parallel()

@@ -230,9 +230,11 @@ func spelledOut(r rune) string {
 		return "e"
 	case 'ς':
 		return "σ"
-	case 'ى':
+	case 'ى', 'ی': // as written in Persian and Urdu
 		return "ي"
-	case 'ة':
+	case 'ک':
+		return "ك"
+	case 'ة', 'ہ', 'ھ', 'ە': // the forms of Urdu and Kurdish
 		return "ه"
 	case 'ـ': // tatweel only stretches a word
 		return ""

@@ -107,13 +107,13 @@ func match(x, y Name) (short, long []string, taken []bool, ok bool) {
 	return short, long, taken, true
 }
 
-// maxRun limits how many words may be written as one: Vanderberg is van der Berg.
-const maxRun = 3
+// MaxRun limits how many words may be written as one: Vanderberg is van der Berg.
+const MaxRun = 3
 
 // take marks the first run of unmarked words that meets the condition.
 func take(words []string, taken []bool, meets func(run []string) bool) bool {
 	for from := range words {
-		for to := from + 1; to <= min(from+maxRun, len(words)) && !taken[to-1]; to++ {
+		for to := from + 1; to <= min(from+MaxRun, len(words)) && !taken[to-1]; to++ {
 			if meets(words[from:to]) {
 				for i := from; i < to; i++ {
 					taken[i] = true

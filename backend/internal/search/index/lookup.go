@@ -46,8 +46,11 @@ func Once[T any](l *Lookup, name string, compute func() T) T {
 const NameScore = float64(scoreFullName) / topScore
 
 // NamedScore is the lowest score of a hit that has all words of the query as whole words, at least
-// one of them in the name.
-var NamedScore = float64(bands[exact].low) / topScore
+// one of them in the name; MisspeltNameScore that of a hit whose words are beginnings or misspelt.
+var (
+	NamedScore        = float64(bands[exact].low) / topScore
+	MisspeltNameScore = float64(bands[oneEdit].low) / topScore
+)
 
 // Names returns the distinct values of a list of the documents, sorted. It reads every
 // document.

@@ -2,7 +2,10 @@ package index
 
 import (
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
 )
 
 // match is how well a document matches a token: in the name and nickname, and in
@@ -33,6 +36,7 @@ func newTable(docs int) *table {
 // matcher fills a table from a vocabulary.
 type matcher struct {
 	words *vocabulary
+	docs  []ranked
 	token *token
 	edits bool // look for misspelt words
 	table *table
@@ -41,8 +45,12 @@ type matcher struct {
 func (m *matcher) fill() {
 	m.begins()
 	for _, name := range m.token.aliases {
-		m.alias(name)
+		m.nameIs(name, qualityOf(nickExact, fieldNickname), qualityOf(nickExact, fieldNickname))
 	}
+	for _, name := range m.token.joined {
+		m.nameIs(name, qualityOf(folded, fieldName), qualityOf(nickExact, fieldNickname))
+	}
+	m.splits()
 	if m.edits && m.token.edits > 0 {
 		for t, edits := range m.words.misspelt(m.token.folded, m.token.edits) {
 			m.enter(t, oneEdit+closeness(edits-1))
@@ -57,15 +65,67 @@ func (m *matcher) begins() {
 	}
 }
 
-// alias enters another form of the given name, which must match a whole word.
-func (m *matcher) alias(name string) {
-	for i := m.words.from(name); i < len(m.words.terms) && m.words.terms[i].folded == name; i++ {
-		for _, l := range m.words.terms[i].lists {
-			if l.kind == kind(fieldName) || l.kind == kind(fieldNickname) {
-				m.table.putName(qualityOf(nickExact, fieldNickname), l.docs)
+// nameIs enters the people with a whole word in the name or the nickname.
+func (m *matcher) nameIs(word string, name, nickname quality) {
+	for t := range m.words.equal(word) {
+		for _, l := range t.lists {
+			switch l.kind {
+			case kind(fieldName):
+				m.table.putName(name, l.docs)
+			case kind(fieldNickname):
+				m.table.putName(nickname, l.docs)
 			}
 		}
 	}
+}
+
+// splits enters the people in whose name the token is written as several words: aj of A. J. McCoy,
+// jeanluc of Jean-Luc.
+func (m *matcher) splits() {
+	if m.token.unspaced || m.token.runes > maxFuzzyRunes {
+		return
+	}
+	m.split(m.token.folded, nil, nil)
+}
+
+// split cuts the rest of the token after the words before it, which docs have in their names.
+func (m *matcher) split(rest string, before []string, docs []uint32) {
+	for at := range rest {
+		if at == 0 {
+			continue
+		}
+		first := m.named(rest[:at], before, docs)
+		if len(first) == 0 {
+			continue
+		}
+		words := append(slices.Clone(before), rest[:at])
+		run := " " + strings.Join(append(slices.Clone(words), rest[at:]), " ") + " "
+		for _, d := range m.named(rest[at:], words, first) {
+			if strings.Contains(" "+m.docs[d].key+" ", run) {
+				m.table.putName(qualityOf(folded, fieldName), []uint32{d})
+			}
+		}
+		if len(words) < names.MaxRun-1 {
+			m.split(rest[at:], words, first)
+		}
+	}
+}
+
+// named returns the people with a word in the name: all, or those of docs when words precede it.
+func (m *matcher) named(word string, before []string, docs []uint32) []uint32 {
+	var out []uint32
+	for t := range m.words.equal(word) {
+		for _, l := range t.lists {
+			if l.kind == kind(fieldName) {
+				out = append(out, l.docs...)
+			}
+		}
+	}
+	slices.Sort(out)
+	if len(before) == 0 {
+		return out
+	}
+	return slices.DeleteFunc(out, func(d uint32) bool { _, ok := slices.BinarySearch(docs, d); return !ok })
 }
 
 // enter adds the documents of one term to the table.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,6 +34,7 @@ type token struct {
 	unspaced      bool
 	edits         int      // how many edits are allowed
 	aliases       []string // other forms of a given name, folded
+	joined        []string // the word joined with its neighbours, folded: mccoy of mc and of coy
 }
 
 // stopWords are left out of a query that has other words.
@@ -76,8 +78,23 @@ func (p *plan) readWords(text string) {
 		p.addWord(scan.word, scan.unspaced)
 	}
 	p.nameKey = foldWord(string(key))
+	p.joinWords(strings.Fields(p.nameKey))
 	p.dropStopWords()
 	p.tokens = p.tokens[:min(len(p.tokens), maxQueryTokens)]
+}
+
+// joinWords gives each token the words that it makes with its neighbours.
+func (p *plan) joinWords(words []string) {
+	for from := range words[:min(len(words), maxQueryTokens)] {
+		for to := from + 2; to <= min(from+names.MaxRun, len(words)); to++ {
+			run := words[from:to]
+			for i := range p.tokens {
+				if t := &p.tokens[i]; slices.Contains(run, t.folded) {
+					t.joined = append(t.joined, strings.Join(run, ""))
+				}
+			}
+		}
+	}
 }
 
 func (p *plan) addWord(word []byte, unspaced bool) {

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,33 @@ func TestOrder(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Words of a name may be written together or apart, as find_duplicates compares them.
+func TestWordsTogetherOrApart(t *testing.T) {
+	t.Parallel()
+	ix := indexOf(
+		index.Document{ID: "aj", Name: "A. J. McCoy"},
+		index.Document{ID: "jean", Name: "Jean-Luc Moreau"},
+		index.Document{ID: "ana", Name: "Ana López Sáez"},
+		index.Document{ID: "jan", Name: "Jan van der Berg"},
+		index.Document{ID: "tom", Name: "Tom Vanderberg"},
+		index.Document{ID: "apart", Name: "Lopez Ana Saez"},
+	)
+	for query, want := range map[string][]string{
+		"aj mccoy": {"aj"}, "ajmccoy": {"aj"}, "a j mc coy": {"aj"}, "jeanluc": {"jean"}, "jeanluc moreau": {"jean"}, "lopezsaez": {"ana"},
+		"ana lópezsáez": {"ana"}, "vanderberg": {"tom", "jan"}, "van der berg": {"jan", "tom"}, "jan vander berg": {"jan"}, "saezlopez": {},
+	} {
+		r := ix.Search(index.Query{Text: query})
+		if got := ids(r); !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", query, got, want)
+		}
+		for _, h := range r.Hits {
+			if !slices.Equal(h.Matched, []string{"name"}) {
+				t.Errorf("%q: %s matched %v", query, h.ID, h.Matched)
+			}
+		}
 	}
 }
 

@@ -52,6 +52,17 @@ func (v *vocabulary) beginning(word string) iter.Seq[*term] {
 	}
 }
 
+// equal iterates over the terms whose folded form is word.
+func (v *vocabulary) equal(word string) iter.Seq[*term] {
+	return func(yield func(*term) bool) {
+		for i := v.from(word); i < len(v.terms) && v.terms[i].folded == word; i++ {
+			if !yield(&v.terms[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Estimates of the memory, in bytes, of a document number, a list of them, a term
 // without its text, and a string without its text.
 const (

@@ -11,7 +11,7 @@ import (
 
 // LocalModel is the name of the built-in provider's model. It must change whenever the
 // same text would get another vector.
-const LocalModel = "local-hash-2"
+const LocalModel = "local-hash-3"
 
 // localDimensions is the length of the built-in provider's vectors.
 const localDimensions = 256

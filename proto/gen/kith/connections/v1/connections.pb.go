@@ -441,7 +441,8 @@ type ConnectionHit struct {
 	Birthday *string `protobuf:"bytes,10,opt,name=birthday,proto3,oneof" json:"birthday,omitempty"`
 	// Relevance between 0 and 1; compare it within one answer only.
 	Score float64 `protobuf:"fixed64,11,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query matched, such as name, email, bio, met_how or note; meaning if vectors found the person.
+	// Where the query matched, such as name, email, bio, met_how or note; meaning if vectors found the person, spelling
+	// if vectors that compare spelling alone did.
 	MatchedFields []string `protobuf:"bytes,12,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
 	// The words around a match in the bio, in how they met, in a note or interaction; else empty.
 	Snippet string `protobuf:"bytes,13,opt,name=snippet,proto3" json:"snippet,omitempty"`
