@@ -22,13 +22,13 @@ func TestUndoOfAMergeThatIsNotTheLastWord(t *testing.T) {
 		}).Connection.ID
 		into := createWritten(t, s, owner, people.Draft{Name: "Ana Lopes"}).Connection.ID
 		merged := merge(t, s, owner, false, into, from)
-		changed, err := update(t, s, owner, people.Patch{ID: into, Bio: new("x")})
+		changed, err := update(t, s, owner, people.Patch{ID: into, Emails: people.Edit{Add: []string{"lopes@x.example"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := file(t, s, owner)
 		got := undo(t, s, owner, merged.ChangeID)
-		if len(got.Conflicts) != 1 || got.Conflicts[0].ID != into || !strings.Contains(got.Conflicts[0].Reason, "changed since: bio") || got.ChangeID != "" {
+		if len(got.Conflicts) != 1 || got.Conflicts[0].ID != into || !strings.Contains(got.Conflicts[0].Reason, "changed since: emails") || got.ChangeID != "" {
 			t.Errorf("got %+v", got)
 		}
 		if diff := cmp.Diff(before, file(t, s, owner)); diff != "" {
