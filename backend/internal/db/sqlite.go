@@ -61,7 +61,9 @@ func openSQLitePools(ctx context.Context, path string, c Config) (e engine, err 
 	// unless temporary data stays in memory. Pages that are written repeatedly, such as
 	// those of the ledger, are copied from the write-ahead log into the database once for
 	// each 16 MiB of log instead of each 4 MiB.
-	write, err := openSQLiteDB(path, "_txlock=immediate&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(4096)", 1)
+	// The pages of deleted rows are given back (Maintain); a database can only be made so. The setting
+	// writes, so that a connection which only reads would wait for the write that is under way.
+	write, err := openSQLiteDB(path, "_txlock=immediate&_pragma=auto_vacuum(INCREMENTAL)&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(4096)", 1)
 	if err != nil {
 		return engine{}, err
 	}
@@ -126,9 +128,8 @@ func makePrivate(path string) error {
 }
 
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
-	// The pages of deleted rows are given back (Maintain); a database can only be made so.
-	return openSQLiteFile(path, "_pragma=auto_vacuum(INCREMENTAL)&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"+
-		"&_pragma=synchronous(NORMAL)&"+option, conns)
+	// auto_vacuum has no effect once journal_mode made the file.
+	return openSQLiteFile(path, option+"&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(NORMAL)", conns)
 }
 
 func openSQLiteFile(path, options string, conns int) (*bun.DB, error) {

@@ -113,6 +113,15 @@ func (t *Tenant) Snapshot(ctx context.Context, fn func(context.Context, Reader) 
 	})
 }
 
+// Preview runs fn in one reading transaction that has the form of a write, so that fn can use what
+// reads for writes. A statement that writes fails in it.
+func (t *Tenant) Preview(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	return t.service.inTx(withTenant(ctx, t.id), t.service.engine.tenantRead, t.service.engine.snapshot(), func(ctx context.Context, tx bun.Tx) error {
+		now := t.service.Now()
+		return fn(ctx, &Tx{reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, dirty: map[string]struct{}{}})
+	})
+}
+
 func (x *Tx) begin(ctx context.Context) error {
 	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version",
 		x.id).Scan(ctx, &x.version)

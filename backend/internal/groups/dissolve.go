@@ -47,6 +47,10 @@ func dissolve(ctx context.Context, tx *db.Tx, g *Group, others []string, summary
 	if err != nil {
 		return "", err
 	}
+	err = history.CheckEffects(len(ids)+1, "take some people out of the group first, with update_membership and the selection of a narrower search")
+	if err != nil {
+		return "", err
+	}
 	var effects []history.EffectDraft
 	if len(ids) > 0 {
 		before, err := memberships(ctx, tx, ids)

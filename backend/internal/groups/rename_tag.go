@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -36,6 +37,10 @@ func replaceTag(ctx context.Context, tx *db.Tx, replace step, dryRun bool, summa
 	}
 	if len(ids) == 0 {
 		return people.Acted{}, unknownTag(ctx, tx, from)
+	}
+	err = history.CheckEffects(len(ids), "give the new tag to fewer at a time, with update_membership and the selection of a narrower search")
+	if err != nil {
+		return people.Acted{}, err
 	}
 	persons, err := people.ListConnections(ctx, tx, ids)
 	if err != nil {

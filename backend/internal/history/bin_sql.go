@@ -46,13 +46,28 @@ func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error
 	})
 }
 
-// EmptyBin makes all deletions up to a change final, and returns how many. What was
-// deleted after that change stays in the bin.
-func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (ended int, err error) {
-	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
-		ended, err = endDeletions(ctx, tx, "id <= ?", last)
-		return err
-	})
+// EmptyBin makes all deletions up to a change final, each in its own transaction, and returns how
+// many. What was deleted after that change stays in the bin.
+func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (int, error) {
+	return endEach(ctx, t, page, "id <= ?", last)
+}
+
+// endEach makes the deletions in the bin that meet a condition final, one after the other.
+func endEach(ctx context.Context, t *db.Tenant, page, condition string, args ...any) (ended int, err error) {
+	var ids []string
+	if err := t.From((*Change)(nil)).Column("id").Where(inBin).Where(condition, args...).Order("id").Scan(ctx, &ids); err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+			n, err := endDeletions(ctx, tx, "id = ?", id)
+			ended += n
+			return err
+		})
+		if err != nil {
+			break
+		}
+	}
 	return ended, err
 }
 
@@ -133,14 +148,8 @@ func SweepBin(ctx context.Context, s *db.DB, now time.Time) (int64, error) {
 AND NOT EXISTS (SELECT 1 FROM tenant_states s WHERE s.tenant_id = c.tenant_id AND s.read_only)`, now).Scan(ctx, &owners)
 	var sum int64
 	for _, owner := range owners {
-		var ended int
-		writeErr := s.Tenant(owner, false).Write(ctx, db.Actor{}, func(ctx context.Context, tx *db.Tx) (err error) {
-			ended, err = endDeletions(ctx, tx, "final_at <= ?", now)
-			return err
-		})
-		if writeErr == nil {
-			sum += int64(ended)
-		}
+		ended, writeErr := endEach(ctx, s.Tenant(owner, false), "", "final_at <= ?", now)
+		sum += int64(ended)
 		err = errors.Join(err, writeErr)
 	}
 	return sum, err

@@ -118,11 +118,28 @@ func (d Draft) Encode() ([]Effect, error) {
 	return effects, nil
 }
 
+// MaxEffects is how many objects one write may change. Larger writes would keep others waiting for
+// longer than a few seconds.
+const MaxEffects = 10_000
+
+// CheckEffects fails with fault.Invalid if a write would change too many objects. inParts says how to
+// do it in parts.
+func CheckEffects(n int, inParts string) error {
+	if n <= MaxEffects {
+		return nil
+	}
+	return fault.New(fault.Invalid, "this would change %d objects at once, of at most %d: %s", n, MaxEffects, inParts)
+}
+
 // maxSummary bounds a change's summary, in characters.
 const maxSummary = 300
 
-// Record stores what was changed and by whom, and returns the change's id.
+// Record stores what was changed and by whom, and returns the change's id. It fails with
+// fault.Invalid for more than MaxEffects objects.
 func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
+	if err := CheckEffects(len(draft.Effects), "do it in parts"); err != nil {
+		return "", err
+	}
 	effects, err := draft.Encode()
 	if err != nil {
 		return "", err

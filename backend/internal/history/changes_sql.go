@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -125,14 +126,24 @@ var errDryRun = errors.New("dry run")
 
 // UndoChange undoes a change as the member, on a page. With dryRun it returns what the
 // undo would do, and writes nothing.
-func UndoChange(ctx context.Context, t *db.Tenant, kinds Kinds, page, id string, dryRun bool) (Undone, error) {
-	var out Undone
-	err := t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
-		undone, err := Undo(ctx, tx, kinds, id, dryRun)
-		if err == nil && dryRun {
+func UndoChange(ctx context.Context, t *db.Tenant, kinds Kinds, page, id string, dryRun bool) (out Undone, err error) {
+	if dryRun {
+		c, err := GetChange(ctx, t, id)
+		if err != nil {
+			return out, err
+		}
+		if c.large() {
+			err = t.Preview(ctx, func(ctx context.Context, tx *db.Tx) error {
+				out, err = Undo(ctx, tx, kinds, id, true)
+				return err
+			})
+			return out, err
+		}
+	}
+	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		if out, err = Undo(ctx, tx, kinds, id, dryRun); err == nil && dryRun {
 			err = errDryRun
 		}
-		out = undone
 		return err
 	})
 	if errors.Is(err, errDryRun) {
@@ -154,47 +165,77 @@ type UndoneChange struct {
 	Never bool
 }
 
-// UndoChanges undoes several changes as the member, on a page: at most MaxUndo, the latest
-// first, so that one does not stand in the way of an earlier one. Each is undone as a whole
-// or not at all, and those with conflicts stay as they are. Ids of no change are skipped.
-// With dryRun it returns what it would do, and writes nothing.
-func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, ids []string, dryRun bool) (out []UndoneChange, err error) {
+// Fit returns the first of changes that can be undone at once: at most MaxUndo, of at most MaxEffects
+// objects together.
+func Fit(changes []Change) []Change {
+	objects := 0
+	for i, c := range changes[:min(len(changes), MaxUndo)] {
+		if objects += len(c.Effects); objects > MaxEffects && i > 0 {
+			return changes[:i]
+		}
+	}
+	return changes[:min(len(changes), MaxUndo)]
+}
+
+// UndoChanges undoes several changes as the member, on a page: the latest first, so that one does
+// not stand in the way of an earlier one. Each is undone in its own transaction, as a whole or not
+// at all, and those with conflicts stay as they are. Ids of no change are skipped. With dryRun it
+// returns what it would do, and writes nothing. It fails with fault.Invalid for changes that do not Fit.
+func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, ids []string, dryRun bool) ([]UndoneChange, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	if len(ids) > MaxUndo {
 		return nil, fault.New(fault.Invalid, "at most %d changes can be undone at once", MaxUndo)
 	}
-	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
-		changes, err := ListChanges(ctx, tx, Query{IDs: ids, Limit: MaxUndo})
-		if err != nil {
-			return err
-		}
-		out = make([]UndoneChange, len(changes))
-		for i, c := range changes {
-			out[i].Change = c
-			if out[i].Never = c.Final || len(c.Effects) == 0; out[i].Never {
-				continue
+	changes, err := ListChanges(ctx, t, Query{IDs: ids, Limit: MaxUndo})
+	if err != nil {
+		return nil, err
+	}
+	if len(Fit(changes)) < len(changes) {
+		return nil, fault.New(fault.Invalid, "these changes touch more than %d objects together: undo fewer at once", MaxEffects)
+	}
+	out, objects := make([]UndoneChange, len(changes)), 0
+	for i, c := range changes {
+		objects += len(c.Effects)
+		out[i] = UndoneChange{Change: c, Never: c.Final || len(c.Effects) == 0}
+	}
+	each := func(ctx context.Context, undo func(ctx context.Context, c *UndoneChange) (Undone, error)) error {
+		for i := range out {
+			if c := &out[i]; !c.Never {
+				if c.Undone, err = undo(ctx, c); err != nil {
+					return err
+				}
 			}
-			if out[i].Undone, err = Undo(ctx, tx, kinds, c.ID, false); err != nil {
-				return err
-			}
-		}
-		if dryRun {
-			return errDryRun
 		}
 		return nil
-	})
-	if errors.Is(err, errDryRun) {
-		err = nil
+	}
+	switch {
+	case !dryRun:
+		err = each(ctx, func(ctx context.Context, c *UndoneChange) (Undone, error) {
+			return UndoChange(ctx, t, kinds, page, c.ID, false)
+		})
+	case objects > maxTried:
+		err = t.Preview(ctx, func(ctx context.Context, tx *db.Tx) error {
+			u := undo{restorers: kinds.in(tx), compares: true}
+			return each(ctx, func(ctx context.Context, c *UndoneChange) (Undone, error) { return u.whole(ctx, tx, &c.Change, true) })
+		})
+	default:
+		err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+			err := each(ctx, func(ctx context.Context, c *UndoneChange) (Undone, error) { return Undo(ctx, tx, kinds, c.ID, false) })
+			return cmp.Or(err, errDryRun)
+		})
+		if errors.Is(err, errDryRun) {
+			err = nil
+		}
 	}
 	return out, err
 }
 
 // GetChange returns a change, or fault.NotFound.
-func GetChange(ctx context.Context, tx *db.Tx, changeID string) (*Change, error) {
+func GetChange(ctx context.Context, q db.Reader, changeID string) (*Change, error) {
 	c := &Change{}
-	err := tx.From(c).Where("id = ?", changeID).Scan(ctx)
+	err := q.From(c).Where("id = ?", changeID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "there is no change %s; list_changes returns ids", changeID)
 	}

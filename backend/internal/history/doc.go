@@ -27,6 +27,8 @@
 // stay as they are. Addresses are compared by kind, and lists of texts, such as tags, entry by
 // entry. A field that was changed since makes a Conflict, which names the field and the
 // later change; with any conflict nothing is undone.
+// A dry run of up to 500 objects tries the undo and rolls it back. That of a larger change compares
+// states in a transaction that only reads, so that no write waits for it.
 // An undo is a change like any other. If nothing else was changed since, an object gets all of
 // its recorded fields back, its times too, but its version grows, so that a write that names an
 // earlier version conflicts.

@@ -153,9 +153,13 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	if err != nil {
 		return err
 	}
+	u.apply(effects, present)
 	reversals, targets, err := u.plan(effects, present)
 	if err != nil || len(reversals) == 0 {
 		return err
+	}
+	if u.compares {
+		return u.compare(reversals, targets)
 	}
 	conflicts, err := restorer.Restore(ctx, targets)
 	if err != nil {
@@ -174,6 +178,11 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	if err != nil {
 		return err
 	}
+	return u.note(reversals, now)
+}
+
+// note records which objects were restored, and which conflict.
+func (u *undo) note(reversals []reversal, now map[string]state) error {
 	for _, r := range reversals {
 		if r.conflict != "" {
 			u.conflicts = append(u.conflicts, Conflict{Kind: r.Kind, ID: r.ID, Reason: r.conflict, Fields: r.fields})
@@ -182,6 +191,39 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 		}
 	}
 	return nil
+}
+
+// compare notes what restoring objects would do, and the states that they would have.
+func (u *undo) compare(reversals []reversal, targets map[string]json.RawMessage) error {
+	now := make(map[string]state, len(targets))
+	if u.reached == nil {
+		u.reached = map[[2]string]state{}
+	}
+	for _, r := range reversals {
+		if r.conflict != "" {
+			continue
+		}
+		target, err := decode(targets[r.ID])
+		if err != nil {
+			return err
+		}
+		now[r.ID] = target
+		u.reached[[2]string{r.Kind, r.ID}] = target
+	}
+	return u.note(reversals, now)
+}
+
+// apply sets the present states of objects that the undo would have changed by now.
+func (u *undo) apply(effects []Effect, present map[string]state) {
+	for _, e := range effects {
+		switch reached, ok := u.reached[[2]string{e.Kind, e.ID}]; {
+		case !ok:
+		case reached == nil:
+			delete(present, e.ID)
+		default:
+			present[e.ID] = reached
+		}
+	}
 }
 
 // plan returns what to do with each effect, the last one first, and the states to set

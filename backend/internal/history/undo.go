@@ -47,23 +47,37 @@ type Undone struct {
 }
 
 // Undo undoes a change as a whole, or returns the conflicts that block it. With dryRun
-// it returns what it would do, and writes nothing.
+// it returns what it would do, and writes nothing: it tries a change of at most maxTried objects,
+// and compares the states of a larger one without writing them.
 func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bool) (Undone, error) {
 	c, err := GetChange(ctx, w, changeID)
 	if err != nil {
 		return Undone{}, err
 	}
+	u := undo{restorers: kinds.in(w), compares: dryRun && c.large()}
+	return u.whole(ctx, w, c, dryRun)
+}
+
+// whole undoes a change as Undo does.
+func (u *undo) whole(ctx context.Context, w *db.Tx, c *Change, dryRun bool) (Undone, error) {
 	switch {
 	case c.UndoneBy != "":
 		return Undone{AlreadyUndone: true}, nil
 	case c.Final:
-		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", changeID)
+		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", c.ID)
 	case len(c.Effects) == 0:
-		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", changeID)
+		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", c.ID)
 	}
+	u.imported, u.done, u.conflicts = c.ImportID != "", nil, nil
 	var out Undone
-	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
-		u := undo{restorers: kinds.in(w), imported: c.ImportID != ""}
+	attempt := w.Attempt
+	if u.compares {
+		attempt = func(ctx context.Context, fn func(context.Context) (bool, error)) error {
+			_, err := fn(ctx)
+			return err
+		}
+	}
+	err := attempt(ctx, func(ctx context.Context) (bool, error) {
 		if err := u.revertAll(ctx, c); err != nil {
 			return false, err
 		}
@@ -75,6 +89,7 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bo
 		if dryRun {
 			return false, nil
 		}
+		var err error
 		out.ChangeID, err = u.record(ctx, w, c, "")
 		return err == nil, err
 	})
@@ -83,6 +98,14 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bo
 	}
 	return out, findBlocking(ctx, w, c, out.Conflicts)
 }
+
+// maxTried is the most objects of a change whose undo is tried in a write that is rolled back. Only
+// that finds conflicts which are no changes of the objects themselves, such as a name that another
+// group has now.
+const maxTried = 500
+
+// large reports whether undoing the change is not tried for a dry run.
+func (c *Change) large() bool { return len(c.Effects) > maxTried }
 
 // findBlocking sets the change that made each of the first conflicts of an undo of c. It takes
 // at most one statement.
@@ -157,7 +180,11 @@ type undo struct {
 	restorers map[string]Restorer
 	// imported means that each object is undone on its own: an import may have been undone
 	// in part.
-	imported  bool
+	imported bool
+	// compares means that nothing is written. reached are the states that objects would have by now,
+	// by kind and id.
+	compares  bool
+	reached   map[[2]string]state
 	done      []Effect
 	conflicts []Conflict
 }

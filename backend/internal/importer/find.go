@@ -287,7 +287,7 @@ func fillFound(ctx context.Context, q db.Reader, w Wanted, who []string, found *
 		found.People[records[i].ID] = &records[i]
 	}
 	var keys []struct{ ConnectionID, Key string }
-	err = q.NewRaw("SELECT connection_id, key FROM source_keys WHERE tenant_id = ? AND connection_id IN (?)", q.TenantID(), bun.List(who)).Scan(ctx, &keys)
+	err = q.NewRaw("SELECT connection_id, key FROM source_keys WHERE tenant_id = ? AND connection_id IN (?) ORDER BY key", q.TenantID(), bun.List(who)).Scan(ctx, &keys)
 	for _, k := range keys {
 		found.Keys[k.ConnectionID] = append(found.Keys[k.ConnectionID], k.Key)
 	}

@@ -22,7 +22,7 @@ import (
 type Member struct {
 	*Request
 
-	// Ctx carries the member as the caller.
+	// Ctx carries the member as the caller, and ends after maxTime.
 	Ctx context.Context //nolint:containedctx // lives as long as the request
 	// Principal is the member.
 	Principal *tenant.Principal
@@ -39,11 +39,18 @@ func ForMember(handle func(m *Member) error) Handler {
 			return err
 		}
 		v.locale = principal.Locale
-		return handle(&Member{
-			Request: v, Ctx: tenant.WithPrincipal(v.R.Context(), principal), Principal: principal,
-			Zone: civil.Zone(principal.Timezone), At: v.Now(),
-		})
+		ctx, cancel := context.WithTimeout(tenant.WithPrincipal(v.R.Context(), principal), maxTime)
+		defer cancel()
+		return handle(&Member{Request: v, Ctx: ctx, Principal: principal, Zone: civil.Zone(principal.Timezone), At: v.Now()})
 	}
+}
+
+// maxTime is how long a page may read and write, as long as a tool may. Downloads take longer.
+const maxTime = 30 * time.Second
+
+// Unhurried returns the context of the member without maxTime, for downloads.
+func (m *Member) Unhurried() context.Context {
+	return tenant.WithPrincipal(m.R.Context(), m.Principal)
 }
 
 // Today returns the current day in the member's time zone.

@@ -288,6 +288,8 @@ func (v *Request) fail(err error) {
 			"The sign-in to your account was changed while this was under way, so nothing was done. Sign in if you are asked to, and try again.")
 	case fault.Is(err, fault.NotFound):
 		refused = Refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
+	case fault.Is(err, fault.Invalid) && v.R.Method == http.MethodPost: // about no field of the form
+		refused = Refuse(http.StatusBadRequest, "Nothing was changed", Sentence(err.Error()))
 	case fault.Is(err, fault.Invalid): // forms show such errors at their fields: this is an address
 		refused = Refuse(http.StatusBadRequest, "This address is wrong", "Go back and try again, or begin at the start of the list.")
 	case fault.Is(err, fault.ReadOnly):

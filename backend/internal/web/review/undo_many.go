@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -57,6 +58,14 @@ func (v *request) ticked(asked []string) ([]string, error) {
 	return asked, err
 }
 
+// tooMany is the page for changes that touch too many objects together.
+func tooMany(err error) error {
+	if !fault.Is(err, fault.Invalid) {
+		return err
+	}
+	return page.Refuse(http.StatusBadRequest, "That is too many at once", page.Sentence(err.Error())+" Go back and tick fewer.")
+}
+
 // showUndoOfMany shows what undoing the ticked changes would do.
 func (v *request) showUndoOfMany(asked []string) error {
 	ids, err := v.ticked(asked)
@@ -92,9 +101,8 @@ func (v *request) showUndoOfAgent() error {
 	if err != nil {
 		return err
 	}
-	if content.More = len(changes) > history.MaxUndo; content.More {
-		changes = changes[:history.MaxUndo]
-	}
+	fit := history.Fit(changes)
+	content.More, changes = len(fit) < len(changes), fit
 	ids := make([]string, len(changes))
 	for i, c := range changes {
 		ids[i] = c.ID
@@ -155,7 +163,7 @@ func (v *request) inForce(agent string, since time.Time) ([]history.Change, erro
 func (v *request) dryRun(content manyContent, ids []string) error {
 	would, err := history.UndoChanges(v.Ctx, v.Data(), v.Kinds, undoTool, ids, true)
 	if err != nil {
-		return err
+		return tooMany(err)
 	}
 	content.Asked = true
 	if err := v.addMany(&content, would); err != nil {
@@ -172,7 +180,7 @@ func (v *request) undoMany(asked []string) error {
 	}
 	undone, err := history.UndoChanges(v.Ctx, v.Data(), v.Kinds, undoTool, ids, false)
 	if err != nil {
-		return err
+		return tooMany(err)
 	}
 	content := manyContent{Asked: true}
 	if err := v.addMany(&content, undone); err != nil {

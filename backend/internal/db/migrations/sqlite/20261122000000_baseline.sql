@@ -757,8 +757,8 @@ CREATE TABLE changes (
     undone_by       TEXT,                            -- the change that undid this one
     undoes          TEXT,                            -- the change or the import that this one undid
     created_at      TIMESTAMP NOT NULL,
-    PRIMARY KEY (tenant_id, id)
-) WITHOUT ROWID;
+    PRIMARY KEY (tenant_id, id) -- with rowids: without, each check of a foreign key would read all effects
+);
 -- The changes of an import, to undo it.
 CREATE INDEX changes_import ON changes (tenant_id, import_id) WHERE import_id IS NOT NULL;
 -- Deletions that become final.
