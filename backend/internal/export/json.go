@@ -128,6 +128,26 @@ type (
 	}
 )
 
+// LeftOut says in English what a format of other programs cannot hold; nil for JSON, whose documents
+// say themselves what they omit.
+func LeftOut(format string) []string {
+	const own = "Past positions, stars, keep-in-touch intervals, when and how they met"
+	const others = "Notes, interactions, reminders, and who is not the same person."
+	switch format {
+	case CSV:
+		return []string{
+			"Labels of addresses, numbers and links; positions but the current one; dates but the birthday; relationships; photos.", others,
+		}
+	case VCard:
+		return []string{own + ", and when they were added.", "The order of positions; which categories are tags and which are groups.", others}
+	case JSContact:
+		return []string{
+			own + "; photos; dates but birthdays and anniversaries.", "The order of positions; which keywords are tags and which are groups; home and work of links.", others,
+		}
+	}
+	return nil
+}
+
 // leftOut lists what a document omits. archived and photos say whether it has archived people
 // and photos.
 func leftOut(archived, photos bool) []string {

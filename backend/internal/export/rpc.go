@@ -52,7 +52,7 @@ func (h *RPC) exportWhole(ctx context.Context, data *db.Tenant, f File) (*connec
 	var content answerBuffer
 	count, err := f.write(ctx, data, &content, false)
 	if err == nil {
-		return &connectionsv1.ExportConnectionsResponse{Content: content.String(), MediaType: f.MediaType(), Count: int32(count)}, nil
+		return &connectionsv1.ExportConnectionsResponse{Content: content.String(), MediaType: f.MediaType(), Count: int32(count), LeftOut: LeftOut(f.Format)}, nil
 	}
 	if !errors.Is(err, errFull) {
 		return nil, err
@@ -61,7 +61,7 @@ func (h *RPC) exportWhole(ctx context.Context, data *db.Tenant, f File) (*connec
 		return nil, err
 	}
 	res := &connectionsv1.ExportConnectionsResponse{
-		MediaType: f.MediaType(), Count: int32(count),
+		MediaType: f.MediaType(), Count: int32(count), LeftOut: LeftOut(f.Format),
 		Note: fmt.Sprintf("These %d people are more than the %d KB that fit into an answer. get_job waits for the file; its result has the address.", count, MaxContent>>10),
 	}
 	call.WriteAfter(ctx, func(ctx context.Context, tx *db.Tx) error { return h.start(ctx, tx, f, res) })
@@ -117,7 +117,7 @@ func exportPageOf(ctx context.Context, data *db.Tenant, ids []string, req *conne
 			f.Limit = max(1, count*MaxContent*9/(len(content)*10))
 			continue
 		}
-		res := &connectionsv1.ExportConnectionsResponse{Content: content, MediaType: mediaType, Count: int32(count), HasMore: more}
+		res := &connectionsv1.ExportConnectionsResponse{Content: content, MediaType: mediaType, Count: int32(count), HasMore: more, LeftOut: LeftOut(q.Format)}
 		if more {
 			next, err := cursor.Encode(q, page.People[count-1].ID)
 			if err != nil {

@@ -78,9 +78,7 @@ func (c *cards) person(p *Person) {
 	c.property("UID;VALUE=text", p.ID)
 	c.property("FN", p.Name)
 	c.property("NICKNAME", p.Nickname)
-	current := p.CurrentPosition()
-	c.property("ORG", current.Organization)
-	c.property("TITLE", current.Title)
+	c.positions(p)
 	for _, of := range []struct{ kind, name string }{
 		{people.KindEmail, "EMAIL"}, {people.KindPhone, "TEL"}, {people.KindURL, "URL"},
 	} {
@@ -103,6 +101,31 @@ func (c *cards) person(p *Person) {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
 	}
 	c.line("END:VCARD")
+}
+
+// positions writes the current positions. Several are in groups of their own, so that each
+// organization stays with its title.
+func (c *cards) positions(p *Person) {
+	several := 0
+	for _, at := range p.Positions {
+		if at.Current {
+			several++
+		}
+	}
+	for _, at := range p.Positions {
+		group := ""
+		if !at.Current {
+			continue
+		}
+		if several > 1 {
+			c.groups++
+			group = fmt.Sprintf("item%d.", c.groups)
+		}
+		c.property(group+"ORG", at.Organization)
+		if at.Title != "" || group != "" { // an empty title says that the next one is not of this organization
+			c.line(group + "TITLE:" + escape(at.Title))
+		}
+	}
 }
 
 // handles writes the handles of a kind. Social addresses are written as web addresses, of

@@ -88,6 +88,97 @@ func TestRoundTripOfParts(t *testing.T) {
 	})
 }
 
+// The formats of other programs lose nothing but what LeftOut says: of a member's people, another
+// member who imports the file has all the rest.
+func TestRoundTripOfOtherFormats(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
+	members := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		doc := unshared(document(rt, []string{""}))
+		for i := range doc.People {
+			doc.People[i].ArchivedAt = time.Time{} // files of other programs are of people who are not archived
+		}
+		members++
+		ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+		ada.imports(t, "a.json", encode(t, doc), importer.Options{})
+		held := ada.export(t)
+		for format, name := range map[string]string{export.CSV: "b.csv", export.VCard: "b.vcf", export.JSContact: "b.json"} {
+			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%s-%d", format, members)), now: time.Now}
+			content := ada.file(t, format)
+			r := bob.imports(t, name, content, importer.Options{})
+			if r.Created != len(doc.People) || r.Failed != 0 || len(r.Warnings) > 0 {
+				rt.Fatalf("%s: %s %v %v\n%s", format, counts(r), r.Errors, r.Warnings, content)
+			}
+			if diff := gocmp.Diff(holdable(format, held), holdable(format, bob.export(t))); diff != "" {
+				rt.Fatalf("%s (-exported +imported):\n%s\n%s", format, diff, content)
+			}
+		}
+	})
+}
+
+// file returns the people who are not archived in a format.
+func (d *fixture) file(t testing.TB, format string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if _, err := (export.File{Format: format}).Write(t.Context(), d.store.Tenant(d.owner, true), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// holdable returns the people of a document without what LeftOut says that a format leaves out, and
+// without what an import sets itself.
+func holdable(format string, doc export.Document) []export.PersonRecord {
+	out := normal(doc).People
+	for i := range out {
+		p := &out[i]
+		p.Source, p.UpdatedAt, p.SnoozedUntil, p.LastInteractionAt, p.NotSameAs = "", time.Time{}, time.Time{}, time.Time{}, nil
+		if format != export.CSV {
+			p.Starred, p.CadenceDays, p.MetOn, p.MetHow = false, 0, "", ""
+			p.Tags, p.Groups = words(p.Tags, p.Groups), nil
+		}
+		switch format {
+		case export.CSV:
+			p.CreatedAt = p.CreatedAt.Truncate(24 * time.Hour)
+		case export.JSContact:
+			p.CreatedAt = p.CreatedAt.Truncate(time.Second)
+		default:
+			p.CreatedAt = time.Time{}
+		}
+		p.Positions = slices.DeleteFunc(p.Positions, func(at export.PositionRecord) bool { return !at.Current })
+		for j := range p.Positions {
+			p.Positions[j].StartedOn = ""
+		}
+		if format != export.CSV {
+			slices.SortFunc(p.Positions, func(a, b export.PositionRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+		for j, h := range p.Handles {
+			if h.Kind == "social" { // an address on the web in these formats, which an import recognises
+				p.Handles[j].Kind = "url"
+			}
+			if format == export.CSV || format == export.JSContact && h.Kind == "url" {
+				p.Handles[j].Label = ""
+			}
+		}
+		p.ImportantDates = slices.DeleteFunc(p.ImportantDates, func(d export.DateRecord) bool {
+			return format == export.CSV && d.Kind != "birthday" || format == export.JSContact && d.Kind == "other"
+		})
+		if format == export.CSV {
+			p.Positions = p.Positions[:min(1, len(p.Positions))]
+			p.Relationships = nil
+		}
+	}
+	return out
+}
+
+// words returns the words of both lists, each once, in order.
+func words(tags, groups []string) []string {
+	all := slices.Concat(tags, groups)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // unshared removes the addresses that people share with other people.
 func unshared(doc export.Document) export.Document {
 	for i := range doc.People {

@@ -54,10 +54,10 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// sorted removes the order of positions, which JSContact does not keep: titles and
-// organisations are separate lists there.
+// sorted removes the order of positions, which cards do not keep: titles and organisations are
+// separate there.
 func sorted(format string) cmp.Option {
-	if format != export.JSContact {
+	if format != export.JSContact && format != export.VCard {
 		return cmp.Options{}
 	}
 	return cmpopts.SortSlices(func(a, b export.PositionRecord) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
@@ -223,10 +223,19 @@ func tagsAndGroups(p export.Person) []string {
 	return out
 }
 
+func currentPositions(p export.Person) (out []export.PositionRecord) {
+	for _, at := range p.Positions {
+		if at.Current {
+			out = append(out, export.PositionRecord{Organization: at.Organization, Title: at.Title, Current: true})
+		}
+	}
+	return out
+}
+
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: heldByCSV(p).Positions, Photo: heldByJSON(p).Photo,
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo,
 	}
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		if label := strings.ToLower(h.Label); label == "home" || label == "work" || label == "mobile" && h.Kind == people.KindPhone {
@@ -250,11 +259,7 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 		}
 		return h.Label
 	})
-	for _, at := range p.Positions {
-		if at.Current {
-			out.Positions = append(out.Positions, export.PositionRecord{Organization: at.Organization, Title: at.Title, Current: true})
-		}
-	}
+	out.Positions = currentPositions(p)
 	for _, on := range p.Dates {
 		if on.Kind != people.DateOther {
 			out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: on.Kind, Date: on.String()})
