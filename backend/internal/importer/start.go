@@ -288,8 +288,12 @@ func NewFile(name string, content []byte) *File {
 // MaxUploads limits how many uploads of a member wait for an import.
 const MaxUploads = 3
 
-// InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads.
+// InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads. It fails
+// with fault.Full if the member has no room for it.
 func InsertFile(ctx context.Context, tx *db.Tx, f *File) (err error) {
+	if err := tx.Reserve(f.Size); err != nil {
+		return err
+	}
 	if f.ID, err = tx.NewID(id.File); err != nil {
 		return err
 	}

@@ -194,9 +194,9 @@ func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	}
 	for _, keep := range []func() error{
 		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },
+		func() error { return photos.Insert(ctx, tx, b.Photos) }, // before people name them
 		func() error { return people.InsertPeople(ctx, tx, b.Created) },
 		func() error { return people.ReplacePeople(ctx, tx, b.Replaced) },
-		func() error { return photos.Insert(ctx, tx, b.Photos) },
 		func() error { return insertJoined(ctx, tx, b.Joined) },
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
 		func() error { return tx.InsertAll(ctx, &b.DistinctPairs, len(b.DistinctPairs)) },
