@@ -85,7 +85,7 @@ func (p *plan) decideOne(e *entry) (match, outcome) {
 		return m, skipped
 	}
 	if m.by != byChoice && !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
-		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
+		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Quote(e.person.Name), text.Quote(who.after.Name))
 	}
 	return m, p.blend(e, who)
 }
@@ -189,12 +189,12 @@ func (p *plan) warnOfNamesake(e *entry, m match) {
 	for _, other := range append(slices.Clip(m.others), e.namesake) {
 		if e.choice.Do == "" && other.By == byID {
 			p.report.warn("row %d: %s is a new person, but %s has the same id in that program; merge_connections merges them if they are one person",
-				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80))
+				e.row, text.Quote(e.person.Name), text.Quote(other.Name))
 			return
 		}
 		if e.choice.Do == "" && what[other.By] != "" {
 			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (with a min_score of 0.4 if three or more people have it)",
-				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80), what[other.By])
+				e.row, text.Quote(e.person.Name), text.Quote(other.Name), what[other.By])
 			return
 		}
 	}

@@ -92,7 +92,7 @@ func (s *step) person(who *person) (err error) {
 			return err
 		}
 		if c.CreatedAt.After(s.tx.Now()) {
-			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Truncate(c.Name, 80), c.CreatedAt.Format(time.DateOnly))
+			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Quote(c.Name), c.CreatedAt.Format(time.DateOnly))
 			c.CreatedAt = time.Time{}
 		}
 		if c.CreatedAt.IsZero() {
