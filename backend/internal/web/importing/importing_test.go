@@ -430,3 +430,23 @@ func TestOnlyTheMembersOwn(t *testing.T) {
 		}
 	})
 }
+
+// The page of an import shows the first warnings, and how many more there are.
+func TestFurtherWarningsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	var file strings.Builder
+	file.WriteString("Name,Email,Birthday\n")
+	for i := range 80 {
+		fmt.Fprintf(&file, "Person %d,p%d@helios.example,the %dth of never\n", i, i, i)
+	}
+	path, preview := previewed(t, b, "people.csv", file.String())
+	progress := started(t, b, path, preview)
+	worked(t, s, b, importer.JobKind)
+	page := b.Get(progress)
+	said := regexp.MustCompile(`And (\d+) more\.`).FindStringSubmatch(page.Text())
+	if said == nil || fmt.Sprint(80-strings.Count(page.Text(), "th of never")) != said[1] {
+		t.Errorf("%v of 80 warnings are counted:\n%s", said, page.Text())
+	}
+}
