@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -90,8 +91,13 @@ func (p *plan) decideOne(e *entry) (match, outcome) {
 	return m, p.blend(e, who)
 }
 
-// blend adds what an entry says to a person.
+// blend adds what an entry says to a person. The day on which a stored person was added does not change.
 func (p *plan) blend(e *entry, who *person) outcome {
+	if told := e.person.CreatedAt; who.before != nil && !told.IsZero() && !sameDay(told, who.before.CreatedAt) {
+		e.warnings = append(slices.Clip(e.warnings), fmt.Sprintf("the day on which the person was added stays %s; in the file it is %s",
+			who.before.CreatedAt.UTC().Format(time.DateOnly), told.UTC().Format(time.DateOnly)))
+		p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
+	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
 	after, changed, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
@@ -198,6 +204,10 @@ func (p *plan) warnOfNamesake(e *entry, m match) {
 			return
 		}
 	}
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }
 
 // maxGroups limits how many groups one person is in.
