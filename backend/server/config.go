@@ -79,6 +79,9 @@ type Config struct {
 	// SearchMemory limits the memory of search indexes, VectorMemory that of vectors, in
 	// bytes; 0 means 256 MiB each.
 	SearchMemory, VectorMemory int64
+	// MemberStorage is how many bytes of photos, uploaded files and recorded changes a member may
+	// have; 0 means no limit.
+	MemberStorage int64
 	// Embeddings computes the vectors for semantic search; nil means the built-in
 	// provider, which compares spelling and sends nothing to other servers.
 	Embeddings *Embeddings
@@ -163,6 +166,9 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.DatabaseConns < 4 || c.SearchMemory < 0 || c.VectorMemory < 0 {
 		return c, errors.New("KITH_DATABASE_CONNS must be at least 4, and KITH_SEARCH_MEMORY and KITH_VECTOR_MEMORY must not be negative")
+	}
+	if c.MemberStorage < 0 {
+		return c, errors.New("KITH_MEMBER_STORAGE must not be negative; 0 means no limit")
 	}
 	if c.SearchMemory == 0 {
 		c.SearchMemory = defaultSearchMemory

@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // openStore opens the database. m is nil without metrics.
 func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
 	options := db.Config{
-		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, SyncEachCommit: c.SyncEachCommit,
+		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, SyncEachCommit: c.SyncEachCommit, MemberBytes: c.MemberStorage,
 	}
 	var observers queryObservers
 	if m != nil {

@@ -42,6 +42,9 @@ type Config struct {
 	Fault func(statement string) error
 	// Queries counts statements; nil counts nothing.
 	Queries QueryObserver
+	// MemberBytes is the quota of a member, over photos, uploaded files and recorded changes; 0 for
+	// none. See Tx.Reserve.
+	MemberBytes int64
 
 	create bool // make the file of a SQLite database that doesn't exist
 }
@@ -52,6 +55,8 @@ type DB struct {
 	logger *slog.Logger
 	ids    *id.Generator
 	engine engine
+	// memberBytes is Config.MemberBytes.
+	memberBytes int64
 	// prepared holds the statements that Prepared made, by text.
 	prepared sync.Map
 
@@ -159,7 +164,7 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 		return cmp.Or(e.check(), fault(statement))
 	}
 	s := &DB{
-		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e,
+		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e, memberBytes: c.MemberBytes,
 		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{},
 	}
 	if c.Queries != nil {

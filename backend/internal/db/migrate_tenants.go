@@ -28,7 +28,7 @@ func tenantTables() map[string][]tenantTable {
 				"groups", "group_connections", "tags", "connection_tags",
 				"notes", "note_connections", "interactions", "interaction_connections",
 				"saved_views", "reminders", "changes", "change_objects", "embeddings", "files", "source_keys", "jobs", "decisions"),
-			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions)"},
+			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions, kept_bytes)"},
 			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
 			tenantTable{Name: "profiles", Owner: "member_id", Grants: "SELECT, UPDATE"},
 			tenantTable{Name: "idempotency_keys", Owner: tenantColumn, Grants: allWrites},

@@ -51,13 +51,15 @@ type Tx struct {
 	ids     *id.Generator
 	actor   Actor
 	version int64
+	space   space
 	dirty   map[string]struct{}
 	removed []string
 	onEnd   []func(error)
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
-// transaction's time is fixed. As in DB.Write, fn may run again. It fails with fault.ReadOnly for a read-only tenant.
+// transaction's time is fixed. As in DB.Write, fn may run again. It fails with fault.ReadOnly for a
+// read-only tenant, and with fault.Full for one whose quota is used up: see Tx.Reserve.
 func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Tx) error) error {
 	return t.WriteAfter(ctx, actor, nil, fn)
 }
@@ -79,7 +81,7 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 		now := t.service.Now()
 		x = &Tx{
 			reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, actor: actor,
-			dirty: map[string]struct{}{},
+			dirty: map[string]struct{}{}, space: space{limit: limitOf(ctx, t.service.memberBytes)},
 		}
 		if before != nil {
 			if err := before(ctx, x); err != nil {
@@ -123,12 +125,15 @@ func (t *Tenant) Preview(ctx context.Context, fn func(context.Context, *Tx) erro
 }
 
 func (x *Tx) begin(ctx context.Context) error {
-	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version",
-		x.id).Scan(ctx, &x.version)
+	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version, kept_bytes",
+		x.id).Scan(ctx, &x.version, &x.space.kept)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fault.New(fault.NotFound, "the member does not exist any more")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return x.Reserve(0)
 }
 
 // Actor returns the credential and the tool that the transaction writes for.

@@ -32,6 +32,8 @@ const (
 	Unavailable Code = "unavailable"
 	// Exhausted: an allowance is used up; the same call works after it is renewed.
 	Exhausted Code = "exhausted"
+	// Full: the member's quota of stored bytes is used up; the same call works once there is room.
+	Full Code = "full"
 	// InFlight: the same request with an Idempotency-Key is still running.
 	InFlight Code = "in_flight"
 	// KeyReused: the Idempotency-Key was used for another request.

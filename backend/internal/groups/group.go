@@ -131,7 +131,7 @@ func (p Patch) update(ctx context.Context, w *db.Tx, before Group, groups []Grou
 		p.Name = nil // the name identified the group, perhaps in another spelling
 	} else if p.Name != nil {
 		if other := byName(groups, *p.Name); other != nil && other.ID != before.ID {
-			return Saved{}, fault.New(fault.AlreadyExists, "another group is called %s: %s", other.Name, other.ID)
+			return Saved{}, fault.New(fault.AlreadyExists, "another group is called %s: %s", text.Quote(other.Name), other.ID)
 		}
 	}
 	p.apply(&after)

@@ -259,6 +259,29 @@ func TestEachFieldIsImportedOrReported(t *testing.T) {
 				t.Errorf("%s changes nothing, and the report does not say so: %s", f.Name, counts(r))
 			}
 		}
+		// The same of a person who is stored already, without a value for the field: fill_blanks keeps others.
+		held := "Name,E-mail\nAda Stone,ada@held.example\n"
+		d.imports(t, "held.csv", held, importer.Options{})
+		without := plain(d.export(t))
+		for _, f := range source.Fields() {
+			// A name of a known person stays, because no field is empty; keys are shown nowhere.
+			if f.Name == source.FieldIgnore || f.Name == "key" || strings.Contains(f.Name, "name") && f.Name != "nickname" {
+				continue
+			}
+			value := values[f.Name]
+			if value == "" {
+				value = "Zephyr"
+			}
+			r := d.imports(t, "field.csv", "Name,E-mail,Xyzzy\nAda Stone,ada@held.example,"+value+"\n",
+				importer.Options{Columns: []source.Choice{{At: 3, Header: "Xyzzy", Field: f.Name}}})
+			stored := plain(d.export(t))
+			if r.Created != 0 || stored == without && len(r.Warnings)+len(r.Errors) == 0 {
+				t.Errorf("%s changes nothing of a stored person, and the report does not say so: %s", f.Name, counts(r))
+			}
+			if stored != without {
+				d.undoes(t, r.ImportID)
+			}
+		}
 	})
 }
 

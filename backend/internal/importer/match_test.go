@@ -92,7 +92,7 @@ func TestDifferentPeopleWithOnePhoneAreNotMerged(t *testing.T) {
 			if r.Created != created || r.Updated+r.Skipped+r.Failed != 0 || len(r.Warnings) != 3 {
 				t.Errorf("%s, warnings %q", counts(r), r.Warnings)
 			}
-			if !strings.Contains(strings.Join(r.Warnings, "\n"), "Kim Kent is a new person, but Ada Stone has the same phone number") {
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), `"Kim Kent" is a new person, but "Ada Stone" has the same phone number`) {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 			persons, err := people.ListDuplicateCandidates(t.Context(), on.store.Tenant(on.owner, true))

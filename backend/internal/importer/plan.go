@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -85,13 +86,18 @@ func (p *plan) decideOne(e *entry) (match, outcome) {
 		return m, skipped
 	}
 	if m.by != byChoice && !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
-		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
+		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Quote(e.person.Name), text.Quote(who.after.Name))
 	}
 	return m, p.blend(e, who)
 }
 
-// blend adds what an entry says to a person.
+// blend adds what an entry says to a person. The day on which a stored person was added does not change.
 func (p *plan) blend(e *entry, who *person) outcome {
+	if told := e.person.CreatedAt; who.before != nil && !told.IsZero() && !sameDay(told, who.before.CreatedAt) {
+		e.warnings = append(slices.Clip(e.warnings), fmt.Sprintf("the day on which the person was added stays %s; in the file it is %s",
+			who.before.CreatedAt.UTC().Format(time.DateOnly), told.UTC().Format(time.DateOnly)))
+		p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
+	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
 	after, changed, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
@@ -189,15 +195,19 @@ func (p *plan) warnOfNamesake(e *entry, m match) {
 	for _, other := range append(slices.Clip(m.others), e.namesake) {
 		if e.choice.Do == "" && other.By == byID {
 			p.report.warn("row %d: %s is a new person, but %s has the same id in that program; merge_connections merges them if they are one person",
-				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80))
+				e.row, text.Quote(e.person.Name), text.Quote(other.Name))
 			return
 		}
 		if e.choice.Do == "" && what[other.By] != "" {
 			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (with a min_score of 0.4 if three or more people have it)",
-				e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.Name, 80), what[other.By])
+				e.row, text.Quote(e.person.Name), text.Quote(other.Name), what[other.By])
 			return
 		}
 	}
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }
 
 // maxGroups limits how many groups one person is in.

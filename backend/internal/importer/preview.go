@@ -115,6 +115,9 @@ type Preview struct {
 	Rows []Row
 	// Others is set if the file has more than people, such as notes and groups.
 	Others bool
+	// Linked is set if records of people have relationships or a last contact. The rows do not show
+	// them: the import adds them after the people, also to people who are known and do not change.
+	Linked bool
 	// Partly is set if the file has more than MaxPreviewed people; the preview omits the others.
 	Partly bool
 }
@@ -161,6 +164,7 @@ func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error
 		return nil, err
 	}
 	p.Report, p.Others, p.Partly = im.at.Report, im.file.Format == source.JSON, im.file.Total() > MaxPreviewed
+	p.Linked = im.at.Related || im.at.Contacts
 	return p, nil
 }
 

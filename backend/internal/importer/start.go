@@ -19,6 +19,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // JobKind is the kind of the job that imports a file.
@@ -196,7 +197,7 @@ func (p Params) checkLive(live *job.Job) error {
 		return nil
 	}
 	return fault.New(fault.Conflict,
-		"job %d is importing %s: wait for its end with get_job, or cancel it with cancel_job, and start this import then", live.Number, other.Filename)
+		"job %d is importing %s: wait for its end with get_job, or cancel it with cancel_job, and start this import then", live.Number, text.Quote(other.Filename))
 }
 
 // take stores or claims the file for this import. An upload of a dry run stays free for
@@ -288,8 +289,12 @@ func NewFile(name string, content []byte) *File {
 // MaxUploads limits how many uploads of a member wait for an import.
 const MaxUploads = 3
 
-// InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads.
+// InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads. It fails
+// with fault.Full if the member has no room for it.
 func InsertFile(ctx context.Context, tx *db.Tx, f *File) (err error) {
+	if err := tx.Reserve(f.Size); err != nil {
+		return err
+	}
 	if f.ID, err = tx.NewID(id.File); err != nil {
 		return err
 	}

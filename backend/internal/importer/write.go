@@ -92,7 +92,7 @@ func (s *step) person(who *person) (err error) {
 			return err
 		}
 		if c.CreatedAt.After(s.tx.Now()) {
-			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Truncate(c.Name, 80), c.CreatedAt.Format(time.DateOnly))
+			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Quote(c.Name), c.CreatedAt.Format(time.DateOnly))
 			c.CreatedAt = time.Time{}
 		}
 		if c.CreatedAt.IsZero() {
@@ -194,9 +194,9 @@ func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	}
 	for _, keep := range []func() error{
 		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },
+		func() error { return photos.Insert(ctx, tx, b.Photos) }, // before people name them
 		func() error { return people.InsertPeople(ctx, tx, b.Created) },
 		func() error { return people.ReplacePeople(ctx, tx, b.Replaced) },
-		func() error { return photos.Insert(ctx, tx, b.Photos) },
 		func() error { return insertJoined(ctx, tx, b.Joined) },
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
 		func() error { return tx.InsertAll(ctx, &b.DistinctPairs, len(b.DistinctPairs)) },

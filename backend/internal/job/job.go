@@ -143,6 +143,7 @@ func Fail(code, format string, args ...any) error {
 const (
 	CodeInternal = "internal"
 	CodeCredits  = "out_of_credits"
+	CodeFull     = "account_full"
 )
 
 // exhausted is the failure of a job that was attempted too often.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
@@ -124,9 +125,10 @@ WHERE tenant_id = ? AND number = ? AND state IN ('queued', 'running')`, true, tx
 }
 
 // WriteStep is Write for a step of a job. The step commits only while the lease holds;
-// otherwise WriteStep fails with job.ErrLeaseLost or job.ErrCancelled without calling fn.
+// otherwise WriteStep fails with job.ErrLeaseLost or job.ErrCancelled without calling fn. A member whose
+// quota is used up gets a Failure, which ends the job.
 func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn func(context.Context, *db.Tx) (Step, error)) error {
-	return t.Write(ctx, actor, func(ctx context.Context, tx *db.Tx) error {
+	err := t.Write(ctx, actor, func(ctx context.Context, tx *db.Tx) error {
 		var cancelled bool
 		err := tx.NewRaw("UPDATE jobs SET attempts = 0, updated_at = ? WHERE tenant_id = ? AND id = ? AND fence = ? AND state = ? RETURNING cancel_requested",
 			tx.Now(), tx.TenantID(), l.ID, l.Fence, Running).Scan(ctx, &cancelled)
@@ -150,6 +152,10 @@ func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn fu
 			string(checkpoint), step.Done, step.Total, tx.TenantID(), l.ID).Exec(ctx)
 		return err
 	})
+	if full := (*fault.Error)(nil); errors.As(err, &full) && full.Code == fault.Full {
+		return Fail(CodeFull, "%s.", strings.ToUpper(full.Message[:1])+full.Message[1:])
+	}
+	return err
 }
 
 // Charge takes the price of a step off the balance of the month in which the job was

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/uptrace/bun"
 )
 
@@ -38,8 +39,10 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 		return a, fmt.Errorf("read the file: %w", err)
 	}
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		a, err = readFile(ctx, tx, schema, file, &inserter{tx: tx})
-		return err
+		if a, err = readFile(ctx, tx, schema, file, &inserter{tx: tx}); err != nil {
+			return err
+		}
+		return countSpace(ctx, tx, a.ID)
 	})
 	if db.IsTaken(err) {
 		return a, fault.Wrap(err, fault.AlreadyExists, "a row of the file has an id that this installation has already, so nothing was imported")
@@ -48,6 +51,17 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 		s.LearnTables(ctx)
 	}
 	return a, err
+}
+
+// countSpace counts the bytes of the quota: the file has no sum of them, and the triggers that count
+// found no row of tenant_states yet.
+func countSpace(ctx context.Context, tx db.Querier, owner tenant.ID) error {
+	_, err := tx.NewRaw(`UPDATE tenant_states SET kept_bytes = (SELECT coalesce(sum(octet_length(data)), 0) FROM photos WHERE tenant_id = ?0)
++ (SELECT coalesce(sum(octet_length(effects)), 0) FROM changes WHERE tenant_id = ?0) WHERE tenant_id = ?0`, owner).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("count the space of an imported account: %w", err)
+	}
+	return nil
 }
 
 // readFile checks a file and inserts its rows, unless insert is nil.

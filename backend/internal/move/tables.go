@@ -12,6 +12,9 @@ import (
 const (
 	membersTable = "members"
 	statesTable  = "tenant_states"
+	// keptBytes is the column of tenant_states that is not moved: an import counts it again, without
+	// the files, which stay behind.
+	keptBytes = "kept_bytes"
 )
 
 // moved returns the tables that are moved, in the order of the file: a table comes after those that
@@ -91,7 +94,7 @@ func readTables(ctx context.Context, q db.Querier) ([]table, error) {
 		}
 		t := table{name: name, order: i, owner: ownerOf(found), key: found.Key(), states: ended()[name]}
 		for _, c := range found.Columns {
-			if c.Name != numbered()[name] {
+			if c.Name != numbered()[name] && c.Name != keptBytes {
 				t.columns = append(t.columns, c)
 			}
 		}

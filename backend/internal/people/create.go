@@ -53,7 +53,7 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	}
 	if duplicate != "" && d.OnDuplicate != OnDuplicateCreate {
 		if d.OnDuplicate == OnDuplicateError {
-			return Written{}, fault.New(fault.AlreadyExists, "%s is already stored as %s", c.Name, duplicate)
+			return Written{}, fault.New(fault.AlreadyExists, "%s is already stored as %s", text.Quote(c.Name), duplicate)
 		}
 		existing, err := GetConnection(ctx, w, duplicate)
 		return Written{Connection: existing, DuplicateOf: duplicate}, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,7 +49,7 @@ func Set(ctx context.Context, tx *db.Tx, connectionID string, p *Photo) (changeI
 // Remove removes the photo of a person who is not archived, and returns the id of the recorded
 // change; the id is empty if they have no photo. It fails as people.NoConnection does.
 func Remove(ctx context.Context, tx *db.Tx, connectionID string) (changeID string, err error) {
-	return change(ctx, tx, connectionID, "", "Removed the photo of ", func() error { return nil })
+	return change(ctx, tx, connectionID, "", "Removed the photo of ", func() error { return dropOld(ctx, tx, []string{connectionID}) })
 }
 
 func change(ctx context.Context, tx *db.Tx, connectionID, photoID, summary string, insert func() error) (string, error) {
@@ -72,14 +73,29 @@ func change(ctx context.Context, tx *db.Tx, connectionID, photoID, summary strin
 	return history.Record(ctx, tx, history.One(summary+before.Name, history.Connection, connectionID, state{before.Photo}, state{photoID}))
 }
 
-// Insert stores photos, by the ids of their people. The rows of the people name them: see
-// people.Connection.Photo. A photo that is already stored is kept.
+// Insert stores photos, by the ids of their people, before the rows of the people name them: see
+// people.Connection.Photo. Of the photos that a person had before, the one that their row names
+// stays, so that the change can be undone; older ones are deleted. It fails with fault.Full if the
+// member has no room for them.
 func Insert(ctx context.Context, tx *db.Tx, photos map[string]*Photo) error {
+	if len(photos) == 0 {
+		return nil
+	}
+	if err := dropOld(ctx, tx, slices.Sorted(maps.Keys(photos))); err != nil {
+		return err
+	}
 	var rows []row
+	bytes := 0
 	for connectionID, p := range photos {
+		for _, i := range p.images {
+			bytes += len(i.Data)
+		}
 		for _, i := range p.images {
 			rows = append(rows, row{TenantID: tx.TenantID(), ConnectionID: connectionID, ID: p.ID, Size: i.Size, Media: i.Media, Data: i.Data})
 		}
+	}
+	if err := tx.Reserve(bytes); err != nil {
+		return err
 	}
 	const rowsOfStatement = 60
 	for some := range slices.Chunk(rows, rowsOfStatement) {
@@ -87,6 +103,18 @@ func Insert(ctx context.Context, tx *db.Tx, photos map[string]*Photo) error {
 		if err != nil {
 			return fmt.Errorf("store photos: %w", err)
 		}
+	}
+	return nil
+}
+
+// dropOld deletes the photos of people who have a photo, except that one: it becomes the old one that
+// is kept. People without a photo keep their old one.
+func dropOld(ctx context.Context, tx *db.Tx, connectionIDs []string) error {
+	_, err := tx.NewRaw(`DELETE FROM photos WHERE tenant_id = ? AND connection_id IN (?) AND id <> (
+SELECT c.photo FROM connections c WHERE c.tenant_id = photos.tenant_id AND c.id = photos.connection_id AND c.photo <> '')`,
+		tx.TenantID(), bun.List(connectionIDs)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("delete old photos: %w", err)
 	}
 	return nil
 }

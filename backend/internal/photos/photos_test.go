@@ -265,3 +265,48 @@ func TestTwoAtOnce(t *testing.T) {
 		a.want(id, both[1-last])
 	})
 }
+
+// Of the photos that a person had before, only the last one is kept.
+func TestOneOldPhotoIsKept(t *testing.T) {
+	each(t, func(a album) {
+		id, other := a.person("Ana"), a.person("Ben")
+		one, two, three := a.picture(60), a.picture(70), a.picture(80)
+		a.set(other, one)
+		rows := func(want int) {
+			a.Helper()
+			var n int
+			if err := a.store.NewRaw("SELECT count(*) FROM photos WHERE connection_id = ?", id).Scan(a.Context(), &n); err != nil || n != 3*want {
+				a.Errorf("%d rows of photos, %v, want %d photos", n, err, want)
+			}
+		}
+		a.set(id, one)
+		for range 2 {
+			a.set(id, two)
+			rows(2)
+			a.set(id, three)
+			rows(2)
+			a.set(id, two) // the old one again
+			rows(2)
+			a.want(id, two)
+			a.set(id, one)
+			rows(2)
+		}
+		var removed string
+		a.write(func(ctx context.Context, tx *db.Tx) (err error) {
+			removed, err = photos.Remove(ctx, tx, id)
+			return err
+		})
+		rows(1)
+		a.undo(removed)
+		a.want(id, one)
+		a.write(func(ctx context.Context, tx *db.Tx) (err error) {
+			_, err = photos.Remove(ctx, tx, id)
+			return err
+		})
+		replaced := a.set(id, three)
+		rows(2)
+		a.undo(replaced)
+		a.want(id, nil)
+		a.want(other, one)
+	})
+}

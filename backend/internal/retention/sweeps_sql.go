@@ -117,7 +117,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	if r.Photos, err = photos.Sweep(ctx, s, now); err != nil {
 		errs = append(errs, fmt.Errorf("sweep photos: %w", err))
 	}
-	if r.Deletions, err = history.SweepBin(ctx, s, now); err != nil {
+	if r.Deletions, err = history.SweepBin(db.WithoutQuota(ctx), s, now); err != nil {
 		errs = append(errs, fmt.Errorf("sweep the bin: %w", err))
 	}
 	return r, errors.Join(errs...)

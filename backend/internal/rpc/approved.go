@@ -124,7 +124,7 @@ func (a *approvals) without(ctx context.Context, run *job.Run, d *decision.Decis
 	if !errors.As(why, &end.Failure) {
 		return end, why
 	}
-	err := job.WriteStepFor(ctx, a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+	err := job.WriteStepFor(db.WithoutQuota(ctx), a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		moved, err := decision.End(ctx, tx, d, to, "")
 		if err == nil && !moved {
 			err = errMoved
@@ -183,7 +183,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 	if err != nil {
 		return end, err
 	}
-	err = job.WriteStepFor(ctx, a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+	err = job.WriteStepFor(call.Within(ctx, req), a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		res, err := w.handle(ctx, tx, req)
 		if err != nil {
 			return job.Step{}, err
@@ -235,7 +235,7 @@ func (a *approvals) askAgain(ctx context.Context, run *job.Run, d *decision.Deci
 	if len(changed.acts) == 0 {
 		return a.without(ctx, run, d, decision.Failed, job.Fail(decision.CodeChanged, because+"Read what it is about, and call again if it is still wanted."))
 	}
-	err = job.WriteStepFor(ctx, a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+	err = job.WriteStepFor(db.WithoutQuota(ctx), a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		again, moved, err := decision.AskAgain(ctx, tx, d, changed.acts, changed.preview)
 		if err == nil && !moved {
 			err = errMoved

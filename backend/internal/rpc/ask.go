@@ -86,7 +86,7 @@ func (x *transactions) asked(ctx context.Context, c *invocation, data *db.Tenant
 	}
 	waits, first := q.waits, false
 	if waits == nil {
-		err := data.Write(ctx, c.actor(), func(ctx context.Context, u *db.Tx) (err error) {
+		err := data.Write(db.WithoutQuota(ctx), c.actor(), func(ctx context.Context, u *db.Tx) (err error) {
 			waits, first, err = decision.Ask(ctx, u, q.call)
 			return err
 		})

@@ -110,7 +110,7 @@ func wireCode(code fault.Code) connect.Code {
 		return connect.CodeAborted
 	case fault.KeyReused:
 		return connect.CodeFailedPrecondition
-	case fault.Exhausted:
+	case fault.Exhausted, fault.Full:
 		return connect.CodeResourceExhausted
 	case fault.ReadOnly:
 		return connect.CodePermissionDenied

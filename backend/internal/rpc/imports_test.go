@@ -181,3 +181,73 @@ func TestUploadIsImported(t *testing.T) {
 		}
 	})
 }
+
+// The choices of import_file reach the import: the order of days and months, and the meanings of columns.
+func TestImportWithChosenColumnsAndDates(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		const file = "Name,Born,Xyzzy,Fax,Birthday\nAna,1,Sailor,nobody,03/04/1980\n"
+		for order, want := range map[string]string{"dmy": "1980-04-03", "mdy": "1980-03-04"} {
+			started := b.call(t, importFile, inline(file, `,"filename":"`+order+`.csv","on_match":"overwrite","date_order":"`+order+
+				`","columns":[{"header":"xyzzy","meaning":"job_title"},{"header":"Fax","meaning":"ignore"}]`))
+			done := b.finish(t, started.at("task_id"), time.Now)
+			if done.at("job", "state") != "succeeded" || done.at("job", "result", "total") != 1.0 {
+				t.Fatalf("%s: %v %v", order, started.body, done.body)
+			}
+			hits := b.call(t, searchPath, `{"query":"Ana","include":["birthday"]}`)
+			id, _ := hits.at("hits", 0, "id").(string)
+			person := b.call(t, get, fmt.Sprintf(`{"id":%q,"include":["notes"]}`, id))
+			text := fmt.Sprint(person.body)
+			if person.at("connection", "title") != "Sailor" || !strings.Contains(text, want) || strings.Contains(text, "nobody") {
+				t.Errorf("%s: %s", order, text)
+			}
+			b.call(t, undoImport, fmt.Sprintf(`{"import_id":%q}`, done.at("job", "result", "import_id")))
+			b.finish(t, started.at("task_id").(float64)+1, time.Now) //nolint:forcetypeassert // it was started
+		}
+		for wrong, words := range map[string]string{
+			`"date_order":"sometimes"`:                         "date_order",
+			`"columns":[{"header":"Nope","meaning":"bio"}]`:    `the file has no column "Nope"; its columns are "Name", "Born"`,
+			`"columns":[{"header":"Xyzzy","meaning":"sauce"}]`: `is no meaning of a column`,
+		} {
+			if got := b.call(t, importFile, inline(file, ","+wrong)); got.code() != "invalid_argument" || !strings.Contains(got.message(), words) {
+				t.Errorf("%s: %v", wrong, got.body)
+			}
+		}
+	})
+}
+
+// A report names the first warnings, and counts the others.
+func TestFurtherWarningsAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		const rows = 80
+		var file strings.Builder
+		file.WriteString("Name,Birthday\n")
+		for i := range rows {
+			fmt.Fprintf(&file, "Person %d,the %dth of never\n", i, i)
+		}
+		done := b.finish(t, b.call(t, importFile, inline(file.String(), `,"dry_run":true`)).at("task_id"), time.Now)
+		shown, _ := done.at("job", "result", "warnings").([]any)
+		more, _ := done.at("job", "result", "more_warnings").(float64)
+		if len(shown) == 0 || more == 0 || len(shown)+int(more) != rows {
+			t.Errorf("%d warnings and %v more of %d: %v", len(shown), more, rows, done.body)
+		}
+	})
+}
+
+// The words of a closed set may have capitals, spaces and hyphens.
+func TestRelationsAsTheyAreMeant(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for word, want := range map[string]string{"child of": "parent", "Parent-Of": "child", "introduced by": "introduced_by", "Introduced": "introduced", "REPORTS TO": "manager"} {
+			ana, ben := b.made(t, `{"name":"Ana `+want+`","on_duplicate":"create"}`), b.made(t, `{"name":"Ben `+want+`","on_duplicate":"create"}`)
+			got := b.call(t, linkPeople, fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":%q}`, ana, ben, word))
+			if got.at("relationships", 0, "type") != want {
+				t.Errorf("%s: %v", word, got.body)
+			}
+		}
+		if got := b.call(t, searchPath, `{"query":"ana","has":["E-Mail"],"include":["Birthday"],"sort":"Last contact"}`); got.code() != "invalid_argument" || strings.Contains(got.message(), "sort") {
+			t.Errorf("%v", got.body)
+		}
+	})
+}

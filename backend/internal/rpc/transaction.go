@@ -145,7 +145,7 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 // write runs the handler and charges its price in one transaction of the tenant. It
 // continues when the caller disconnects, who then may not learn of its success.
 func (x *transactions) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(call.Within(ctx, c.request.Any())), x.timeout)
 	defer cancel()
 	if c.key != nil {
 		return x.writeOnce(ctx, c)
@@ -167,7 +167,7 @@ func (x *transactions) write(ctx context.Context, c *invocation) (res connect.An
 // writeAfter runs the effect of a read that has answered. The effect, the price and, with a
 // key, the answer are one transaction.
 func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connect.AnyResponse) (connect.AnyResponse, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.WithoutQuota(ctx)), x.timeout)
 	defer cancel()
 	data, month, err := x.open(ctx, c)
 	if err != nil {

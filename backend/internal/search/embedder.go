@@ -156,7 +156,7 @@ func (w *work) price(ctx context.Context) error {
 		after = page.last
 	}
 	w.at = checkpoint{Priced: true, Total: total}
-	return job.WriteStep(ctx, w.data, w.run.Lease(), w.actor(), func(ctx context.Context, u *db.Tx) (job.Step, error) {
+	return job.WriteStep(db.WithoutQuota(ctx), w.data, w.run.Lease(), w.actor(), func(ctx context.Context, u *db.Tx) (job.Step, error) {
 		return job.Step{Checkpoint: w.at, Total: total}, job.Charge(ctx, w.ledger, u, &w.run.Job, stale/perCredit)
 	})
 }
@@ -215,7 +215,7 @@ func (w *work) step(ctx context.Context) (more bool, err error) {
 	}
 	done := next.Embedded + next.Unchanged
 	next.Total = max(next.Total, done)
-	err = job.WriteStep(ctx, w.data, w.run.Lease(), w.actor(), func(ctx context.Context, u *db.Tx) (job.Step, error) {
+	err = job.WriteStep(db.WithoutQuota(ctx), w.data, w.run.Lease(), w.actor(), func(ctx context.Context, u *db.Tx) (job.Step, error) {
 		step := job.Step{Checkpoint: next, Done: done, Total: next.Total}
 		if len(p.stale) == 0 && len(p.same) == 0 {
 			return step, nil

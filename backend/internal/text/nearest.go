@@ -10,6 +10,9 @@ import (
 const (
 	// maxNearest is how many names an error suggests.
 	maxNearest = 3
+	// maxSuggested is how many characters of a suggested name are shown: names of groups, tags and
+	// organisations are no longer.
+	maxSuggested = 200
 	// maxCompared is how many characters of a text are compared, at most.
 	maxCompared = 60
 	// betweenChecks is how many names Nearest compares before it looks whether ctx has ended.
@@ -17,7 +20,7 @@ const (
 )
 
 // Nearest returns the end of an error about an unknown name: up to three names that may be meant,
-// the nearest first. A name may be meant if one of the two contains the other, or if the wanted name
+// the nearest first, quoted as Quote does, because others may have written them. A name may be meant if one of the two contains the other, or if the wanted name
 // is a few edits away from the name or from one of its words. Of long names, only the first 60
 // characters count. It is empty when there is no such name, and when ctx has ended.
 func Nearest(ctx context.Context, names []string, wanted string) string {
@@ -39,7 +42,7 @@ func Nearest(ctx context.Context, names []string, wanted string) string {
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	quoted := make([]string, 0, maxNearest)
 	for _, c := range candidates[:min(len(candidates), maxNearest)] {
-		quoted = append(quoted, `"`+c.name+`"`)
+		quoted = append(quoted, QuoteUpTo(c.name, maxSuggested))
 	}
 	if len(quoted) == 0 {
 		return ""

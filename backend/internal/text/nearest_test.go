@@ -10,14 +10,15 @@ import (
 
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("Osier and Finch ", 10)
-	names := []string{"Nordwind GmbH", "Helios Energy", "Café Müller", "Osier & Finch", long}
+	long := strings.TrimSpace(strings.Repeat("Osier and Finch ", 10))
+	names := []string{"Nordwind GmbH", "Helios Energy", "Café Müller", "Osier & Finch", long, "a \"quoted\"\nname"}
 	for wanted, want := range map[string]string{
 		"helios":                     `; nearest: "Helios Energy"`,
 		"Heliox":                     `; nearest: "Helios Energy"`,
 		"cafe muller":                `; nearest: "Café Müller"`,
 		"Norwind":                    `; nearest: "Nordwind GmbH"`,
 		"Zebra":                      ``,
+		"quoted":                     `; nearest: "a \"quoted\" name"`,
 		strings.Repeat("Osier ", 50): ``,
 		long:                         `; nearest: "` + long + `"`,
 	} {

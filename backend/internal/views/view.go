@@ -84,7 +84,7 @@ func checkName(all []View, viewID, name string) (string, error) {
 	}
 	for _, other := range all {
 		if other.ID != viewID && other.FoldedName == text.Fold(name) {
-			return "", fault.InvalidField("name", "another view is called %s", other.Name)
+			return "", fault.InvalidField("name", "another view is called %s", text.Quote(other.Name))
 		}
 	}
 	return name, nil

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -11,24 +12,33 @@ import (
 type accountContent struct {
 	Username string
 	Fields   []page.Field
+	// Used and Quota are the space that photos, uploaded files and recorded changes take, and how
+	// much they may take, in words; Quota is empty without a limit.
+	Used, Quota string
 }
 
 func (v *request) showAccount() error {
-	v.renderAccount(http.StatusOK, "", &page.Mistakes{})
-	return nil
+	return v.renderAccount(http.StatusOK, "", &page.Mistakes{})
 }
 
-func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) {
-	v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: accountContent{
-		Username: v.Login.Username,
-		Fields: []page.Field{
-			{
-				Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
-				Hint: "To be sure that you mean it, type " + v.Login.Username + ".", Error: wrong.Of(fieldUsername),
-			},
-			passwordField("Your password", wrong),
+func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) error {
+	kept, quota, err := v.data().Space(v.R.Context())
+	if err != nil {
+		return err
+	}
+	content := accountContent{Username: v.Login.Username, Used: db.Megabytes(kept)}
+	if quota > 0 {
+		content.Quota = db.Megabytes(quota)
+	}
+	content.Fields = []page.Field{
+		{
+			Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
+			Hint: "To be sure that you mean it, type " + v.Login.Username + ".", Error: wrong.Of(fieldUsername),
 		},
-	}})
+		passwordField("Your password", wrong),
+	}
+	v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: content})
+	return nil
 }
 
 // deleteAccount deletes the member and all their data, if they typed their username and
@@ -51,8 +61,7 @@ func (v *request) deleteAccount() error {
 		wrong.Add(fieldPassword, notYourPassword)
 	}
 	if len(wrong.List) > 0 {
-		v.renderAccount(http.StatusUnprocessableEntity, typed, wrong)
-		return nil
+		return v.renderAccount(http.StatusUnprocessableEntity, typed, wrong)
 	}
 	if err := account.DeleteMember(v.R.Context(), v.Store, m.ID); err != nil {
 		return err

@@ -28,6 +28,12 @@ func (v *request) addressLimit(kind string) account.Limit {
 
 func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.R)) }
 
+// attemptLink counts an attempt to use a mailed link, on the client's address and on the link: whoever
+// has a link could otherwise have passwords hashed and usernames tried without a limit.
+func (v *request) attemptLink(kind, linkHash string) error {
+	return v.attempt(v.addressLimit(kind), v.limit(account.Subject(kind+" link", linkHash), 1))
+}
+
 // attempt counts an attempt on every limit. If one of them is exhausted, it counts nothing and
 // returns a page that says when to try again.
 func (v *request) attempt(limits ...account.Limit) error {

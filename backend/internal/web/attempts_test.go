@@ -251,3 +251,41 @@ func attemptCounts(t *testing.T, databaseURL string) string {
 	}
 	return fmt.Sprint(counts)
 }
+
+// Whoever has a mailed link can have only a few passwords hashed and usernames tried with it: attempts are
+// counted on the address and on the link before anything is read, and a wrong link counts as well.
+func TestMailedLinksAreLimited(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, url, limited(&account.RatePolicy{Quota: 3, Window: time.Minute}, &address))
+		m := s.Member(t, "taken")
+		reset, _, finish := links(t, s, m)
+		b := s.Browser(t)
+		finishPage, resetPage := b.Get(finish), b.Get(reset)
+		for range 3 {
+			want(t, b.Submit(finishPage, "/verify", merge(chosenPassword(), webtest.Values("username", "taken"))),
+				http.StatusUnprocessableEntity, "Somebody has this username already.")
+			want(t, b.Submit(resetPage, "/reset", nil), http.StatusUnprocessableEntity)
+		}
+		counts := attemptCounts(t, url)
+		for _, try := range []string{"taken", "free"} { // both are refused alike
+			page := b.Submit(finishPage, "/verify", merge(chosenPassword(), webtest.Values("username", try)))
+			want(t, page, http.StatusTooManyRequests, "Too many attempts")
+			if page.Header.Get("Retry-After") == "" {
+				t.Error("the answer does not tell when to try again")
+			}
+		}
+		want(t, b.Submit(resetPage, "/reset", chosenPassword()), http.StatusTooManyRequests)
+		want(t, b.Submit(finishPage, "/verify", webtest.Values("link", "of nobody")), http.StatusTooManyRequests)
+		address = "192.0.2.2" // the link is counted wherever it is used
+		want(t, b.Submit(finishPage, "/verify", merge(chosenPassword(), webtest.Values("username", "free"))), http.StatusTooManyRequests)
+		want(t, b.Submit(resetPage, "/reset", chosenPassword()), http.StatusTooManyRequests)
+		if got := attemptCounts(t, url); got != counts {
+			t.Errorf("refused attempts were counted: %s, then %s", counts, got)
+		}
+		s.Clock.Advance(time.Minute)
+		wantRedirect(t, b.Submit(resetPage, "/reset", chosenPassword()), "/sign-in?done=reset")
+		wantRedirect(t, b.Submit(finishPage, "/verify", merge(chosenPassword(), webtest.Values("username", "free"))), "/settings/profile?done=welcome")
+	})
+}

@@ -99,7 +99,11 @@ func (v *request) renderReset(status int, l *account.MailLink, secret string, m 
 
 func (v *request) reset() error {
 	secret := v.R.PostForm.Get(fieldLink)
-	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
+	hash := account.HashSecret(secret)
+	if err := v.attemptLink("reset", hash); err != nil {
+		return err
+	}
+	l, err := account.GetMailLink(v.R.Context(), v.Store, hash, account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
@@ -115,11 +119,11 @@ func (v *request) reset() error {
 		v.renderReset(http.StatusUnprocessableEntity, l, secret, m)
 		return nil
 	}
-	hash, err := v.hashPassword(chosen)
+	passwordHash, err := v.hashPassword(chosen)
 	if err != nil {
 		return err
 	}
-	err = account.ResetPassword(v.R.Context(), v.Store, l.Hash, hash)
+	err = account.ResetPassword(v.R.Context(), v.Store, l.Hash, passwordHash)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}

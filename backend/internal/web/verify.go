@@ -53,6 +53,9 @@ func (v *request) renderFinish(status int, username, email, secret, chosen strin
 
 func (v *request) verify() error {
 	hash := account.HashSecret(v.R.PostForm.Get(fieldLink))
+	if err := v.attemptLink("verify", hash); err != nil {
+		return err
+	}
 	err := account.VerifyEmail(v.R.Context(), v.Store, hash)
 	if err == nil {
 		if v.Login != nil {

@@ -166,7 +166,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
 		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, SyncEachCommit: r.settings.SQLiteSync == "full", AcceptNewerSchema: r.settings.AcceptNewer,
-		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
+		MemberStorage: r.settings.MemberStorage << 20, SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
 		Metrics:          r.backendMetrics(), Tracer: r.tracer, Logger: r.logger,
 	})

@@ -89,6 +89,8 @@ type settings struct {
 	SearchMemory  int64  `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend holds; the least recently used ones are dropped."`
 	VectorMemory  int64  `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend holds; the least recently used ones are dropped."`
 
+	MemberStorage int64 `name:"member-storage" env:"KITH_MEMBER_STORAGE" default:"2048" help:"MiB of photos, uploaded files and recorded changes that a member may have; 0 for no limit."`
+
 	ProfileCache  time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
 	ConnectionAge time.Duration `name:"connection-max-age" env:"KITH_CONNECTION_MAX_AGE" default:"5m" help:"Age at which a connection to the edge or the backend is closed, after an answer, so that new processes get their share; 0 for no bound."`
 	StopTimeout   time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long running calls may take when the service stops."`

@@ -136,12 +136,12 @@ func fieldNames() []string {
 	return names
 }
 
-// headers returns the headers that are not empty, shortened.
+// headers returns the headers that are not empty, shortened and quoted: they are in an error.
 func (l *layout) headers() []string {
 	var headers []string
 	for _, c := range l.columns {
 		if header := shown(c.header); header != "" {
-			headers = append(headers, header)
+			headers = append(headers, text.Quote(header))
 		}
 	}
 	return headers

@@ -170,7 +170,7 @@ func relationType(relation string) string {
 		people.RelationIntroduced, people.RelationFriend:
 		return relation
 	}
-	return people.RelationOther
+	return relationOf(relation)
 }
 
 // Limits of the lists of a document, as in the contract.

@@ -43,7 +43,11 @@ func (d *draft) phone(value, label string, pref int) {
 
 // web adds the addresses of a value. An e-mail address among them is added as one.
 func (d *draft) web(kind, value, label string, pref int) {
-	for _, one := range splitURLs(value) {
+	head, cut := firstBytes(value, maxURLs)
+	if cut {
+		d.keep("web address", value, "it is so long that only its beginning was read")
+	}
+	for _, one := range splitURLs(head) {
 		bare := strings.TrimSpace(one)
 		if email, wrong := cleanEmail(bare); wrong == "" && !strings.ContainsAny(bare, "/:") || strings.HasPrefix(strings.ToLower(bare), "mailto:") {
 			d.email(cmp.Or(email, bare), label, pref)
@@ -56,7 +60,6 @@ func (d *draft) web(kind, value, label string, pref int) {
 // splitURLs splits a text between web addresses: before a scheme or www, and at white space, commas
 // and semicolons if each part looks like an address.
 func splitURLs(s string) []string {
-	s, _ = firstBytes(s, maxURLs)
 	s = addressStart.ReplaceAllString(s, "\n$1")
 	var out []string
 	for line := range strings.SplitSeq(s, "\n") {

@@ -157,7 +157,9 @@ func relationWords() []headerWord {
 		{meaning{fieldAnniversary, ""}, "anniversaire de mariage ou fete|anniversary|wedding anniversary|jahrestag|hochzeitstag|anniversaire de mariage|jubileum"},
 		{meaning{fieldRelation, "spouse"}, "conjoint e|ehepartner|partner in|spouse|partner|husband|wife"},
 		{meaning{fieldRelation, "manager"}, "vorgesetzter|responsable|manager|manager s name|managers name|boss"},
-		{meaning{fieldRelation, "introduced_by"}, "referred by|introduced by"},
+		{meaning{fieldRelation, "introduced_by"}, "referred by|introduced by"}, {meaning{fieldRelation, "introduced"}, "introduced"},
+		{meaning{fieldRelation, "child of"}, "child of|son of|daughter of"}, {meaning{fieldRelation, "parent of"}, "parent of|mother of|father of"},
+		{meaning{fieldRelation, "reports to"}, "reports to"}, {meaning{fieldRelation, "manager of"}, "manager of"},
 		{meaning{fieldRelation, "assistant"}, "assistant|assistant s name|assistants name"},
 	}
 }

@@ -366,9 +366,14 @@ func (d *draft) googleGroup(name string) {
 	}
 }
 
-// relationOf returns our relation for a word.
+// relationOf returns our relation for a word: what the other person is to this one. Words that end in
+// "of" say what this person is to the other one.
 func relationOf(word string) string {
-	switch strings.ToLower(strings.TrimSpace(word)) {
+	word = strings.Join(strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == ' ' || r == '\t' || r == '_' || r == '-' }), " ")
+	if inverse, ok := strings.CutSuffix(word, " of"); ok {
+		return people.Inverse(relationOf(inverse))
+	}
+	switch word {
 	case "spouse", "partner", "domestic partner", "husband", "wife", "sweetheart", "date":
 		return people.RelationSpouse
 	case "parent", "mother", "father":
@@ -377,7 +382,7 @@ func relationOf(word string) string {
 		return people.RelationChild
 	case "sibling", "brother", "sister":
 		return people.RelationSibling
-	case "manager", "boss":
+	case "manager", "boss", "reports to":
 		return people.RelationManager
 	case "report", "direct report":
 		return people.RelationReport
@@ -385,9 +390,9 @@ func relationOf(word string) string {
 		return people.RelationIntroduced
 	case "friend":
 		return people.RelationFriend
-	case "colleague", "co-worker", "coworker":
+	case "colleague", "co worker", "coworker":
 		return people.RelationColleague
-	case "introduced_by", "introduced by", "referred by", "referredby":
+	case "introduced by", "introducer", "referred by", "referredby":
 		return people.RelationIntroducedBy
 	}
 	return people.RelationOther

@@ -339,7 +339,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	o.Filename = path.Base(entry.Name)
 	f.warn(fmt.Sprintf("Of the ZIP, %s was read.", shown(entry.Name)))
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
-		return nil, fault.New(fault.Invalid, "%s in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
+		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
 	}
 	return content, refuse(content)
 }
@@ -385,7 +385,7 @@ func ourPart(name string) bool {
 // expand unpacks an entry. It measures the unpacked size and does not trust the size in
 // the header.
 func expand(entry *zip.File) ([]byte, error) {
-	tooLarge := fault.New(fault.Invalid, "%s is larger than 10 MiB when it is unpacked", shown(entry.Name))
+	tooLarge := fault.New(fault.Invalid, "%q is larger than 10 MiB when it is unpacked", shown(entry.Name))
 	const encrypted = 1
 	switch {
 	case entry.UncompressedSize64 > MaxBytes:
@@ -404,7 +404,7 @@ func expand(entry *zip.File) ([]byte, error) {
 	case n > MaxBytes:
 		return nil, tooLarge
 	case err != nil:
-		return nil, fault.Wrap(err, fault.Invalid, "%s in the ZIP is damaged; export or download it again", shown(entry.Name))
+		return nil, fault.Wrap(err, fault.Invalid, "%q in the ZIP is damaged; export or download it again", shown(entry.Name))
 	}
 	return content.Bytes(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
@@ -277,7 +278,7 @@ func TestChosenColumns(t *testing.T) {
 		columns       []source.Choice
 	}{
 		"an unknown meaning": {content, "use one of note, ignore, name, given_name", []source.Choice{{Header: "Wer", Field: "nom"}}},
-		"an unknown header":  {content, "its columns are Wer, Wo, Was", []source.Choice{{Header: "Wem", Field: "name"}}},
+		"an unknown header":  {content, `its columns are "Wer", "Wo", "Was"`, []source.Choice{{Header: "Wem", Field: "name"}}},
 		"not a table":        {"BEGIN:VCARD\nFN:Ana\nEND:VCARD\n", "has no columns", []source.Choice{{Header: "Wer", Field: "name"}}},
 	} {
 		_, err := source.Open([]byte(c.content), source.Options{Columns: c.columns})
@@ -309,5 +310,47 @@ func TestFoldInsideCharacter(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A relation may be a word for what the other person is, or for what this person is to them, with
+// spaces, hyphens or underscores, in a cell, a header or a card.
+func TestRelationsInBothDirections(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"parent": "parent", "child of": "parent", "Child-Of": "parent", "son of": "parent", "child": "child", "parent_of": "child", "Mother of": "child",
+		"manager": "manager", "reports to": "manager", "report of": "manager", "manager of": "report", "direct report": "report",
+		"introduced": "introduced", "introduced_by": "introduced_by", "Introduced by": "introduced_by", "friend of": "friend", "godmother of": "other",
+	} {
+		files := map[string]string{
+			"cell": "Name,Relation 1 - Label,Relation 1 - Value\nAda Stone," + word + ",Ben Stone\n",
+			"card": "BEGIN:VCARD\nVERSION:3.0\nFN:Ada Stone\nitem1.X-ABRELATEDNAMES:Ben Stone\nitem1.X-ABLabel:" + word + "\nEND:VCARD\n",
+			"json": `{"format":"` + export.Format + `","people":[{"name":"Ada Stone","relationships":[{"name":"Ben Stone","type":"` + word + `"}]}]}`,
+		}
+		if strings.HasSuffix(word, " of") && want != "other" && word != "report of" && word != "friend of" || word == "introduced" || word == "reports to" {
+			files["header"] = "Name," + word + "\nAda Stone,Ben Stone\n"
+		}
+		for name, content := range files {
+			got := records(open(t, content, source.Options{}))[0].Person.Relationships
+			if len(got) != 1 || got[0].Name != "Ben Stone" || got[0].Type != want {
+				t.Errorf("%s, %s: %+v, want %s", name, word, got, want)
+			}
+		}
+	}
+}
+
+// Of a value that is too long to be read for web addresses, the rest is kept in the note and reported.
+func TestLongValueOfWebAddresses(t *testing.T) {
+	t.Parallel()
+	var value strings.Builder
+	for i := range 1_000 {
+		fmt.Fprintf(&value, "https://x.example/page/%04d ", i)
+	}
+	r := records(open(t, "Name,Website\nAda Stone,"+value.String()+"\n", source.Options{}))[0]
+	if len(r.Person.Handles) == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "https://x.example/page/0999") {
+		t.Errorf("%d addresses, notes of %d characters", len(r.Person.Handles), len(strings.Join(r.Notes, "")))
+	}
+	if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "only its beginning was read") {
+		t.Errorf("warnings %q", r.Warnings)
 	}
 }

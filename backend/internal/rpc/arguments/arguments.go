@@ -43,13 +43,17 @@ func New() (*Checker, error) {
 }
 
 // Check returns the problems of a message; nil when it is valid. today is the caller's
-// day, YYYY-MM-DD, which problems with dates name.
+// day, YYYY-MM-DD, which problems with dates name. Words of closed sets are set to the spelling of the
+// contract: child_of for "Child of".
 func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 	err := c.validator.Validate(m)
+	var invalid *protovalidate.ValidationError
+	if errors.As(err, &invalid) && readAsMeant(m.ProtoReflect(), invalid.Violations) {
+		invalid, err = nil, c.validator.Validate(m)
+	}
 	if err == nil {
 		return nil, nil
 	}
-	var invalid *protovalidate.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil, fmt.Errorf("check arguments: %w", err)
 	}

@@ -49,6 +49,9 @@ func (v *request) setPhoto() error {
 	if err != nil {
 		return err
 	}
+	if err := v.Data().CheckSpace(v.Ctx); err != nil { // likewise
+		return err
+	}
 	data, err := v.uploadedPhoto()
 	if err != nil {
 		return err
@@ -94,6 +97,7 @@ func (v *request) removePhoto() error {
 	if err != nil {
 		return err
 	}
+	v.Ctx = db.Freeing(v.Ctx)
 	changeID, err := v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
 	return v.acted(nil, "photo-removed", changeID, err)
 }

@@ -430,3 +430,47 @@ func TestOnlyTheMembersOwn(t *testing.T) {
 		}
 	})
 }
+
+// The page of an import shows the first warnings, and how many more there are.
+func TestFurtherWarningsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	var file strings.Builder
+	file.WriteString("Name,Email,Birthday\n")
+	for i := range 80 {
+		fmt.Fprintf(&file, "Person %d,p%d@helios.example,the %dth of never\n", i, i, i)
+	}
+	path, preview := previewed(t, b, "people.csv", file.String())
+	progress := started(t, b, path, preview)
+	worked(t, s, b, importer.JobKind)
+	page := b.Get(progress)
+	said := regexp.MustCompile(`And (\d+) more\.`).FindStringSubmatch(page.Text())
+	if said == nil || fmt.Sprint(80-strings.Count(page.Text(), "th of never")) != said[1] {
+		t.Errorf("%v of 80 warnings are counted:\n%s", said, page.Text())
+	}
+}
+
+// The preview says what the rows do not show: relations and last contacts of the file, and that the day on
+// which a known person was added stays.
+func TestPreviewNamesRelationsAndDays(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	path, preview := previewed(t, b, "people.csv", "Name,Email\nAda Stone,ada@helios.example\nBen Stone,ben@helios.example\n")
+	if strings.Contains(preview.Text(), "Relations and last contacts") {
+		t.Error("a file without relations has some")
+	}
+	started(t, b, path, preview)
+	worked(t, s, b, importer.JobKind)
+	for _, c := range []struct{ header, value, words string }{
+		{"Manager", "Ben Stone", "Relations and last contacts in the file are imported too"},
+		{"Last contact", "2024-03-04", "Relations and last contacts in the file are imported too"},
+		{"Added", "2020-01-02", "The day on which the person was added stays"},
+	} {
+		_, preview := previewed(t, b, "again.csv", "Name,Email,"+c.header+"\nAda Stone,ada@helios.example,"+c.value+"\n")
+		if !strings.Contains(preview.Text(), c.words) {
+			t.Errorf("%s: no %q in:\n%s", c.header, c.words, preview.Text())
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -80,7 +81,7 @@ func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(co
 	if m.Principal.ReadOnly {
 		return answer, nil, fault.New(fault.ReadOnly, "this account is read-only")
 	}
-	err = m.Data().Write(m.Ctx, db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
+	err = m.Data().Write(call.Within(m.Ctx, req), db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
 		answer, err = handle(ctx, tx, req)
 		return err
 	})

@@ -292,6 +292,10 @@ func (v *Request) fail(err error) {
 		refused = Refuse(http.StatusBadRequest, "Nothing was changed", Sentence(err.Error()))
 	case fault.Is(err, fault.Invalid): // forms show such errors at their fields: this is an address
 		refused = Refuse(http.StatusBadRequest, "This address is wrong", "Go back and try again, or begin at the start of the list.")
+	case fault.Is(err, fault.Full):
+		refused = Refuse(http.StatusForbidden, "Your account is full", "Its photos, uploaded files and recorded changes use all the space that an account may have, so nothing was saved. "+
+			"Delete people whom you no longer need and empty the bin, or ask the people who run this service for more.")
+		refused.Next = Link{v.To(PathBin), "Open the bin"}
 	case fault.Is(err, fault.ReadOnly):
 		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
 	case v.disconnected(err):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -140,7 +141,7 @@ func (v *request) binDelete() error {
 		if !id.Valid(id.Change, last) {
 			return fault.New(fault.NotFound, "there is no such deletion")
 		}
-		ended, err := history.EmptyBin(v.Ctx, v.Data(), binTool, last)
+		ended, err := history.EmptyBin(db.WithoutQuota(v.Ctx), v.Data(), binTool, last)
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (v *request) binDelete() error {
 	if err != nil {
 		return err
 	}
-	err = history.EndDeletion(v.Ctx, v.Data(), binTool, c.ID)
+	err = history.EndDeletion(db.WithoutQuota(v.Ctx), v.Data(), binTool, c.ID)
 	if fault.Is(err, fault.NotFound) { // restored or permanently deleted in the meantime
 		v.RedirectDone(v.To(page.PathBin), "bin-nothing")
 		return nil

@@ -220,7 +220,7 @@ func (v *request) decision() (*decision.Decision, error) {
 // decide makes a decision, and leads to its notice. If it was made already, or has expired, it
 // changes nothing and says so.
 func (v *request) decide(d *decision.Decision, approve bool, notice string) error {
-	err := v.Data().Write(v.Ctx, db.Actor{Tool: decideTool}, func(ctx context.Context, tx *db.Tx) error {
+	err := v.Data().Write(db.WithoutQuota(v.Ctx), db.Actor{Tool: decideTool}, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := decision.Decide(ctx, tx, d.ID, approve); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -57,7 +58,7 @@ func (v *request) showUndo() error {
 	if !c.Undoable() {
 		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
-	would, err := history.UndoChange(v.Ctx, v.Data(), v.Kinds, undoTool, c.ID, true)
+	would, err := history.UndoChange(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, c.ID, true)
 	if err == nil && would.AlreadyUndone { // in the meantime
 		c, err = v.change(c.ID)
 	}
@@ -88,7 +89,7 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
-	undone, err := history.UndoChange(v.Ctx, v.Data(), v.Kinds, tool, c.ID, false)
+	undone, err := history.UndoChange(db.Freeing(v.Ctx), v.Data(), v.Kinds, tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err

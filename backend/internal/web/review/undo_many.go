@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -161,7 +162,7 @@ func (v *request) inForce(agent string, since time.Time) ([]history.Change, erro
 
 // dryRun shows what undoing changes would do.
 func (v *request) dryRun(content manyContent, ids []string) error {
-	would, err := history.UndoChanges(v.Ctx, v.Data(), v.Kinds, undoTool, ids, true)
+	would, err := history.UndoChanges(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, ids, true)
 	if err != nil {
 		return tooMany(err)
 	}
@@ -178,7 +179,7 @@ func (v *request) undoMany(asked []string) error {
 	if err != nil {
 		return err
 	}
-	undone, err := history.UndoChanges(v.Ctx, v.Data(), v.Kinds, undoTool, ids, false)
+	undone, err := history.UndoChanges(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, ids, false)
 	if err != nil {
 		return tooMany(err)
 	}

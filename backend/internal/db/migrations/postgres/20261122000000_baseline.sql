@@ -65,6 +65,7 @@ CREATE TABLE tenant_states (
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
     interactions     INTEGER NOT NULL DEFAULT 0,
+    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files and recorded changes, against the quota: triggers count them
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
 
@@ -476,8 +477,8 @@ CREATE TABLE removed_connections (
     PRIMARY KEY (tenant_id, data_version, connection_id)
 );
 
--- Photos of people, in three sizes. connections.photo names the current one. Others are
--- kept for 30 days after they were used, and those of a person in the bin too, so that an
+-- Photos of people, in three sizes. connections.photo names the current one. The one
+-- before is kept for 30 days after it was used, and those of a person in the bin too, so that an
 -- undo restores them: no row of connections has to exist.
 CREATE TABLE photos (
     tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -1029,6 +1030,36 @@ CREATE TRIGGER notes_inserted AFTER INSERT ON notes REFERENCING NEW TABLE AS cou
 CREATE TRIGGER notes_deleted AFTER DELETE ON notes REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
 CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
 CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
+
+-- Triggers that count the bytes of photos, files and recorded changes in tenant_states.
+CREATE FUNCTION kith_count_bytes() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    sign integer := CASE WHEN TG_OP = 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    IF TG_TABLE_NAME = 'photos' THEN
+        UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
+            FROM (SELECT tenant_id, sum(octet_length(data)) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    ELSIF TG_TABLE_NAME = 'files' THEN
+        UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
+            FROM (SELECT tenant_id, sum(size) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    ELSE
+        UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
+            FROM (SELECT tenant_id, sum(octet_length(effects)) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER photos_inserted AFTER INSERT ON photos REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER photos_deleted AFTER DELETE ON photos REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER files_inserted AFTER INSERT ON files REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER files_deleted AFTER DELETE ON files REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER changes_inserted AFTER INSERT ON changes REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER changes_deleted AFTER DELETE ON changes REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE FUNCTION kith_count_changed_bytes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.effects) - octet_length(OLD.effects) WHERE tenant_id = NEW.tenant_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER changes_updated AFTER UPDATE OF effects ON changes FOR EACH ROW EXECUTE FUNCTION kith_count_changed_bytes();
 
 
 -- Access that ends ------------------------------------------------------------------

@@ -47,6 +47,7 @@ CREATE TABLE tenant_states (
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
     interactions     INTEGER NOT NULL DEFAULT 0,
+    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files and recorded changes, against the quota: triggers count them
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
 
@@ -457,8 +458,8 @@ CREATE TABLE removed_connections (
     PRIMARY KEY (tenant_id, data_version, connection_id)
 ) WITHOUT ROWID;
 
--- Photos of people, in three sizes. connections.photo names the current one. Others are
--- kept for 30 days after they were used, and those of a person in the bin too, so that an
+-- Photos of people, in three sizes. connections.photo names the current one. The one
+-- before is kept for 30 days after it was used, and those of a person in the bin too, so that an
 -- undo restores them: no row of connections has to exist.
 CREATE TABLE photos (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -1003,6 +1004,29 @@ CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions BEGIN
 END;
 CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions BEGIN
     UPDATE tenant_states SET interactions = interactions - 1 WHERE tenant_id = OLD.tenant_id;
+END;
+
+-- Triggers that count the bytes of photos, files and recorded changes in tenant_states.
+CREATE TRIGGER photos_inserted AFTER INSERT ON photos BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.data) WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER photos_deleted AFTER DELETE ON photos BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes - octet_length(OLD.data) WHERE tenant_id = OLD.tenant_id;
+END;
+CREATE TRIGGER files_inserted AFTER INSERT ON files BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + NEW.size WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes - OLD.size WHERE tenant_id = OLD.tenant_id;
+END;
+CREATE TRIGGER changes_inserted AFTER INSERT ON changes BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.effects) WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER changes_updated AFTER UPDATE OF effects ON changes BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.effects) - octet_length(OLD.effects) WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER changes_deleted AFTER DELETE ON changes BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes - octet_length(OLD.effects) WHERE tenant_id = OLD.tenant_id;
 END;
 
 
