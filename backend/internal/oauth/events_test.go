@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -53,5 +54,41 @@ func TestReplaysAreSecurityEvents(t *testing.T) {
 			revoked(2)
 		}
 		a.wantDead(t, next)
+	})
+}
+
+// A personal token is revoked by whoever has it, with or without a client. The demo account's
+// token is public, so it stays.
+func TestRevokePersonalToken(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		var log bytes.Buffer
+		s := webtest.Start(t, url, webtest.Options{Auth: func(c *oauth.Config) {
+			c.Events = account.NewEventRecorder(c.Store, slog.New(slog.NewTextHandler(&log, nil)), nil)
+		}})
+		a := newAgent(t, s)
+		owner, demo := dbtest.Member(t, s.Store, "ada"), dbtest.Member(t, s.Store, "demonstration")
+		kept, public := dbtest.Token(t, s.Store, owner, "connections"), dbtest.Token(t, s.Store, demo, "connections")
+		if _, err := dbtest.OpenSQL(t, url).Exec("UPDATE tenant_states SET read_only = TRUE WHERE tenant_id = $1", string(demo)); err != nil {
+			t.Fatal(err)
+		}
+		for _, pairs := range [][]string{nil, {"client_id", ""}, {"token_type_hint", "access_token"}} {
+			token := dbtest.Token(t, s.Store, owner, "connections")
+			for range 2 {
+				if got := a.revoke(t, token, pairs...); got.Status != http.StatusOK || strings.TrimSpace(got.Body) != "{}" {
+					t.Errorf("with %v: %d %s", pairs, got.Status, got.Body)
+				}
+				if a.principal(t, token) != nil {
+					t.Errorf("with %v: the token works", pairs)
+				}
+			}
+		}
+		if got := a.revoke(t, public, "client_id", ""); got.Status != http.StatusOK || a.principal(t, public) == nil || a.principal(t, kept) == nil {
+			t.Errorf("the demo account's token, or another one, was revoked: %+v", got)
+		}
+		if n := strings.Count(log.String(), "event=access_revoked"); n != 3 {
+			t.Errorf("%d events: %s", n, log.String())
+		}
+		wantError(t, a.revoke(t, "kith_at_x", "client_id", ""), "invalid_request")
 	})
 }

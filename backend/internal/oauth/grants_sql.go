@@ -276,6 +276,18 @@ AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT gr
 	return owner, err
 }
 
+// RevokeBearer revokes the personal token with this hash, and returns it with its member. Without such a
+// live token, it returns nil and no error. The demo account's token, which is public, stays.
+func RevokeBearer(ctx context.Context, s *db.DB, hash string) (*account.PersonalToken, error) {
+	t := &account.PersonalToken{}
+	err := s.NewWrite(`UPDATE personal_tokens SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL
+AND member_id NOT IN (SELECT tenant_id FROM tenant_states WHERE read_only) RETURNING id, member_id`, s.Now(), hash).Scan(ctx, &t.ID, &t.MemberID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return t, err
+}
+
 // ListGrants returns a member's live grants, newest first.
 func ListGrants(ctx context.Context, s *db.DB, owner tenant.ID) ([]Grant, error) {
 	var grants []Grant

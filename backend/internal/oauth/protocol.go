@@ -172,8 +172,15 @@ func (p *protocol) tokens(access, refresh, scopes string, end time.Time) *oidc.A
 }
 
 // Revocation implements op.Server: 200 whether or not the token was live (RFC 7009
-// §2.2). Both tokens of the grant are revoked, whatever the hint says.
+// §2.2). Both tokens of the grant are revoked, whatever the hint says. A personal token belongs to no
+// client, so any client may revoke it.
 func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.RevocationRequest]) (*op.Response, error) {
+	if strings.HasPrefix(r.Data.Token, account.Prefix) {
+		if err := p.server.revokeBearer(ctx, r.Data.Token); err != nil {
+			return nil, p.outage(ctx, "revoke personal token", err)
+		}
+		return op.NewResponse(struct{}{}), nil
+	}
 	owner, err := RevokeToken(ctx, p.server.Store, Hash(r.Data.Token), r.Client.GetID())
 	if err != nil {
 		return nil, p.outage(ctx, "revoke token", err)
@@ -182,6 +189,33 @@ func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Revo
 		p.recordRevoked(ctx, owner, r.Client.GetID())
 	}
 	return op.NewResponse(struct{}{}), nil
+}
+
+// revokeBearer revokes a personal token.
+func (s *Server) revokeBearer(ctx context.Context, bearer string) error {
+	t, err := RevokeBearer(ctx, s.Store, account.HashSecret(bearer))
+	if err == nil && t != nil {
+		s.Events.Record(ctx, account.SecurityEvent{Kind: account.AccessRevoked, TenantID: t.MemberID, ObjectID: t.ID})
+	}
+	return err
+}
+
+// revokeWithoutClient revokes a personal token for a caller that names no client: scripts that use
+// such a token have none. All other requests go to next.
+func (s *Server) revokeWithoutClient(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.PostForm.Get("token")
+		if r.PostForm.Has("client_id") || !strings.HasPrefix(token, account.Prefix) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if err := s.revokeBearer(r.Context(), token); err != nil {
+			s.fail(r.Context(), "revoke personal token", err)
+			writeJSON(w, http.StatusServiceUnavailable, oauthError{"server_error", "something went wrong on our side; try again shortly"})
+			return
+		}
+		writeJSON(w, http.StatusOK, struct{}{})
+	})
 }
 
 // recordRevoked records that a client lost its access to a member's account.

@@ -60,20 +60,19 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.checkRegistration(&asked)
 	}
-	if err != nil {
-		s.refuseRegistration(w, r, err)
-		return
-	}
 	c := &Client{
 		Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs,
 		GrantTypes: asked.GrantTypes, Scope: asked.Scope, ApplicationType: asked.ApplicationType,
 	}
-	if key != nil {
+	if key != nil && json.Valid(body) {
 		key.Fingerprint = fingerprint(r, body)
-		s.registerOnce(w, r, *key, c)
+		s.registerOnce(w, r, *key, c, err)
 		return
 	}
-	if err := CreateClient(r.Context(), s.Store, c); err != nil {
+	if err == nil {
+		err = CreateClient(r.Context(), s.Store, c)
+	}
+	if err != nil {
 		s.refuseRegistration(w, r, err)
 		return
 	}
@@ -201,11 +200,15 @@ func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err 
 		writeJSON(w, http.StatusServiceUnavailable, oauthError{"server_error", "something went wrong on our side; try again shortly"})
 		return
 	}
-	code := invalidMetadata
-	if len(coded.Fields) > 0 && coded.Fields[0].Name == "redirect_uris" {
-		code = invalidRedirectURI
+	writeJSON(w, http.StatusBadRequest, invalidRegistration(coded))
+}
+
+// invalidRegistration returns the answer to invalid metadata.
+func invalidRegistration(invalid *fault.Error) oauthError {
+	if len(invalid.Fields) > 0 && invalid.Fields[0].Name == "redirect_uris" {
+		return oauthError{invalidRedirectURI, invalid.Message}
 	}
-	writeJSON(w, http.StatusBadRequest, oauthError{code, coded.Message})
+	return oauthError{invalidMetadata, invalid.Message}
 }
 
 // oauthError is the error body of RFC 6749 §5.2.

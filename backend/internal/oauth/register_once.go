@@ -57,15 +57,23 @@ func fingerprint(r *http.Request, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// registerOnce registers a client, or repeats the stored response. It continues if the
-// caller disconnects.
-func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *Client) {
+// registerOnce registers a client, or repeats the stored response. If the metadata is invalid, it
+// stores that response. It continues if the caller disconnects.
+func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *Client, invalid error) {
 	var answer []byte
 	old, err := s.Keys.Once(context.WithoutCancel(r.Context()), key, func(ctx context.Context, tx db.Querier) (body []byte, err error) {
-		if err := insertClient(ctx, s.Store, tx, c); err != nil {
-			return nil, err
+		var wrong *fault.Error
+		switch {
+		case errors.As(invalid, &wrong) && wrong.Code == fault.Invalid:
+			answer, err = json.Marshal(invalidRegistration(wrong))
+		case invalid != nil:
+			return nil, invalid
+		default:
+			if err := insertClient(ctx, s.Store, tx, c); err != nil {
+				return nil, err
+			}
+			answer, err = json.Marshal(answerOf(c))
 		}
-		answer, err = json.Marshal(answerOf(c))
 		return answer, err
 	})
 	if err != nil {
@@ -76,7 +84,11 @@ func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempo
 		answer = old
 		w.Header().Set(headerReplayed, "true")
 	}
-	writeJSON(w, http.StatusCreated, json.RawMessage(answer))
+	status := http.StatusCreated
+	if failed := (oauthError{}); json.Unmarshal(answer, &failed) == nil && failed.Error != "" {
+		status = http.StatusBadRequest
+	}
+	writeJSON(w, status, json.RawMessage(answer))
 }
 
 // refuseKey responds to errors of the idempotency key, and reports whether it was one.

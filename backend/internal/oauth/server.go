@@ -143,7 +143,7 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("POST "+PathConsent, s.consent)
 	mux.Handle("POST "+PathToken, strictForm(s.tokens))
-	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))
+	mux.Handle("POST "+PathRevoke, strictForm(s.revokeWithoutClient(s.tokens)))
 }
 
 // client returns a client from the store, or fault.NotFound. An invalid id is not

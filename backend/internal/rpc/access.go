@@ -18,7 +18,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
-	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 )
 
 // The headers between edge and backend, besides Authorization.
@@ -50,6 +49,8 @@ type Authorizer struct {
 	used    func(credentialID string, at time.Time)
 	now     func() time.Time
 	errors  *translator
+	// refuse returns the error to send for a refusal, and stores it if the call has a key.
+	refuse func(ctx context.Context, h http.Header, rule *catalog.RPC, p *tenant.Principal, refused *connect.Error) error
 }
 
 // authenticate implements authn.AuthFunc.
@@ -74,7 +75,10 @@ func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info an
 		return nil, a.errors.translate(ctx, procedure, err)
 	}
 	lineOf(ctx).principal = p
-	return p, permit(rule, p)
+	if refused := permit(rule, p); refused != nil {
+		return nil, a.refuse(withRequestID(ctx, r.Header), r.Header, rule, p, refused)
+	}
+	return p, nil
 }
 
 func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Principal, error) {
@@ -96,8 +100,8 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 }
 
 // permit checks that the RPC's rule lets the principal call it.
-func permit(rule *catalog.RPC, p *tenant.Principal) error {
-	if p.Credential.Paused && rule.Procedure != accessv1connect.AccessServiceGetPrincipalProcedure {
+func permit(rule *catalog.RPC, p *tenant.Principal) *connect.Error {
+	if p.Credential.Paused && rule.Tool != nil {
 		return refusal("the member has paused this agent, and nothing was done; ask them to resume it, on the settings page for agents",
 			&accessv1.Refusal{Reason: reasonPaused})
 	}
@@ -114,7 +118,7 @@ func permit(rule *catalog.RPC, p *tenant.Principal) error {
 	return nil
 }
 
-func refusal(message string, why *accessv1.Refusal) error {
+func refusal(message string, why *accessv1.Refusal) *connect.Error {
 	err := connect.NewError(connect.CodePermissionDenied, errors.New(message))
 	if detail, detailErr := connect.NewErrorDetail(why); detailErr == nil {
 		err.AddDetail(detail)

@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/civil"
@@ -74,6 +76,17 @@ func creditsMessage(b billing.Balance) *accountv1.Credits {
 	return &accountv1.Credits{
 		Period: b.Period, Allowance: new(int32(b.Allowance)), Used: new(int32(b.Used())), Remaining: new(int32(b.Remaining)), ResetsAt: call.Timestamp(b.ResetsAt),
 	}
+}
+
+// RefuseCall fails with the error that the edge gives, so that the pipeline stores it under the key.
+func (h *accounts) RefuseCall(_ context.Context, req *accessv1.RefuseCallRequest) (*accessv1.RefuseCallResponse, error) {
+	refused := connect.NewError(connect.CodeInvalidArgument, errors.New(req.GetError().GetMessage()))
+	detail, err := connect.NewErrorDetail(req.GetError())
+	if err != nil {
+		return nil, err
+	}
+	refused.AddDetail(detail)
+	return nil, refused
 }
 
 func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest) (*accessv1.GetPrincipalResponse, error) {

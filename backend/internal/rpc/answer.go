@@ -18,8 +18,14 @@ import (
 
 // keptField is a field that an answer has even if it is zero.
 type keptField struct {
-	field protoreflect.FieldDescriptor
-	zero  string // the field with its zero value, as JSON
+	field  protoreflect.FieldDescriptor
+	zero   string                       // the field with its zero value, as JSON
+	unless protoreflect.FieldDescriptor // not in answers that have this field; may be nil
+}
+
+// in reports whether an answer has the field even if it is zero.
+func (k keptField) in(answer protoreflect.Message) bool {
+	return k.unless == nil || !answer.Has(k.unless)
 }
 
 // answersOf returns the messages that tools answer with, and their kept fields.
@@ -36,7 +42,9 @@ func keptFields(answer protoreflect.MessageDescriptor) []keptField {
 	var out []keptField
 	for i := range answer.Fields().Len() {
 		field := answer.Fields().Get(i)
-		if always, _ := proto.GetExtension(field.Options(), toolv1.E_Always).(bool); !always {
+		always, _ := proto.GetExtension(field.Options(), toolv1.E_Always).(bool)
+		without, _ := proto.GetExtension(field.Options(), toolv1.E_AlwaysWithout).(string)
+		if !always && without == "" {
 			continue
 		}
 		zero := "0"
@@ -48,7 +56,8 @@ func keptFields(answer protoreflect.MessageDescriptor) []keptField {
 		case field.Kind() == protoreflect.BoolKind:
 			zero = "false"
 		}
-		out = append(out, keptField{field, `"` + string(field.Name()) + `":` + zero})
+		unless := answer.Fields().ByName(protoreflect.Name(without))
+		out = append(out, keptField{field, `"` + string(field.Name()) + `":` + zero, unless})
 	}
 	return out
 }
@@ -65,7 +74,7 @@ func appendAnswer(dst []byte, answer proto.Message, kept []keptField) ([]byte, e
 	b := bytes.TrimSuffix(out.Bytes(), []byte("}"))
 	m := answer.ProtoReflect()
 	for _, one := range kept {
-		if m.Has(one.field) {
+		if m.Has(one.field) || !one.in(m) {
 			continue
 		}
 		if len(b) > len(dst)+1 {

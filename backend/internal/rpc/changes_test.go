@@ -72,8 +72,16 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 		if dry.at("change_id") != nil || dry.at("restored_count") != 1.0 || done.at("change_id") == nil || done.at("restored", 0, "id") != id {
 			t.Errorf("dry %v, done %v", dry.body, done.body)
 		}
-		if again := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, changed.at("change_id"))); again.at("already_undone") != true || again.at("change_id") != nil {
+		again := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, changed.at("change_id")))
+		if again.at("already_undone") != true || again.at("change_id") != nil {
 			t.Errorf("again: %v", again.body)
+		}
+		for name, got := range map[string]answer{"blocked": blocked, "dry": dry, "done": done, "again": again} {
+			for _, list := range []string{"restored", "conflicts"} {
+				if _, present := got.at(list).([]any); !present {
+					t.Errorf("%s has no list %s: %v", name, list, got.body)
+				}
+			}
 		}
 		after := b.call(t, get, `{"id":"`+id+`"}`)
 		if after.at("connection", "bio") != nil || after.size("connection", "phones") != 0 || after.at("connection", "version") != 3.0 {

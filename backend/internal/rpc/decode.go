@@ -90,32 +90,27 @@ func undecodedText(m proto.Message) ([]byte, bool) {
 	return data, read >= 0
 }
 
-// checkArguments decodes arguments that the codec could not decode, and refuses calls whose
-// arguments break rules of the contract, naming every broken rule.
-func checkArguments(checker *arguments.Checker, now func() time.Time) connect.UnaryInterceptorFunc {
-	return func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			message, ok := req.Any().(proto.Message)
-			if !ok {
-				return nil, fmt.Errorf("%T is no message", req.Any())
-			}
-			var problems []arguments.Problem
-			var err error
-			today := civil.Of(now(), call.ZoneOf(ctx)).Format(time.DateOnly)
-			if data, bad := undecodedText(message); bad {
-				proto.Reset(message)
-				problems, err = checker.CheckJSON(message, data, today)
-			} else {
-				problems, err = checker.Check(message, today)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if len(problems) > 0 {
-				return nil, invalidArguments(problems)
-			}
-			return next(ctx, req)
+// checkArguments returns the function that decodes arguments that the codec could not decode, and
+// that fails if arguments break rules of the contract, naming every broken rule.
+func checkArguments(checker *arguments.Checker, now func() time.Time) func(context.Context, connect.AnyRequest) error {
+	return func(ctx context.Context, req connect.AnyRequest) error {
+		message, ok := req.Any().(proto.Message)
+		if !ok {
+			return fmt.Errorf("%T is no message", req.Any())
 		}
+		var problems []arguments.Problem
+		var err error
+		today := civil.Of(now(), call.ZoneOf(ctx)).Format(time.DateOnly)
+		if data, bad := undecodedText(message); bad {
+			proto.Reset(message)
+			problems, err = checker.CheckJSON(message, data, today)
+		} else {
+			problems, err = checker.Check(message, today)
+		}
+		if err == nil && len(problems) > 0 {
+			err = invalidArguments(problems)
+		}
+		return err
 	}
 }
 

@@ -55,10 +55,14 @@ type Options struct {
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
 	codec := jsonCodec{defers: true, answers: answersOf(o.Catalog)}
-	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome, onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout), baseURL: o.Handlers.Jobs.BaseURL}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err
+	}
+	execute := &transactions{
+		codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs,
+		keyOutcome: o.KeyOutcome, check: checkArguments(checker, o.Now), onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout),
+		baseURL: o.Handlers.Jobs.BaseURL,
 	}
 	lines := &accessLog{rpcs: o.Catalog, logger: o.Logger, tracer: o.Tracer}
 	observers, err := o.observers(lines)
@@ -72,7 +76,6 @@ func NewHandler(o Options) (http.Handler, error) {
 		connect.WithInterceptors(observers...),
 		connect.WithInterceptors(
 			errs.interceptor(),
-			checkArguments(checker, o.Now),
 			execute.interceptor(),
 		),
 	}
@@ -86,7 +89,7 @@ func NewHandler(o Options) (http.Handler, error) {
 
 	authorizer := &Authorizer{
 		rpcs: o.Catalog, bearers: o.Store, service: o.Service,
-		used: o.Used, now: o.Now, errors: errs,
+		used: o.Used, now: o.Now, errors: errs, refuse: execute.refuse,
 	}
 	outer := http.NewServeMux()
 	outer.Handle("/", lines.wrap(authorizer.wrap(mux, options...)))

@@ -2,13 +2,18 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Headers of a request that may be repeated, and of the answer to it.
@@ -28,6 +33,13 @@ const (
 	stateReused   = "reused"    // the key belongs to another request
 )
 
+// countKey counts how a call with a key ended.
+func (x *transactions) countKey(c *invocation, err error) {
+	if x.keyOutcome != nil {
+		x.keyOutcome(c.keyOutcome(err))
+	}
+}
+
 // keyOutcome returns the outcome for the call's key, as metrics.Calls counts it.
 func (c *invocation) keyOutcome(err error) string {
 	switch {
@@ -46,31 +58,40 @@ func (c *invocation) keyOutcome(err error) string {
 
 // claim reserves the call's key. When another call has it, claim returns that call's
 // answer if it is stored by now, and otherwise fault.InFlight.
-func (x *transactions) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
+func (x *transactions) claim(ctx context.Context, c *invocation) (release func(), old []byte, err error) {
 	if release, err = x.keys.ClaimKey(*c.key); err == nil {
 		return release, nil, nil
 	}
 	if old, findErr := x.keys.FindAnswer(ctx, *c.key); old != nil || findErr != nil {
-		res, err = x.replay(c, old, findErr)
+		return nil, old, findErr
 	}
-	return nil, res, err
+	return nil, nil, err
 }
 
 // writeOnce is write for a call with a key. A failure rolls back the effect and its price;
 // the failure itself is stored separately.
 func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
-	release, res, err := x.claim(ctx, c)
+	release, old, err := x.claim(ctx, c)
 	if release == nil {
-		return res, err
+		return x.replay(c, old, err)
 	}
 	defer release()
 	data, month, err := x.open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	var failure error // of the handler
+	return x.commitOnce(ctx, c, data, func(ctx context.Context, u *db.Tx) (connect.AnyResponse, error) {
+		return x.effect(ctx, c, u, month)
+	})
+}
+
+// commitOnce runs the effect of a call and stores its answer, in one transaction.
+func (x *transactions) commitOnce(
+	ctx context.Context, c *invocation, data *db.Tenant, effect func(context.Context, *db.Tx) (connect.AnyResponse, error),
+) (res connect.AnyResponse, err error) {
+	var failure error // of the effect
 	old, err := x.keys.WriteOnce(ctx, data, c.actor(), *c.key, func(ctx context.Context, u *db.Tx) ([]byte, error) {
-		if res, failure = x.effect(ctx, c, u, month); failure != nil {
+		if res, failure = effect(ctx, u); failure != nil {
 			return nil, failure
 		}
 		var body []byte
@@ -100,15 +121,15 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.timeout)
 	defer cancel()
-	release, res, err := x.claim(ctx, c)
+	release, old, err := x.claim(ctx, c)
 	if release == nil {
-		return res, err
+		return x.replay(c, old, err)
 	}
 	defer release()
 	if old, err := x.keys.FindAnswer(ctx, *c.key); old != nil || err != nil {
 		return x.replay(c, old, err)
 	}
-	res, err = c.next(call.With(ctx, &c.state), c.request)
+	res, err := c.next(call.With(ctx, &c.state), c.request)
 	if err != nil {
 		return x.keepFailure(ctx, c, err)
 	}
@@ -120,7 +141,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 		price := c.charge()
 		charge = &price
 	}
-	old, err := x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (body []byte, err error) {
+	old, err = x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (body []byte, err error) {
 		if charge != nil {
 			tellReceipt(res.Header(), receipt)
 		}
@@ -130,35 +151,89 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 		}
 		return body, err
 	})
+	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
+		return x.keepFailure(ctx, c, err)
+	}
 	if old != nil || err != nil {
 		return x.replay(c, old, err)
 	}
 	return res, nil
 }
 
+// invalid ends a call whose arguments are not valid. With a key, the failure is stored.
+func (x *transactions) invalid(ctx context.Context, c *invocation, wrong error) (res connect.AnyResponse, err error) {
+	if c.key == nil {
+		return nil, wrong
+	}
+	defer func() { x.countKey(c, err) }()
+	release, old, err := x.claim(ctx, c)
+	if release == nil {
+		return x.replay(c, old, err)
+	}
+	defer release()
+	return x.keepFailure(ctx, c, wrong)
+}
+
+// refuse returns the error for a call that its credential may not make. With a key, the refusal is
+// stored, and an earlier refusal is repeated. An earlier answer is not: the caller may not read it
+// any more.
+func (x *transactions) refuse(ctx context.Context, h http.Header, rule *catalog.RPC, p *tenant.Principal, refused *connect.Error) (err error) {
+	key, err := keyOf(h, rule, p)
+	if err != nil {
+		return x.errs.translate(ctx, rule.Procedure, err)
+	}
+	if key == nil {
+		return refused
+	}
+	c := &invocation{rule: rule, principal: p, key: key}
+	defer func() { x.countKey(c, err) }()
+	release, old, err := x.claim(ctx, c)
+	if release != nil {
+		defer release()
+		old, err = x.keep(ctx, c, refused)
+	}
+	if err != nil {
+		return x.errs.translate(ctx, rule.Procedure, err)
+	}
+	var kept keptResponse
+	if old == nil || json.Unmarshal(old, &kept) != nil || kept.Failure == nil {
+		return refused
+	}
+	c.replayed = true
+	return kept.failure()
+}
+
 // keepFailure stores the failure of a call with a key, unless it is temporary.
 func (x *transactions) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
-	wire := x.errs.wire(ctx, c.request.Spec().Procedure, err)
-	if !lasting(wire.Code()) {
-		return nil, wire
-	}
-	body, encodeErr := encodeFailure(wire)
-	if encodeErr != nil {
-		return nil, encodeErr
-	}
-	old, keepErr := x.keys.KeepAnswer(ctx, *c.key, nil, func(billing.Receipt) ([]byte, error) { return body, nil })
+	wire := x.errs.wire(ctx, c.rule.Procedure, err)
+	old, keepErr := x.keep(ctx, c, wire)
 	if old != nil || keepErr != nil {
 		return x.replay(c, old, keepErr)
 	}
-	c.kept = true
 	return nil, wire
 }
 
-// lasting reports whether a call that failed with the code would fail again.
+// keep stores a failure, unless it is temporary. When the call was answered meanwhile, it returns
+// the stored answer.
+func (x *transactions) keep(ctx context.Context, c *invocation, wire *connect.Error) (old []byte, err error) {
+	if !lasting(wire.Code()) {
+		return nil, nil
+	}
+	body, err := encodeFailure(wire)
+	if err != nil {
+		return nil, err
+	}
+	old, err = x.keys.KeepAnswer(ctx, *c.key, nil, func(billing.Receipt) ([]byte, error) { return body, nil })
+	c.kept = old == nil && err == nil
+	return old, err
+}
+
+// lasting reports whether a failure with the code binds the key. The others are those that the
+// caller should try again: with another token, or later.
 func lasting(code connect.Code) bool {
 	switch code {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeAborted,
-		connect.CodeFailedPrecondition, connect.CodeOutOfRange:
+		connect.CodeFailedPrecondition, connect.CodeOutOfRange, connect.CodePermissionDenied, connect.CodeResourceExhausted:
 		return true
 	default:
 		return false

@@ -40,7 +40,10 @@ func wantReplay(t *testing.T, first, again answer) {
 	}
 }
 
-const ana = `{"name":"Ana"}`
+const (
+	ana        = `{"name":"Ana"}`
+	refuseCall = "/kith.access.v1.AccessService/RefuseCall"
+)
 
 func TestWriteWithAKeyIsDoneOnce(t *testing.T) {
 	t.Parallel()
@@ -156,38 +159,111 @@ func TestInFlightIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotKept(t *testing.T) {
+// Every answer to a call with a key binds the key to its body: the same body gets the same answer,
+// even when the reason for it is gone, and another body is refused.
+func TestEveryAnswerBindsItsKey(t *testing.T) {
 	t.Parallel()
-	eachPaid(t, 3, func(t *testing.T, p *paid) {
-		reader := dbtest.Token(t, p.store, p.member, "connections")
-		for name, got := range map[string]answer{
-			"no credential":  p.withKey(t, "k", create, ana, "Authorization", ""),
-			"wrong bearer":   p.withKey(t, "k", create, ana, "Authorization", "Bearer kith_pat_x"),
-			"scope missing":  p.withKey(t, "k", create, ana, "Authorization", "Bearer "+reader),
-			"schema error":   p.withKey(t, "k", create, `{"nam":"x"}`),
-			"breaks a bound": p.withKey(t, "k", searchPath, `{"query":""}`),
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		reader := []string{"Authorization", "Bearer " + dbtest.Token(t, p.store, p.member, "connections")}
+		limited := []string{"Authorization", "Bearer " + p.limitedTo(t, "search_connections")}
+		refused := `{"error":{"code":-32602,"message":"There is no such tool.","data":"{\"a\":1}"}}`
+		for name, c := range map[string]struct {
+			procedure, body, code string
+			caller                []string
+		}{
+			"a result":                  {searchPath, anything, "", nil},
+			"a write":                   {create, ana, "", nil},
+			"a failed read":             {get, `{"id":"con_00000000000000000000000000"}`, "not_found", nil},
+			"a failed write":            {update, `{"id":"con_00000000000000000000000000","name":"X"}`, "not_found", nil},
+			"a rule of the domain":      {create, `{"name":" "}`, "invalid_argument", nil},
+			"an unknown argument":       {create, `{"nam":"x"}`, "invalid_argument", nil},
+			"a bound of the contract":   {searchPath, `{"query":""}`, "invalid_argument", nil},
+			"arguments that are a list": {searchPath, `[]`, "invalid_argument", nil},
+			"a missing scope":           {create, ana, "permission_denied", reader},
+			"a tool beyond the limit":   {create, ana, "permission_denied", limited},
+			"a refusal of the edge":     {refuseCall, refused, "invalid_argument", nil},
+			"a refusal, limited token":  {refuseCall, refused, "invalid_argument", limited},
 		} {
-			if got.code() == "" || got.state() != "" {
-				t.Errorf("%s: %v", name, got)
+			t.Run(name, func(t *testing.T) {
+				first := p.withKey(t, name, c.procedure, c.body, c.caller...)
+				if first.code() != c.code {
+					t.Fatalf("got %v", first)
+				}
+				wantReplay(t, first, p.withKey(t, name, c.procedure, c.body, c.caller...))
+				for _, other := range [][2]string{{searchPath, `{"query":"other"}`}, {searchPath, `{"query":0}`}, {create, `{"name":"Bo"}`}, {refuseCall, `{"error":{"code":-32602}}`}} {
+					if got := p.withKey(t, name, other[0], other[1], c.caller...); got.code() != "failed_precondition" || got.state() != "reused" {
+						t.Errorf("another body: %s got %v", other, got)
+					}
+				}
+				wantReplay(t, first, p.withKey(t, name, c.procedure, c.body, c.caller...))
+			})
+		}
+	})
+}
+
+// A refusal is repeated when the caller may make the call by then; so is a refusal of the edge,
+// when the same bytes reach a tool.
+func TestRefusalsStay(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		fingerprint := []string{rpc.HeaderIdempotencyKey, "e", rpc.HeaderFingerprint, "f"}
+		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections'")
+		first := p.withKey(t, "k", create, ana)
+		edges := p.call(t, refuseCall, `{"error":{"code":-32001,"message":"Refused."}}`, fingerprint...)
+		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections write'")
+		wantReplay(t, first, p.withKey(t, "k", create, ana))
+		wantReplay(t, edges, p.call(t, create, ana, fingerprint...))
+		if n := p.count(t, "connections", "1 = 1"); n != 0 || edges.code() != "invalid_argument" {
+			t.Errorf("%d connections; %v", n, edges)
+		}
+		p.wantBalance(t, 100)
+	})
+}
+
+// A call that runs out of credits stays refused under its key, also with new credits.
+func TestOutOfCreditsBindsItsKey(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1, func(t *testing.T, p *paid) {
+		p.advance(9 * 24 * time.Hour) // the last day of the month
+		p.call(t, searchPath, anything)
+		firsts := map[string]answer{}
+		calls := map[string]string{create: `{"name":"Bo"}`, searchPath: anything}
+		for procedure, body := range calls {
+			firsts[procedure] = p.withKey(t, procedure, procedure, body)
+			if got := firsts[procedure]; got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
+				t.Errorf("out of credits: %v", got)
 			}
+		}
+		p.advance(13 * time.Hour) // the next month
+		for procedure, body := range calls {
+			wantReplay(t, firsts[procedure], p.withKey(t, procedure, procedure, body))
+			if got := p.withKey(t, procedure, procedure, `{"name":"Cy"}`); got.state() != "reused" {
+				t.Errorf("another body: %v", got)
+			}
+		}
+		p.wantBalance(t, 1)
+	})
+}
+
+// An invalid credential, an outage and an error of the service leave the key free.
+func TestWhatLeavesTheKeyFree(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for name, bearer := range map[string]string{"no credential": "", "wrong bearer": "Bearer kith_pat_x"} {
+			for _, procedure := range []string{create, refuseCall} {
+				if got := p.withKey(t, "k", procedure, ana, "Authorization", bearer); got.code() != "unauthenticated" || got.state() != "" {
+					t.Errorf("%s: %v", name, got)
+				}
+			}
+		}
+		if got := p.withKey(t, "k", create, ana, rpc.HeaderServiceToken, "wrong"); got.code() != "unavailable" {
+			t.Errorf("without the service credential: %v", got)
 		}
 		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 0 {
 			t.Errorf("%d answers are kept", n)
 		}
-		if got := p.withKey(t, "k", create, ana); got.code() != "" {
-			t.Errorf("the key is spent: %v", got.body)
-		}
-		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
-			p.call(t, searchPath, anything)
-			if got := p.withKey(t, c[0], c[0], c[1]); got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
-				t.Errorf("out of credits: %v", got)
-			}
-		}
-		p.advance(10 * 24 * time.Hour) // the next month
-		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
-			if got := p.withKey(t, c[0], c[0], c[1]); got.code() != "" || got.state() != "" {
-				t.Errorf("with new credits: %v", got)
-			}
+		if got := p.withKey(t, "k", create, `{"name":"Bo"}`); got.code() != "" || got.state() != "" {
+			t.Errorf("the key is spent: %v", got)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func encodeFailure(wire *connect.Error) ([]byte, error) {
 		}
 		kept.Details = append(kept.Details, data)
 	}
-	return json.Marshal(keptResponse{Failure: kept})
+	return json.Marshal(keptResponse{Failure: kept, Header: wire.Meta()})
 }
 
 // decodeResponse decodes a stored response and marks it as a replay.
@@ -85,7 +85,7 @@ func decodeResponse(spec connect.Spec, data []byte) (connect.AnyResponse, error)
 		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
 	if kept.Failure != nil {
-		return nil, kept.Failure.restore()
+		return nil, kept.failure()
 	}
 	message, err := newResponse(spec)
 	if err != nil {
@@ -112,9 +112,11 @@ func newResponse(spec connect.Spec) (proto.Message, error) {
 	return kind.New().Interface(), nil
 }
 
-func (f *keptFailure) restore() error {
-	wire := connect.NewError(f.Code, errors.New(f.Message))
-	for _, data := range f.Details {
+// failure returns the stored failure, marked as a replay.
+func (k *keptResponse) failure() error {
+	wire := connect.NewError(k.Failure.Code, errors.New(k.Failure.Message))
+	maps.Copy(wire.Meta(), k.Header)
+	for _, data := range k.Failure.Details {
 		packed := &anypb.Any{}
 		if err := proto.Unmarshal(data, packed); err != nil {
 			return fmt.Errorf("read a kept failure: %w", err)

@@ -96,6 +96,7 @@ func (o Options) registerMembers(s *services, h *handlers.Handlers) {
 	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: h.Embeddings.Provider, now: o.Now}
 	read(s, accountv1connect.AccountServiceGetAccountProcedure, self.GetAccount)
 	read(s, accessv1connect.AccessServiceGetPrincipalProcedure, self.GetPrincipal)
+	read(s, accessv1connect.AccessServiceRefuseCallProcedure, self.RefuseCall)
 
 	write(s, accountv1connect.AccountServiceUpdateMySettingsProcedure, h.Account.UpdateMySettings)
 	read(s, directoryv1connect.DirectoryServiceGetMemberProfileProcedure, h.Account.GetMemberProfile)

@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -44,6 +45,8 @@ type transactions struct {
 	meter      *billing.Meter
 	errs       *translator
 	keyOutcome func(outcome string) // may be nil
+	// check decodes and checks arguments.
+	check func(ctx context.Context, req connect.AnyRequest) error
 	// onAsked is called with the title of the tool when a call needs the member's approval, and
 	// no other decision waits for them. It may be nil.
 	onAsked func(p *tenant.Principal, tool string)
@@ -68,9 +71,13 @@ type invocation struct {
 func (x *transactions) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+			wrong := x.check(ctx, req)
 			rule, known := x.rpcs.Procedure(req.Spec().Procedure)
 			p := tenant.PrincipalFrom(ctx)
 			if !known || p == nil {
+				if wrong != nil {
+					return nil, wrong
+				}
 				return next(ctx, req)
 			}
 			key, err := keyOf(req.Header(), rule, p)
@@ -82,14 +89,17 @@ func (x *transactions) interceptor() connect.UnaryInterceptorFunc {
 				other, ok := x.rpcs.Tool(tool)
 				return ok && permit(other, p) == nil
 			}
+			if wrong != nil {
+				return x.invalid(ctx, c, wrong)
+			}
 			return x.run(ctx, c)
 		}
 	}
 }
 
 func (x *transactions) run(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
-	if c.key != nil && x.keyOutcome != nil {
-		defer func() { x.keyOutcome(c.keyOutcome(err)) }()
+	if c.key != nil {
+		defer func() { x.countKey(c, err) }()
 	}
 	switch {
 	case c.rule.Writes:
@@ -192,16 +202,7 @@ func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connec
 		}
 		return res, nil
 	}
-	old, err := x.keys.WriteOnce(ctx, data, c.actor(), *c.key, func(ctx context.Context, u *db.Tx) (body []byte, err error) {
-		if err = run(ctx, u); err == nil {
-			res, body, err = x.codec.response(res)
-		}
-		return body, err
-	})
-	if old != nil || err != nil {
-		return x.replay(c, old, err)
-	}
-	return res, nil
+	return x.commitOnce(ctx, c, data, func(ctx context.Context, u *db.Tx) (connect.AnyResponse, error) { return res, run(ctx, u) })
 }
 
 // open returns the caller's data, and the month that a priced write is charged to.
@@ -243,10 +244,10 @@ func tellReceipt(h http.Header, r billing.Receipt) {
 const maxFingerprint = 128
 
 // keyOf returns the key of a request, or nil when it has none. A key is ignored for RPCs
-// that are not tools: their calls are not repeated.
+// that are not calls of tools: they are not repeated.
 func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
 	lines := h.Values(HeaderIdempotencyKey)
-	if len(lines) == 0 || rule.Tool == nil {
+	if len(lines) == 0 || rule.Tool == nil && rule.Procedure != accessv1connect.AccessServiceRefuseCallProcedure {
 		return nil, nil
 	}
 	print := h.Get(HeaderFingerprint)

@@ -100,14 +100,12 @@ func checkPureMethods(t *testing.T, s *harness.Service, a harness.Agent) {
 	}
 }
 
-// checkNotKept: a request that is refused before it runs leaves its key free for another
-// request, even with another body.
+// checkNotKept: a request that is refused before it is parsed, or without a valid credential, leaves
+// its key free for another request, even with another body.
 func checkNotKept(t *testing.T, ada *harness.Member) {
 	s := ada.Service
 	a := ada.Agent(t)
-	reader := s.Agent(harness.PathCurrent, ada.Token(t, "connections").Bearer)
 	search := harness.ToolCall(t, "search_connections", harness.Arguments{"query": "x"})
-	create := harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Never Made"})
 	for name, test := range map[string]struct {
 		caller  harness.Agent
 		body    string
@@ -122,13 +120,6 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 		"413":                        {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
 		"415":                        {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
 		"an unknown method":          {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
-		"an unknown tool":            {a, harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil, http.StatusOK},
-		"arguments as an array":      {a, harness.ToolCall(t, "get_account", []int{1}), nil, http.StatusOK},
-		"invalid arguments":          {a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": ""}), nil, http.StatusOK},
-		"a write, invalid arguments": {a, harness.ToolCall(t, "create_connection", harness.Arguments{"nam": "X"}), nil, http.StatusOK},
-		"-32001":                     {reader, create, nil, http.StatusOK},
-		"-32001 in the sandbox":      {s.Agent(harness.PathSandbox, ""), create, nil, http.StatusOK},
-		"-32001 of the other path":   {s.Agent(harness.PathSandboxOld, ""), create, nil, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := harness.NewWord()
@@ -144,6 +135,44 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 			}
 			harness.CheckReplay(t, "a good request", caller.WithKey(t, key, search), false)
 			harness.CheckReplay(t, "and again", caller.WithKey(t, key, search), true)
+		})
+	}
+}
+
+// checkBoundRefusals: a request that is refused after it was parsed binds its key to its body.
+func checkBoundRefusals(t *testing.T, ada *harness.Member) {
+	s := ada.Service
+	a := ada.Agent(t)
+	reader := s.Agent(harness.PathCurrent, ada.Token(t, "connections").Bearer)
+	search := harness.ToolCall(t, "search_connections", harness.Arguments{"query": "x"})
+	create := harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Never Made"})
+	for name, test := range map[string]struct {
+		caller  harness.Agent
+		body    string
+		headers []string
+	}{
+		"an unknown tool":                {a, harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil},
+		"an unknown tool in the sandbox": {s.Agent(harness.PathSandbox, ""), harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil},
+		"arguments as an array":          {a, harness.ToolCall(t, "get_account", []int{1}), nil},
+		"invalid arguments":              {a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": ""}), nil},
+		"a write, invalid arguments":     {a, harness.ToolCall(t, "create_connection", harness.Arguments{"nam": "X"}), nil},
+		"-32001":                         {reader, create, nil},
+		"-32001 by a header":             {a, create, []string{"X-MCP-Readonly: true"}},
+		"-32001 in the sandbox":          {s.Agent(harness.PathSandbox, ""), create, nil},
+		"-32001 of the other path":       {s.Agent(harness.PathSandboxOld, ""), create, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := harness.NewWord()
+			first := test.caller.Post(t, test.body, append(test.headers, harness.KeyLine(key))...)
+			harness.CheckReplay(t, "the first", first, false)
+			again := test.caller.WithKey(t, key, test.body)
+			harness.CheckReplay(t, "the same body", again, true)
+			if again.Body != first.Body || !strings.Contains(first.Body, `"error":`) && !strings.Contains(first.Body, `"isError":true`) {
+				t.Errorf("the first answer was %s, the second %s", first.Body, again.Body)
+			}
+			if got := test.caller.WithKey(t, key, search); got.Status != http.StatusUnprocessableEntity {
+				t.Errorf("another body: got %d %s", got.Status, got.Body)
+			}
 		})
 	}
 	if found := a.Find(t, "Never Made"); len(found) != 0 {

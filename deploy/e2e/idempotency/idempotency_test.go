@@ -40,6 +40,7 @@ func TestIdempotency(t *testing.T) {
 			t.Run("credits", func(t *testing.T) { checkReplaysAreFree(t, a) })
 			t.Run("methods without an effect", func(t *testing.T) { checkPureMethods(t, s, a) })
 			t.Run("what is not stored", func(t *testing.T) { checkNotKept(t, ada) })
+			t.Run("refusals", func(t *testing.T) { checkBoundRefusals(t, ada) })
 			t.Run("other credentials", func(t *testing.T) { checkOtherCredentials(t, ada) })
 			t.Run("revoked", func(t *testing.T) { checkRevoked(t, ada) })
 			t.Run("addresses", func(t *testing.T) { checkBuckets(t, s, a) })

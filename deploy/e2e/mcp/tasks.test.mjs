@@ -69,7 +69,7 @@ async function play({ ask, plan }, prepared) {
 async function undo(changes) {
   for (const { change_id: change, job } of changes.reverse()) {
     if (change) {
-      const { already_undone: before, conflicts = [], restored_count: count } = await read('undo_change', { change_id: change });
+      const { already_undone: before, conflicts, restored_count: count } = await read('undo_change', { change_id: change });
       assert.ok(before || (count > 0 && conflicts.length === 0), `not undone: ${JSON.stringify(conflicts)}`);
     } else if (job?.result?.import_id) {
       await ended((await read('undo_change', { import_id: job.result.import_id })).task_id);

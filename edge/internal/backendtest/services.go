@@ -99,6 +99,17 @@ func (access) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest)
 	return p, nil
 }
 
+// RefuseCall fails with the error that it is given.
+func (access) RefuseCall(_ context.Context, r *accessv1.RefuseCallRequest) (*accessv1.RefuseCallResponse, error) {
+	err := connect.NewError(connect.CodeInvalidArgument, errors.New(r.GetError().GetMessage()))
+	detail, detailErr := connect.NewErrorDetail(r.GetError())
+	if detailErr != nil {
+		return nil, detailErr
+	}
+	err.AddDetail(detail)
+	return nil, err
+}
+
 type directory struct{ *Backend }
 
 // BatchGetProfiles finds those of Backend.Profiles.

@@ -312,6 +312,9 @@ func TestNotBatchable(t *testing.T) {
 			if err := json.Unmarshal(r.Body, &body); err != nil || body.Code != "not_batchable" || body.Detail == "" || len(body.Batchable) == 0 {
 				t.Errorf("item %s: %s", r.ID, r.Body)
 			}
+			if strings.Contains(string(r.Body), "parameters in query") != (r.ID == strconv.Itoa(slices.Index(paths, "/api/human/amara?x=1"))) {
+				t.Errorf("item %s: %s", r.ID, r.Body)
+			}
 		}
 	}
 	if len(b.budgets.asked) > 0 {

@@ -58,6 +58,7 @@ type Endpoint struct {
 
 	matcher      *route.Matcher
 	notBatchable *outcome
+	queryInPath  *outcome
 	full         *outcome
 }
 
@@ -94,6 +95,8 @@ func New(o Options) (*Endpoint, error) {
 	refused := e.refuse(httpapi.NotBatchable, "Only the reads listed in batchable can be items of a batch.")
 	refused.Batchable = Allowlist(o.Routes)
 	e.notBatchable = refused.marshal()
+	refused.Detail = "A path of an item has no query string: pass its parameters in query."
+	e.queryInPath = refused.marshal()
 	e.full = e.refuse(httpapi.AnswerTooLarge, "The answer to this batch is too large: request this item in another batch.").marshal()
 	return e, nil
 }
@@ -128,6 +131,8 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, items []item) 
 	for i, it := range items {
 		wanted[i] = e.resolve(it.path, it.query)
 		switch {
+		case wanted[i] == nil && strings.Contains(it.path, "?"):
+			outcomes[i] = e.queryInPath
 		case wanted[i] == nil:
 			outcomes[i] = e.notBatchable
 		case route.CarriesCredential(it.query):

@@ -47,8 +47,8 @@ type remoteJSON struct {
 	Versions []string `json:"supportedProtocolVersions"`
 }
 
-// newServerCard makes the card of the current MCP server.
-func newServerCard(s *site) (*httpapi.Document, error) {
+// newServerCard makes the card of the MCP server at a path.
+func newServerCard(s *site, path string) (*httpapi.Document, error) {
 	host, err := s.host()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func newServerCard(s *site) (*httpapi.Document, error) {
 	card := cardJSON{
 		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
 		Name:   reverseDNS(host) + "/kith", Version: s.Version, Title: serviceName, Description: catalog.Tagline, WebsiteURL: s.address(pathPeopleDocs),
-		Remotes: []remoteJSON{{"streamable-http", s.BaseURL + route.PathMCPCurrent, s.Protocols}},
+		Remotes: []remoteJSON{{"streamable-http", s.BaseURL + path, s.Protocols}},
 		Meta:    map[string]string{"kith/experimental": "Server cards are an experimental extension of MCP (SEP-2127). This document may change with it."},
 	}
 	if icon := s.address(pathIcon); icon != "" {

@@ -55,6 +55,10 @@ func TestServerCardGolden(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
 	golden(t, "server-card.json", get(d.ServerCard(), "").Body.String())
+	sandbox := describe(t, get(d.SandboxCard(), "").Body.Bytes())
+	if card := describe(t, get(d.ServerCard(), "").Body.Bytes()); sandbox.Remotes[0].URL != strings.Replace(card.Remotes[0].URL, "/mcp/v1", "/sandbox/mcp/v1", 1) {
+		t.Errorf("the sandbox's card names %s", sandbox.Remotes[0].URL)
+	}
 	golden(t, "ai-catalog.json", get(d.AICatalog(), "").Body.String())
 }
 

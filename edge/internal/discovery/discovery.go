@@ -55,7 +55,8 @@ func (o Options) check() error {
 // Every handler answers GET and HEAD, with a strong entity tag.
 type Documents struct {
 	index, llms, apiCatalog       *httpapi.Document
-	serverCard, aiCatalog         *httpapi.Document
+	serverCard, sandboxCard       *httpapi.Document
+	aiCatalog                     *httpapi.Document
 	openAPI                       *httpapi.Document // nil where no route serves it
 	peopleDocs, agentDocs, landed route.Handler
 	docs                          *docs
@@ -91,7 +92,10 @@ func (d *Documents) build(o Options) error {
 	if d.apiCatalog, err = newAPICatalog(s); err != nil {
 		return err
 	}
-	if d.serverCard, err = newServerCard(s); err != nil {
+	if d.serverCard, err = newServerCard(s, route.PathMCPCurrent); err != nil {
+		return err
+	}
+	if d.sandboxCard, err = newServerCard(s, route.SandboxPrefix+route.PathMCPCurrent); err != nil {
 		return err
 	}
 	if d.aiCatalog, err = newAICatalog(s); err != nil {
@@ -158,6 +162,9 @@ func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.Serve }
 
 // ServerCard returns the handler of GET /mcp/v1/server-card.
 func (d *Documents) ServerCard() route.Handler { return d.serverCard.Serve }
+
+// SandboxCard returns the handler of GET /sandbox/mcp/v1/server-card.
+func (d *Documents) SandboxCard() route.Handler { return d.sandboxCard.Serve }
 
 // AICatalog returns the handler of GET /.well-known/ai-catalog.json.
 func (d *Documents) AICatalog() route.Handler { return d.aiCatalog.Serve }

@@ -28,7 +28,7 @@ func Routes(o Options) []route.Route {
 		}
 	}
 	routes := []route.Route{
-		{Name: "landing", Pattern: pathHome, SignedIn: "today", Summary: "The landing page, with sandbox requests to try in the browser.", Build: of((*Documents).Landing)},
+		{Name: "landing", Pattern: pathHome, SignedIn: "today", Summary: "The landing page, with requests to try in the browser.", Build: of((*Documents).Landing)},
 		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: addresses, limits and deprecations as JSON.", Build: of((*Documents).AgentIndex)},
 		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The OpenAPI 3.1 description of the live API.", Build: of((*Documents).OpenAPI)},
 		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},
@@ -42,6 +42,7 @@ func Routes(o Options) []route.Route {
 		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
 		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
 		{Name: "mcp-server-card", Pattern: route.PathServerCard, Summary: "The card of the MCP server (experimental, SEP-2127).", Build: of((*Documents).ServerCard)},
+		{Name: "sandbox-mcp-server-card", Pattern: route.PathSandboxCard, SandboxOnly: true, Summary: "The card of the sandbox's MCP server (experimental, SEP-2127).", Build: of((*Documents).SandboxCard)},
 		{Name: "ai-catalog", Pattern: pathAICatalog, Summary: "The AI catalogue, which names the server card (experimental).", Build: of((*Documents).AICatalog)},
 		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
 		{Name: assetName(pathPictureLight), Pattern: pathPictureLight, Summary: "A picture of the demo, for light screens.", Build: of(func(d *Documents) route.Handler { return d.light.serve })},

@@ -219,7 +219,7 @@ func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *
 	}
 	var outcome metrics.Outcome
 	if fault != nil {
-		outcome, fault = e.refuseCall(ctx, c, rpc, fault)
+		out, outcome, fault = e.refuseCall(ctx, out, c, rpc, fault)
 	} else {
 		out, outcome, fault = e.runTool(ctx, out, c, rpc, arguments)
 	}
@@ -262,23 +262,33 @@ func (e *endpoint) unknownTool(name string) *failure {
 		strings.Join(nearest.Names(e.options.Catalog.ToolNames(), name, maxNearest), ", ")+"); tools/list lists all tools.")
 }
 
-// refuseCall answers a call that is not sent to the backend. An invalid bearer is reported first, as
-// for every method.
+// refuseCall answers a call that is not sent to its tool. An invalid bearer is reported first, as for
+// every method. With an Idempotency-Key, the backend binds the key to the refusal.
 func (e *endpoint) refuseCall(
-	ctx context.Context, c *call, rpc *catalog.RPC, fault *failure,
-) (metrics.Outcome, *failure) {
+	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, fault *failure,
+) ([]byte, metrics.Outcome, *failure) {
+	if c.retry != nil {
+		refusal := &accessv1.CallError{Code: int32(fault.code), Message: fault.message, Data: string(fault.data)} //nolint:gosec // a code of JSON-RPC
+		answer, err := e.options.Backend.RefuseCall(ctx, e.backendCall(c), refusal)
+		return e.answerCall(ctx, out, c, rpc, answer, err)
+	}
 	if e.policy != demoAccount {
 		if f := e.checkBearer(ctx, c); f != nil {
-			return outcomeOf(f), f
+			return out, outcomeOf(f), f
 		}
 	}
+	return out, outcomeOfRefusal(rpc, fault.code), fault
+}
+
+// outcomeOfRefusal returns the outcome of a call that the edge refused; rpc is nil for an unknown tool.
+func outcomeOfRefusal(rpc *catalog.RPC, code int) metrics.Outcome {
 	switch {
 	case rpc == nil:
-		return metrics.OutcomeUnknownTool, fault
-	case fault.code == codeRefused:
-		return metrics.OutcomeRefused, fault
+		return metrics.OutcomeUnknownTool
+	case code == codeRefused:
+		return metrics.OutcomeRefused
 	default:
-		return metrics.OutcomeInvalidArguments, fault
+		return metrics.OutcomeInvalidArguments
 	}
 }
 
@@ -298,23 +308,46 @@ func outcomeOf(f *failure) metrics.Outcome {
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {
-	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Visitor: c.visitor, Arguments: arguments, Retry: c.retry}
+	request := e.backendCall(c)
+	request.Procedure, request.Arguments = rpc.Procedure, arguments
 	if rpc.Tool.Waits {
 		request.ExtraTimeout = upstream.WaitTimeout
 		defer requestlog.FromContext(ctx).Suspend()()
 	}
 	answer, err := e.options.Backend.CallTool(ctx, request)
+	return e.answerCall(ctx, out, c, rpc, answer, err)
+}
+
+// backendCall returns the call of the backend, without its procedure.
+func (e *endpoint) backendCall(c *call) upstream.ToolCall {
+	return upstream.ToolCall{Bearer: c.bearer.Token, Visitor: c.visitor, Retry: c.retry}
+}
+
+// answerCall appends what the backend answered to a call; rpc is nil for an unknown tool.
+func (e *endpoint) answerCall(
+	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, answer upstream.Answer, err error,
+) ([]byte, metrics.Outcome, *failure) {
+	tool := "The tool"
+	if rpc != nil {
+		tool = rpc.Tool.Name
+	}
 	if err != nil {
 		failed := upstream.AsError(err)
 		c.replayed = failed.Receipt.Replayed
-		return e.toolFailure(ctx, out, rpc.Tool.Name, failed)
+		if refusal := failed.Refusal; refusal != nil {
+			noteCredential(ctx, failed.Receipt)
+			f := answerError(int(refusal.GetCode()), refusal.GetMessage())
+			f.data = []byte(refusal.GetData())
+			return out, outcomeOfRefusal(rpc, f.code), f
+		}
+		return e.toolFailure(ctx, out, tool, failed)
 	}
 	c.replayed = answer.Receipt.Replayed
 	noteCredential(ctx, answer.Receipt)
 	head := len(out)
-	out, ok := appendToolResult(out, answer, e.others[rpc.Tool.Name])
+	out, ok := appendToolResult(out, answer, e.others[tool])
 	if !ok {
-		return e.toolFailure(ctx, out[:head], rpc.Tool.Name, upstream.AsError(errAnswer))
+		return e.toolFailure(ctx, out[:head], tool, upstream.AsError(errAnswer))
 	}
 	return out, metrics.OutcomeOK, nil
 }

@@ -113,7 +113,7 @@ func appendError(b, id []byte, f *failure) []byte {
 	b = strconv.AppendInt(b, int64(f.code), 10)
 	b = append(b, `,"message":`...)
 	b = appendString(b, f.message)
-	if f.data != nil {
+	if len(f.data) > 0 {
 		b = append(b, `,"data":`...)
 		b = append(b, f.data...)
 	}

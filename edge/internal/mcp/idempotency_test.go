@@ -189,6 +189,48 @@ func TestRefusalsOfCallsWithAKey(t *testing.T) {
 	}
 }
 
+// A call that the edge refuses itself is refused through the backend if it has a key, which binds the
+// key; the answer is the one without a key.
+func TestRefusalsOfTheEdgeBindTheirKeys(t *testing.T) {
+	t.Parallel()
+	e := newEdge(t)
+	for name, c := range map[string]struct{ params, header, value string }{
+		"unknown tool":        {`{"name":"no_such_tool"}`, "", ""},
+		"no tool":             {`{}`, "", ""},
+		"params is a list":    {`[1]`, "", ""},
+		"arguments is a list": {`{"name":"search_connections","arguments":[1]}`, "", ""},
+		"two spellings":       {`{"name":"search_connections","Arguments":{}}`, "", ""},
+		"left out by header":  {`{"name":"search_connections","arguments":{"query":"zoe"}}`, "X-MCP-Tools", "get_account"},
+	} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + c.params + `}`
+		for _, path := range []string{"/mcp/v1", "/mcp", "/mcp/sandbox"} {
+			headers := bearerOf(backendtest.TokenAll)
+			if c.header != "" {
+				headers = append(headers, c.header, c.value)
+			}
+			send := func(key string) answer { return post(t, e, path, body, append(headers, "Idempotency-Key", key)...) }
+			without := post(t, e, path, body, headers...)
+			if without.status != http.StatusOK || without.Error == nil {
+				t.Fatalf("%s on %s: %d %s", name, path, without.status, without.body)
+			}
+			for key, replayed := range map[string]string{"new": "", backendtest.KeyReplayed: "true"} {
+				sent := len(e.backend.Requests())
+				got := send(key)
+				if got.status != http.StatusOK || got.body != without.body || got.header.Get("Idempotency-Replayed") != replayed {
+					t.Errorf("%s on %s, key %s: %d %v %s", name, path, key, got.status, got.header, got.body)
+				}
+				if h := e.backend.Requests()[sent]; h.Get("Kith-Idempotency-Key") != key || len(h.Get("Kith-Request-Fingerprint")) != 64 {
+					t.Errorf("%s on %s: the key was not sent on: %v", name, path, h)
+				}
+			}
+			send(backendtest.KeyReused).wantError(t, http.StatusUnprocessableEntity, -32600, "1")
+			send(backendtest.KeyInFlight).wantError(t, http.StatusConflict, -32600, "1")
+		}
+	}
+	dead := post(t, e, "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Idempotency-Key", "k", "Authorization", "Bearer dead")
+	dead.wantError(t, http.StatusUnauthorized, -32000, "1")
+}
+
 // Rate limits count a replay and a conflict like any other request.
 func TestRateLimitHeadersOfCallsWithAKey(t *testing.T) {
 	t.Parallel()

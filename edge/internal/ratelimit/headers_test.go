@@ -19,6 +19,12 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
+// part returns a decision about a part of a request.
+func part(d ratelimit.Decision) ratelimit.Decision {
+	d.Part = true
+	return d
+}
+
 func decision(name string, quota, window, remaining, reset int, allowed bool) ratelimit.Decision {
 	return ratelimit.Decision{
 		Policy:  ratelimit.Policy{Name: name, Quota: quota, Window: time.Duration(window) * time.Second},
@@ -55,6 +61,23 @@ func TestHeaders(t *testing.T) {
 				"RateLimit":        {`"batch";r=12;t=50, "profile";r=3;t=5, "directory";r=3;t=9`},
 				"RateLimit-Policy": {`"batch";q=30;w=60, "profile";q=120;w=60, "directory";q=60;w=60`},
 				"RateLimit-Limit":  {"60"}, "RateLimit-Remaining": {"3"}, "RateLimit-Reset": {"9"},
+			},
+		},
+		"parts of a request": {
+			[]ratelimit.Decision{
+				decision("batch", 30, 60, 12, 50, true), part(decision("profile", 120, 60, 0, 5, true)), part(decision("directory", 60, 60, 3, 9, true)),
+			},
+			http.Header{
+				"RateLimit":        {`"batch";r=12;t=50, "profile";r=0;t=5, "directory";r=3;t=9`},
+				"RateLimit-Policy": {`"batch";q=30;w=60, "profile";q=120;w=60, "directory";q=60;w=60`},
+				"RateLimit-Limit":  {"30"}, "RateLimit-Remaining": {"12"}, "RateLimit-Reset": {"50"},
+			},
+		},
+		"parts alone": {
+			[]ratelimit.Decision{off, part(decision("profile", 120, 60, 7, 5, true)), part(decision("directory", 60, 60, 3, 9, true))},
+			http.Header{
+				"RateLimit": {`"profile";r=7;t=5, "directory";r=3;t=9`}, "RateLimit-Policy": {`"profile";q=120;w=60, "directory";q=60;w=60`},
+				"RateLimit-Limit": {"60"}, "RateLimit-Remaining": {"3"}, "RateLimit-Reset": {"9"},
 			},
 		},
 		"the wait suffices for all": {

@@ -84,7 +84,7 @@ func (l *Limiter) Limit(w http.ResponseWriter, r *http.Request, policy string) b
 func (l *Limiter) TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration) {
 	d := l.decide(r, policy, n)
 	admitted = d.Admitted
-	d.Allowed = true
+	d.Allowed, d.Part = true, true
 	announce(w, r, d)
 	return admitted, time.Duration(d.Reset) * time.Second
 }
@@ -175,6 +175,9 @@ type Decision struct {
 	// Allowed is false if this policy refuses the request with a 429. The handler sets it to true
 	// if the answer has another status, as for a batch of which only some items were refused.
 	Allowed bool
+	// Part is set if the hits are parts of the request, such as the items of a batch. The headers about
+	// a single policy are about the request as a whole.
+	Part bool
 	// Admitted is how many of the hits were admitted, starting with the first.
 	Admitted int
 	// Remaining is how many more hits the window admits, at least 0.
@@ -231,7 +234,7 @@ const (
 //	Retry-After: 17                              (only if one is not Allowed)
 //
 // The first two are lists with a member for each decision, in the order given;
-// the next three show the tightest. A caller that waits for Retry-After is not refused
+// the next three show the tightest, of parts only if there are no others. A caller that waits for Retry-After is not refused
 // by any of the others either. Policies that are off are left out; with no other,
 // nothing is written. A later call replaces what an earlier one wrote, but never
 // takes back a Retry-After.
@@ -269,7 +272,7 @@ func WriteHeaders(h http.Header, decisions ...Decision) {
 }
 
 // summarise returns the tightest decision, which has the least remaining and, of equal ones, the
-// longest reset. It also reports whether any decision refuses. A decision that refuses has none
+// longest reset; any other is tighter than that of a part. It also reports whether any decision refuses. A decision that refuses has none
 // remaining, so its reset is at most that of the tightest.
 func summarise(decisions []Decision) (tightest Decision, refused bool) {
 	for i := range decisions {
@@ -279,6 +282,9 @@ func summarise(decisions []Decision) (tightest Decision, refused bool) {
 		}
 		refused = refused || !d.Allowed
 		tighter := d.Remaining < tightest.Remaining || d.Remaining == tightest.Remaining && d.Reset > tightest.Reset
+		if d.Part != tightest.Part {
+			tighter = tightest.Part
+		}
 		if tighter || !tightest.Policy.Enabled() {
 			tightest = *d
 		}

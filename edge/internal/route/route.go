@@ -49,6 +49,8 @@ const (
 	// PathServerCard is the path of the current server's card (SEP-2127): the server's path
 	// and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
+	// PathSandboxCard is the path of the card of the sandbox's server.
+	PathSandboxCard = SandboxPrefix + PathServerCard
 	// PathSecurity has the contact for reports of vulnerabilities (RFC 9116).
 	PathSecurity = "/.well-known/security.txt"
 )

@@ -129,7 +129,7 @@ func hasCookie(r *http.Request, name string) bool {
 func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields ...httpapi.Field) *Match {
 	m := &Match{Errors: t.options.ErrorWriters[HTTP], Error: &httpapi.Error{Code: code, Detail: detail, Fields: fields}}
 	for _, a := range t.policies {
-		if below, found := strings.CutPrefix(path, a.base); found && (below == "" || below[0] == '/') {
+		if below, found := strings.CutPrefix(path, a.base); found && (below == "" || below[0] == '/' || strings.HasSuffix(a.base, "@")) {
 			m.RatePolicy = a.policy
 			break
 		}

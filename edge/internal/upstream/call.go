@@ -13,9 +13,11 @@ import (
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/observability/metrics"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -153,6 +155,18 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 		return Answer{}, classify(err)
 	}
 	return Answer{Body: response.Msg.data, Receipt: newReceipt(response.Header())}, nil
+}
+
+// RefuseCall binds the idempotency key of a call that the edge refuses, which is in c.Retry. It
+// returns an *Error with the refusal as its Refusal; or, if the key has been used, the answer or the
+// error that CallTool would return.
+func (c *Client) RefuseCall(ctx context.Context, call ToolCall, refusal *accessv1.CallError) (Answer, error) {
+	arguments, err := protojson.Marshal(&accessv1.RefuseCallRequest{Error: refusal})
+	if err != nil {
+		return Answer{}, &Error{Kind: Internal, cause: err}
+	}
+	call.Procedure, call.Arguments = accessv1connect.AccessServiceRefuseCallProcedure, arguments
+	return c.CallTool(ctx, call)
 }
 
 // rawJSON is a Connect codec that passes JSON bytes through. It copies them, because both

@@ -93,7 +93,7 @@ func New(o Options) (*Client, error) {
 		sandbox:   sandboxv1connect.NewSandboxServiceClient(caller, base, options...),
 		sunset:    sunsetv1connect.NewSunsetServiceClient(caller, base, options...),
 	}
-	for _, procedure := range o.Procedures {
+	for _, procedure := range append([]string{accessv1connect.AccessServiceRefuseCallProcedure}, o.Procedures...) {
 		c.tools[procedure] = newToolClient(caller, base+procedure, options)
 	}
 	return c, nil

@@ -68,6 +68,8 @@ type Error struct {
 	AllowedTools []string
 	// Approval is set if the call waits for the member's decision.
 	Approval *accessv1.Approval
+	// Refusal is set if the edge refused this call, or an earlier one with the same idempotency key.
+	Refusal *accessv1.CallError
 	// Fields are the rules that the request breaks; it may be empty.
 	Fields []Field
 	// Receipt has the headers of the failed call.
@@ -171,6 +173,9 @@ func (e *Error) readDetails(failure *connect.Error) {
 		}
 		if approval, ok := message.(*accessv1.Approval); ok {
 			e.Approval = approval
+		}
+		if refusal, ok := message.(*accessv1.CallError); ok {
+			e.Refusal = refusal
 		}
 		e.Fields = appendViolations(e.Fields, message)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +25,7 @@ const (
 	exampleBaseURL  = "https://kith.example"
 	exampleVersion  = "0.0.0"
 	exampleMember   = "ada-lovelace"
+	aboutSandbox    = " Neither does the sandbox, a demo account that everyone may read."
 	examplePolicies = "(A server lists its own here.)"
 	exampleReads    = "`/api/human/{username}`, `/api/network/members` and others"
 	withoutSunset   = "a removal date, which a `Sunset` header announces 180 days ahead"
@@ -94,7 +96,13 @@ func (o Options) fill(root *yaml.Node) {
 	if member == "" {
 		member = exampleMember
 	}
+	about := aboutSandbox
+	if !o.sandbox() {
+		about = ""
+		withoutSandbox(root)
+	}
 	replacer := strings.NewReplacer(
+		aboutSandbox, about,
 		exampleBaseURL, o.BaseURL, exampleVersion, o.Version, exampleMember, member, examplePolicies, o.policyList(),
 		secureCookie, route.SessionCookie(o.BaseURL), exampleReads, list(batchable(o.Routes)),
 	)
@@ -104,6 +112,22 @@ func (o Options) fill(root *yaml.Node) {
 		}
 		if reads := child(n, "batchable"); reads != nil && reads.Kind == yaml.SequenceNode {
 			put(n, "batchable", batchableReads(o.Routes))
+		}
+	})
+}
+
+// sandbox reports whether the server has a sandbox.
+func (o Options) sandbox() bool {
+	return slices.ContainsFunc(o.Routes, func(r route.Route) bool { return r.SandboxOnly })
+}
+
+// withoutSandbox removes the tag of the sandbox, and its address in answers.
+func withoutSandbox(root *yaml.Node) {
+	tags := child(root, "tags")
+	tags.Content = slices.DeleteFunc(tags.Content, func(n *yaml.Node) bool { return text(n, "name") == tagSandbox })
+	walk(root, func(n *yaml.Node) {
+		if properties := child(n, "properties"); properties != nil {
+			remove(properties, "sandbox")
 		}
 	})
 }

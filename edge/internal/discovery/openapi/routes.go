@@ -77,8 +77,12 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 		id := text(operation, "operationId")
 		put(operation, "operationId", newText("sandbox"+strings.ToUpper(id[:1])+id[1:]))
 		put(operation, "tags", newList([]string{tagSandbox}))
-		put(operation, "description", newText("The same as `"+method+" "+strings.TrimPrefix(r.Pattern, route.SandboxPrefix)+
-			"`, with the data of the demo account. It shares that operation's rate limit. Credentials are ignored."))
+		about := "The same as `" + method + " " + strings.TrimPrefix(r.Pattern, route.SandboxPrefix) +
+			"`, with the same data and the same rate limit. Credentials are ignored."
+		if child(operation, "responses", strconv.Itoa(http.StatusUnauthorized)) != nil {
+			about += " What needs a credential is refused with 400."
+		}
+		put(operation, "description", newText(about))
 		takeNoCredential(operation)
 	}
 	if r.Protocol == route.Page {

@@ -28,6 +28,7 @@ func newVariables(c *catalog.Catalog, protocols []string, routes []route.Route) 
 		"version":               newText(exampleVersion),
 		"demo":                  newText(exampleMember),
 		"session-cookie":        newText(secureCookie),
+		"about-sandbox":         newText(aboutSandbox),
 		"rate-policy-list":      newText(examplePolicies),
 		"batchable":             newText(exampleReads),
 		"batchable-reads":       batchableReads(routes),

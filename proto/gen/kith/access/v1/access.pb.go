@@ -26,6 +26,153 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// A call that the edge refuses.
+type RefuseCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the caller is answered.
+	Error         *CallError `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseCallRequest) Reset() {
+	*x = RefuseCallRequest{}
+	mi := &file_kith_access_v1_access_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseCallRequest) ProtoMessage() {}
+
+func (x *RefuseCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_access_v1_access_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseCallRequest.ProtoReflect.Descriptor instead.
+func (*RefuseCallRequest) Descriptor() ([]byte, []int) {
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *RefuseCallRequest) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Never sent, because the call fails.
+type RefuseCallResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseCallResponse) Reset() {
+	*x = RefuseCallResponse{}
+	mi := &file_kith_access_v1_access_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseCallResponse) ProtoMessage() {}
+
+func (x *RefuseCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_access_v1_access_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseCallResponse.ProtoReflect.Descriptor instead.
+func (*RefuseCallResponse) Descriptor() ([]byte, []int) {
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{1}
+}
+
+// The JSON-RPC error of a call that the edge refused; a detail of invalid_argument errors.
+type CallError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Code of JSON-RPC.
+	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	// One sentence for the caller.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// JSON for the caller's program; empty if there is none.
+	Data          string `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallError) Reset() {
+	*x = CallError{}
+	mi := &file_kith_access_v1_access_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallError) ProtoMessage() {}
+
+func (x *CallError) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_access_v1_access_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallError.ProtoReflect.Descriptor instead.
+func (*CallError) Descriptor() ([]byte, []int) {
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CallError) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *CallError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *CallError) GetData() string {
+	if x != nil {
+		return x.Data
+	}
+	return ""
+}
+
 // No arguments: the credential is in the Authorization header.
 type GetPrincipalRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -35,7 +182,7 @@ type GetPrincipalRequest struct {
 
 func (x *GetPrincipalRequest) Reset() {
 	*x = GetPrincipalRequest{}
-	mi := &file_kith_access_v1_access_proto_msgTypes[0]
+	mi := &file_kith_access_v1_access_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +194,7 @@ func (x *GetPrincipalRequest) String() string {
 func (*GetPrincipalRequest) ProtoMessage() {}
 
 func (x *GetPrincipalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_access_v1_access_proto_msgTypes[0]
+	mi := &file_kith_access_v1_access_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +207,7 @@ func (x *GetPrincipalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrincipalRequest.ProtoReflect.Descriptor instead.
 func (*GetPrincipalRequest) Descriptor() ([]byte, []int) {
-	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{0}
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{3}
 }
 
 // The authenticated caller.
@@ -100,7 +247,7 @@ type GetPrincipalResponse struct {
 
 func (x *GetPrincipalResponse) Reset() {
 	*x = GetPrincipalResponse{}
-	mi := &file_kith_access_v1_access_proto_msgTypes[1]
+	mi := &file_kith_access_v1_access_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -112,7 +259,7 @@ func (x *GetPrincipalResponse) String() string {
 func (*GetPrincipalResponse) ProtoMessage() {}
 
 func (x *GetPrincipalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_access_v1_access_proto_msgTypes[1]
+	mi := &file_kith_access_v1_access_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -125,7 +272,7 @@ func (x *GetPrincipalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrincipalResponse.ProtoReflect.Descriptor instead.
 func (*GetPrincipalResponse) Descriptor() ([]byte, []int) {
-	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{1}
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetPrincipalResponse) GetUsername() string {
@@ -234,7 +381,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_kith_access_v1_access_proto_msgTypes[2]
+	mi := &file_kith_access_v1_access_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -246,7 +393,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_access_v1_access_proto_msgTypes[2]
+	mi := &file_kith_access_v1_access_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -259,7 +406,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{2}
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Refusal) GetReason() string {
@@ -298,7 +445,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_kith_access_v1_access_proto_msgTypes[3]
+	mi := &file_kith_access_v1_access_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +457,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_access_v1_access_proto_msgTypes[3]
+	mi := &file_kith_access_v1_access_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +470,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{3}
+	return file_kith_access_v1_access_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Approval) GetTaskId() int32 {
@@ -351,7 +498,14 @@ var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
+	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"L\n" +
+	"\x11RefuseCallRequest\x127\n" +
+	"\x05error\x18\x01 \x01(\v2\x19.kith.access.v1.CallErrorB\x06\xbaH\x03\xc8\x01\x01R\x05error\"\x14\n" +
+	"\x12RefuseCallResponse\"a\n" +
+	"\tCallError\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\x05R\x04code\x12\"\n" +
+	"\amessage\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc0>R\amessage\x12\x1c\n" +
+	"\x04data\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc0>R\x04data\"\x15\n" +
 	"\x13GetPrincipalRequest\"\xf2\x04\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
@@ -384,9 +538,11 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"decide_url\x12:\n" +
 	"\n" +
 	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expires_at2s\n" +
+	"expires_at2\xd1\x01\n" +
 	"\rAccessService\x12b\n" +
-	"\fGetPrincipal\x12#.kith.access.v1.GetPrincipalRequest\x1a$.kith.access.v1.GetPrincipalResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01B<Z:github.com/kith-crm/kith/proto/gen/kith/access/v1;accessv1b\x06proto3"
+	"\fGetPrincipal\x12#.kith.access.v1.GetPrincipalRequest\x1a$.kith.access.v1.GetPrincipalResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01\x12\\\n" +
+	"\n" +
+	"RefuseCall\x12!.kith.access.v1.RefuseCallRequest\x1a\".kith.access.v1.RefuseCallResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01B<Z:github.com/kith-crm/kith/proto/gen/kith/access/v1;accessv1b\x06proto3"
 
 var (
 	file_kith_access_v1_access_proto_rawDescOnce sync.Once
@@ -400,25 +556,31 @@ func file_kith_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_kith_access_v1_access_proto_rawDescData
 }
 
-var file_kith_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_kith_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_kith_access_v1_access_proto_goTypes = []any{
-	(*GetPrincipalRequest)(nil),   // 0: kith.access.v1.GetPrincipalRequest
-	(*GetPrincipalResponse)(nil),  // 1: kith.access.v1.GetPrincipalResponse
-	(*Refusal)(nil),               // 2: kith.access.v1.Refusal
-	(*Approval)(nil),              // 3: kith.access.v1.Approval
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*RefuseCallRequest)(nil),     // 0: kith.access.v1.RefuseCallRequest
+	(*RefuseCallResponse)(nil),    // 1: kith.access.v1.RefuseCallResponse
+	(*CallError)(nil),             // 2: kith.access.v1.CallError
+	(*GetPrincipalRequest)(nil),   // 3: kith.access.v1.GetPrincipalRequest
+	(*GetPrincipalResponse)(nil),  // 4: kith.access.v1.GetPrincipalResponse
+	(*Refusal)(nil),               // 5: kith.access.v1.Refusal
+	(*Approval)(nil),              // 6: kith.access.v1.Approval
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_kith_access_v1_access_proto_depIdxs = []int32{
-	4, // 0: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
-	4, // 1: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
-	4, // 2: kith.access.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
-	0, // 3: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
-	1, // 4: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // 0: kith.access.v1.RefuseCallRequest.error:type_name -> kith.access.v1.CallError
+	7, // 1: kith.access.v1.GetPrincipalResponse.expires_at:type_name -> google.protobuf.Timestamp
+	7, // 2: kith.access.v1.GetPrincipalResponse.grant_expires_at:type_name -> google.protobuf.Timestamp
+	7, // 3: kith.access.v1.Approval.expires_at:type_name -> google.protobuf.Timestamp
+	3, // 4: kith.access.v1.AccessService.GetPrincipal:input_type -> kith.access.v1.GetPrincipalRequest
+	0, // 5: kith.access.v1.AccessService.RefuseCall:input_type -> kith.access.v1.RefuseCallRequest
+	4, // 6: kith.access.v1.AccessService.GetPrincipal:output_type -> kith.access.v1.GetPrincipalResponse
+	1, // 7: kith.access.v1.AccessService.RefuseCall:output_type -> kith.access.v1.RefuseCallResponse
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_kith_access_v1_access_proto_init() }
@@ -426,14 +588,14 @@ func file_kith_access_v1_access_proto_init() {
 	if File_kith_access_v1_access_proto != nil {
 		return
 	}
-	file_kith_access_v1_access_proto_msgTypes[1].OneofWrappers = []any{}
+	file_kith_access_v1_access_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_access_v1_access_proto_rawDesc), len(file_kith_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

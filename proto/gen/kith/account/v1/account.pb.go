@@ -1196,12 +1196,12 @@ func (x *UndoChangeRequest) GetDryRun() bool {
 // What was undone, or why nothing was undone.
 type UndoChangeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The restored objects, at most 100.
+	// The restored objects, at most 100; absent with task_id.
 	Restored []*ChangedObject `protobuf:"bytes,1,rep,name=restored,proto3" json:"restored,omitempty"`
 	// How many objects were restored in all; absent with task_id.
 	RestoredCount *int32 `protobuf:"varint,2,opt,name=restored_count,proto3,oneof" json:"restored_count,omitempty"`
 	// Objects that changed since; if there are any, nothing was undone. For an import,
-	// the objects that would stay as they are.
+	// the objects that would stay as they are. Absent with task_id.
 	Conflicts []*Conflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
 	// Whether it was undone before this call; absent with task_id.
 	AlreadyUndone *bool `protobuf:"varint,4,opt,name=already_undone,proto3,oneof" json:"already_undone,omitempty"`
@@ -1509,11 +1509,11 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_import_idB\n" +
 	"\n" +
-	"\b_dry_run\"\xc1\x03\n" +
-	"\x12UndoChangeResponse\x12D\n" +
-	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\brestored\x12+\n" +
-	"\x0erestored_count\x18\x02 \x01(\x05H\x00R\x0erestored_count\x88\x01\x01\x12A\n" +
-	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12+\n" +
+	"\b_dry_run\"\xd7\x03\n" +
+	"\x12UndoChangeResponse\x12O\n" +
+	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\x13\xbaH\x05\x92\x01\x02\x10d\xf2\xf3\x18\atask_idR\brestored\x12+\n" +
+	"\x0erestored_count\x18\x02 \x01(\x05H\x00R\x0erestored_count\x88\x01\x01\x12L\n" +
+	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\x13\xbaH\x05\x92\x01\x02\x10d\xf2\xf3\x18\atask_idR\tconflicts\x12+\n" +
 	"\x0ealready_undone\x18\x04 \x01(\bH\x01R\x0ealready_undone\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x02R\tchange_id\x88\x01\x01\x12&\n" +
 	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x03R\atask_id\x88\x01\x01\x124\n" +

@@ -371,6 +371,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,51005,opt,name=always",
 		Filename:      "kith/tool/v1/tool.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         51006,
+		Name:          "kith.tool.v1.always_without",
+		Tag:           "bytes,51006,opt,name=always_without",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -406,6 +414,10 @@ var (
 	//
 	// optional bool always = 51005;
 	E_Always = &file_kith_tool_v1_tool_proto_extTypes[4]
+	// Like always, in answers that do not have the field with this name.
+	//
+	// optional string always_without = 51006;
+	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[5]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -450,7 +462,8 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06access:=\n" +
 	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:E\n" +
 	"\x0etext_by_others\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x8e\x03 \x01(\bR\ftextByOthers:7\n" +
-	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06alwaysB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
+	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06always:F\n" +
+	"\x0ealways_without\x12\x1d.google.protobuf.FieldOptions\x18\xbe\x8e\x03 \x01(\tR\ralwaysWithoutB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
 
 var (
 	file_kith_tool_v1_tool_proto_rawDescOnce sync.Once
@@ -475,20 +488,21 @@ var file_kith_tool_v1_tool_proto_goTypes = []any{
 	(*descriptorpb.FieldOptions)(nil),  // 5: google.protobuf.FieldOptions
 }
 var file_kith_tool_v1_tool_proto_depIdxs = []int32{
-	1, // 0: kith.tool.v1.Tool.group:type_name -> kith.tool.v1.ToolGroup
-	0, // 1: kith.tool.v1.Tool.acts:type_name -> kith.tool.v1.Act
-	4, // 2: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
-	4, // 3: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
-	5, // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
-	5, // 5: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
-	5, // 6: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	3, // 7: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	2, // 8: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	7, // [7:9] is the sub-list for extension type_name
-	2, // [2:7] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	1,  // 0: kith.tool.v1.Tool.group:type_name -> kith.tool.v1.ToolGroup
+	0,  // 1: kith.tool.v1.Tool.acts:type_name -> kith.tool.v1.Act
+	4,  // 2: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
+	4,  // 3: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
+	5,  // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
+	5,  // 5: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	5,  // 6: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	5,  // 7: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
+	3,  // 8: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2,  // 9: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	8,  // [8:10] is the sub-list for extension type_name
+	2,  // [2:8] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_kith_tool_v1_tool_proto_init() }
@@ -503,7 +517,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      3,
 			NumMessages:   1,
-			NumExtensions: 5,
+			NumExtensions: 6,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,

@@ -37,6 +37,9 @@ const (
 	// AccessServiceGetPrincipalProcedure is the fully-qualified name of the AccessService's
 	// GetPrincipal RPC.
 	AccessServiceGetPrincipalProcedure = "/kith.access.v1.AccessService/GetPrincipal"
+	// AccessServiceRefuseCallProcedure is the fully-qualified name of the AccessService's RefuseCall
+	// RPC.
+	AccessServiceRefuseCallProcedure = "/kith.access.v1.AccessService/RefuseCall"
 )
 
 // AccessServiceClient is a client for the kith.access.v1.AccessService service.
@@ -44,6 +47,10 @@ type AccessServiceClient interface {
 	// Describes the credential of the call. An invalid one is refused as
 	// unauthenticated, like in every call.
 	GetPrincipal(context.Context, *v1.GetPrincipalRequest) (*v1.GetPrincipalResponse, error)
+	// Binds the idempotency key of a call that the edge refuses itself, such as one of an unknown
+	// tool. Fails with the refusal, which is stored like the failure of a tool; if the key has an
+	// answer already, that is returned.
+	RefuseCall(context.Context, *v1.RefuseCallRequest) (*v1.RefuseCallResponse, error)
 }
 
 // NewAccessServiceClient constructs a client for the kith.access.v1.AccessService service. By
@@ -64,12 +71,20 @@ func NewAccessServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		refuseCall: connect.NewClient[v1.RefuseCallRequest, v1.RefuseCallResponse](
+			httpClient,
+			baseURL+AccessServiceRefuseCallProcedure,
+			connect.WithSchema(accessServiceMethods.ByName("RefuseCall")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // accessServiceClient implements AccessServiceClient.
 type accessServiceClient struct {
 	getPrincipal *connect.Client[v1.GetPrincipalRequest, v1.GetPrincipalResponse]
+	refuseCall   *connect.Client[v1.RefuseCallRequest, v1.RefuseCallResponse]
 }
 
 // GetPrincipal calls kith.access.v1.AccessService.GetPrincipal.
@@ -81,11 +96,24 @@ func (c *accessServiceClient) GetPrincipal(ctx context.Context, req *v1.GetPrinc
 	return nil, err
 }
 
+// RefuseCall calls kith.access.v1.AccessService.RefuseCall.
+func (c *accessServiceClient) RefuseCall(ctx context.Context, req *v1.RefuseCallRequest) (*v1.RefuseCallResponse, error) {
+	response, err := c.refuseCall.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AccessServiceHandler is an implementation of the kith.access.v1.AccessService service.
 type AccessServiceHandler interface {
 	// Describes the credential of the call. An invalid one is refused as
 	// unauthenticated, like in every call.
 	GetPrincipal(context.Context, *v1.GetPrincipalRequest) (*v1.GetPrincipalResponse, error)
+	// Binds the idempotency key of a call that the edge refuses itself, such as one of an unknown
+	// tool. Fails with the refusal, which is stored like the failure of a tool; if the key has an
+	// answer already, that is returned.
+	RefuseCall(context.Context, *v1.RefuseCallRequest) (*v1.RefuseCallResponse, error)
 }
 
 // NewAccessServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -102,10 +130,19 @@ func NewAccessServiceHandler(svc AccessServiceHandler, opts ...connect.HandlerOp
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	accessServiceRefuseCallHandler := connect.NewUnaryHandlerSimple(
+		AccessServiceRefuseCallProcedure,
+		svc.RefuseCall,
+		connect.WithSchema(accessServiceMethods.ByName("RefuseCall")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.access.v1.AccessService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AccessServiceGetPrincipalProcedure:
 			accessServiceGetPrincipalHandler.ServeHTTP(w, r)
+		case AccessServiceRefuseCallProcedure:
+			accessServiceRefuseCallHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -117,4 +154,8 @@ type UnimplementedAccessServiceHandler struct{}
 
 func (UnimplementedAccessServiceHandler) GetPrincipal(context.Context, *v1.GetPrincipalRequest) (*v1.GetPrincipalResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.access.v1.AccessService.GetPrincipal is not implemented"))
+}
+
+func (UnimplementedAccessServiceHandler) RefuseCall(context.Context, *v1.RefuseCallRequest) (*v1.RefuseCallResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.access.v1.AccessService.RefuseCall is not implemented"))
 }
