@@ -52,6 +52,13 @@ func TestExamplesAreValid(t *testing.T) {
 			for _, m := range fencedShell.FindAllStringSubmatch(body, -1) {
 				call := checkCommand(t, run(t, m[1]))
 				checkArguments(t, call)
+				// Every other tool that writes refuses a call without arguments.
+				if rpc, _ := loadCatalog(t).Tool(call.Params.Name); rpc.Writes && len(call.Params.Arguments) == 0 && call.Params.Name != "embed_objects" {
+					t.Errorf("the example of %s has no arguments", call.Params.Name)
+				}
+				if from, _ := call.Params.Arguments["from_ids"].([]any); len(from) > 0 && from[0] == call.Params.Arguments["into_id"] {
+					t.Errorf("the example of %s merges a person into itself", call.Params.Name)
+				}
 				shown[call.Params.Name] = true
 			}
 			for _, tool := range loadCatalog(t).ToolNames() {

@@ -26,6 +26,7 @@ func plausible() map[string][]any {
 		"since": {"2026-01-01"}, "until": {"2026-02-01"}, "due_on": {"2030-02-14"}, "due_at": {"2026-02-14T09:00:00Z"},
 		"text": {"Send the deck"}, "note": {"Send the deck"}, "limit": {5}, "per_page": {5}, "days": {30}, "cadence_days": {90},
 		"filename": {"contacts.csv"}, "content": {"Name,E-mail\nAda Okafor,ada@example.com\n"}, "task_id": {1}, "wait_seconds": {20},
+		"from_ids": {"con_01ARZ3NDEKTSV4RRFFQ69G5FAW"}, "timezone": {"Europe/Copenhagen"},
 		"username": {"demo"}, "duration_minutes": {45}, "question": {"Who works on storage?"}, "topic": {"energy storage"},
 	}
 }
@@ -43,6 +44,14 @@ func shown(tool string) []string {
 		"import_file":        {"filename", "content"},
 		"prepare_meeting":    {"connection_ids"},
 		"undo_change":        {"change_id"},
+
+		"archive_connections": {"ids"},
+		"merge_connections":   {"into_id", "from_ids"},
+		"save_group":          {"name"},
+		"set_cadence":         {"connection_ids", "days"},
+		"update_membership":   {"connection_ids", "add_tags"},
+		"update_my_profile":   {"headline"},
+		"update_my_settings":  {"timezone"},
 	}[tool]
 }
 
