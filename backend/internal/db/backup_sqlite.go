@@ -149,7 +149,7 @@ func restoreSQLite(ctx context.Context, databaseURL, file string) (err error) {
 // removeLeftovers removes a partial file and what SQLite and kith put beside it. What a killed backup
 // or restore left behind would otherwise be taken for a part of the next one.
 func removeLeftovers(partial string) {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm", ".lock", inUseSuffix} {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm", lockSuffix, inUseSuffix} {
 		_ = os.Remove(partial + suffix) // creating the file fails if this did
 	}
 }

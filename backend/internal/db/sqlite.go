@@ -67,7 +67,7 @@ func openSQLitePools(ctx context.Context, path string, c Config) (e engine, err 
 	if err != nil {
 		return engine{}, err
 	}
-	lock := func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") }
+	lock := func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+lockSuffix) }
 	e = engine{name: sqliteName, serviceWrite: write, tenantWrite: write, admin: write, lock: lock}
 	if err := firstPing(ctx, write, lock); err != nil {
 		return e, unreadable(path, err)

@@ -133,17 +133,33 @@ func openFile(ctx context.Context, path string) (_ *sqliteFile, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	application, _, err := h.header()
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a database of Kith: %w", path, err)
-	}
-	if application != sqliteApplication {
-		if err := requireNoTables(ctx, path); err != nil {
-			return nil, err
-		}
+	if err := requireKith(ctx, h, path); err != nil {
+		return nil, err
 	}
 	f.inUse, err = lockShared(path + inUseSuffix)
 	return f, err
+}
+
+// requireKith refuses a file that is neither Kith's nor new. Another process of Kith may be making it,
+// and this one then reads half of what is written: it looks again.
+func requireKith(ctx context.Context, h *heldFile, path string) error {
+	const looks = 60
+	for look := 1; ; look++ {
+		application, _, err := h.header()
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s is not a database of Kith: %w", path, err)
+		case application == sqliteApplication:
+			return nil
+		default:
+			if err = requireNoTables(ctx, path); err == nil {
+				return nil
+			}
+		}
+		if _, beside := os.Stat(path + lockSuffix); beside != nil || look == looks || !waitShortly(ctx, 5) {
+			return err
+		}
+	}
 }
 
 // requireNoTables refuses a SQLite file with tables: without Kith's application id, they are those
@@ -244,6 +260,9 @@ func (f *sqliteFile) close() (err error) {
 // inUseSuffix names the file that every process with an open database holds a shared lock on.
 // It stays when the database file is removed or replaced.
 const inUseSuffix = ".in-use"
+
+// lockSuffix is that of the file that a process locks while it makes or migrates the database.
+const lockSuffix = ".lock"
 
 // errRunning is the error of commands that must be alone.
 var errRunning = errors.New("kith is running with this database: stop it first")

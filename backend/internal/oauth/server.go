@@ -139,7 +139,7 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+PathRegister, s.register)
 	mux.HandleFunc("GET "+PathAuthorize, s.authorize)
 	mux.HandleFunc("GET "+PathConsent, func(w http.ResponseWriter, r *http.Request) {
-		s.Pages.Problem(w, r, http.StatusNotFound, "This page was answered", "Start again at the application: it leads you back here.")
+		s.Pages.Problem(w, r, http.StatusOK, "This page was answered", "Start again at the application: it leads you back here.")
 	})
 	mux.HandleFunc("POST "+PathConsent, s.consent)
 	mux.Handle("POST "+PathToken, strictForm(s.tokens))

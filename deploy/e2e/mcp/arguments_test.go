@@ -54,7 +54,7 @@ func badArguments() []badCall {
 		{"create_connection", harness.Arguments{"name": "\u200b"}, "name"},
 		{"create_connection", harness.Arguments{"name": long(201)}, "name"},
 		{"create_connection", harness.Arguments{"name": "A", "emails": []string{"nobody"}}, "emails"},
-		{"create_connection", harness.Arguments{"name": "A", "emails": "a@b.example"}, "emails"},
+		{"create_connection", harness.Arguments{"name": "A", "emails": harness.Arguments{"work": "a@b.example"}}, "emails"},
 		{"create_connection", harness.Arguments{"name": "A", "phones": []string{"call me"}}, "phones"},
 		{"create_connection", harness.Arguments{"name": "A", "urls": []string{"javascript:alert(1)"}}, "urls"},
 		{"create_connection", harness.Arguments{"name": "A", "met_on": "2025-13"}, "met_on"},

@@ -79,6 +79,7 @@ func still() map[string]string {
 		"kith_http_in_flight_requests": "no request is in flight during the scrape; unit tests of package metrics cover it",
 		"kith_rate_limit_fallback":     "Redis stays up here; TestFallbackIsTold in edge/server stops it",
 		"kith_job_queue_age_seconds":   "workers are faster than a scrape; TestCountJobs covers it",
+		"kith_store_damaged":           "the database is whole; TestDamagedBackup in e2e/operations damages one",
 
 		"kith_placement_fallbacks_total": "there is one backend; TestPlacement in e2e/resilience has two, and kills one",
 	}
@@ -90,6 +91,8 @@ func absent(way harness.Topology) map[string]string {
 	if way.Postgres {
 		reasons["kith_store_disk_free_bytes"] = "the database is not a file on this machine"
 		reasons["kith_store_disk_size_bytes"] = "the same"
+		reasons["kith_store_log_bytes"] = "PostgreSQL keeps its own log"
+		reasons["kith_store_damaged"] = "PostgreSQL is not checked: it has checksums of its own"
 	}
 	if !way.Split {
 		for _, name := range []string{"kith_placement_backend_up", "kith_placement_calls_total", "kith_placement_fallbacks_total"} {

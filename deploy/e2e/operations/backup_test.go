@@ -37,7 +37,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("the file: %v, %v", info, err)
 		}
 		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "backup", file), "already exists")
-		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "restore", file), "already")
+		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "restore", file), "stop it first")
 		for _, p := range s.Programs() {
 			p.Stop()
 		}

@@ -93,7 +93,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call) {
 	note(r.Context(), c)
-	f := checkVersion(r.Header)
+	f := checkVersion(r.Header, c)
 	if f == nil {
 		c.narrowing, f = e.readNarrowing(r.Header)
 	}

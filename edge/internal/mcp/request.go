@@ -81,10 +81,16 @@ func (c accessCheck) allowsOrigin(lines []string) bool {
 	}
 }
 
-// checkVersion checks the MCP-Protocol-Version header. Without one the version is 2025-03-26.
-func checkVersion(h http.Header) *failure {
+// checkVersion checks the MCP-Protocol-Version header. Without one the version is 2025-03-26. On
+// initialize it may repeat the version that the body offers, as some clients send it: then the
+// answer negotiates, as it does without the header.
+func checkVersion(h http.Header, c *call) *failure {
 	lines := h["Mcp-Protocol-Version"]
 	if len(lines) == 0 || (len(lines) == 1 && supportedVersion(lines[0])) {
+		return nil
+	}
+	var offered string
+	if c.method == methodInitialize && len(lines) == 1 && json.Unmarshal(c.params.protocolVersion, &offered) == nil && offered == lines[0] {
 		return nil
 	}
 	return refusal(http.StatusBadRequest,

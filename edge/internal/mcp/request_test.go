@@ -4,7 +4,10 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestAccessCheck(t *testing.T) {
@@ -63,24 +66,27 @@ func TestAccessCheck(t *testing.T) {
 func TestCheckVersion(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		lines  []string
-		method string
-		ok     bool
+		lines           []string
+		method, offered string
+		ok              bool
 	}{
-		{nil, methodPing, true},
-		{[]string{"2025-06-18"}, methodPing, true},
-		{[]string{"2025-03-26"}, methodCallTool, true},
-		{[]string{"2025-11-25"}, methodInitialize, false},
-		{[]string{"2025-11-25"}, methodPing, false},
-		{[]string{"2024-11-05"}, "", false},
-		{[]string{""}, methodPing, false},
-		{[]string{"2025-06-18", "2025-06-18"}, methodPing, false},
+		{nil, methodPing, "", true},
+		{[]string{"2025-06-18"}, methodPing, "", true},
+		{[]string{"2025-03-26"}, methodCallTool, "", true},
+		{[]string{"2025-11-25"}, methodInitialize, "2025-06-18", false},
+		{[]string{"2025-11-25"}, methodInitialize, "2025-11-25", true}, // repeats what the body offers
+		{[]string{"2025-11-25"}, methodPing, "2025-11-25", false},
+		{[]string{"2024-11-05"}, "", "", false},
+		{[]string{""}, methodPing, "", false},
+		{[]string{"2025-06-18", "2025-06-18"}, methodPing, "", false},
 	} {
 		h := http.Header{}
 		if test.lines != nil {
 			h["Mcp-Protocol-Version"] = test.lines
 		}
-		if f := checkVersion(h); (f == nil) != test.ok {
+		c := &call{message: message{method: test.method}}
+		c.params.protocolVersion = jsontext.Value(strconv.Quote(test.offered))
+		if f := checkVersion(h, c); (f == nil) != test.ok {
 			t.Errorf("%q on %q: %v", test.lines, test.method, f)
 		}
 	}
