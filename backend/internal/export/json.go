@@ -128,24 +128,20 @@ type (
 	}
 )
 
-// LeftOut says in English what a format of other programs cannot hold; nil for JSON, whose documents
-// say themselves what they omit.
-func LeftOut(format string) []string {
-	const own = "Past positions, stars, keep-in-touch intervals, when and how they met"
-	const others = "Notes, interactions, reminders, and who is not the same person."
+// LeftOut says in English what a format of other programs cannot hold; empty for JSON, whose
+// documents say themselves what they omit.
+func LeftOut(format string) string {
+	const own = "Past positions and the order of positions; stars, keep-in-touch intervals, when and how they met"
+	const others = "; notes, interactions, reminders, and who is not the same person."
 	switch format {
 	case CSV:
-		return []string{
-			"Labels of addresses, numbers and links; positions but the current one; dates but the birthday; relationships; photos.", others,
-		}
+		return "Labels of addresses, numbers and links; positions but the current one; dates but the birthday; relationships; photos" + others
 	case VCard:
-		return []string{own + ", and when they were added.", "The order of positions; which categories are tags and which are groups.", others}
+		return own + ", and when they were added; which categories are tags and which are groups" + others
 	case JSContact:
-		return []string{
-			own + "; photos; dates but birthdays and anniversaries.", "The order of positions; which keywords are tags and which are groups; home and work of links.", others,
-		}
+		return own + "; photos; dates but birthdays and anniversaries; which keywords are tags and which are groups; home and work of links" + others
 	}
-	return nil
+	return ""
 }
 
 // leftOut lists what a document omits. archived and photos say whether it has archived people

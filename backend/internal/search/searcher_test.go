@@ -198,7 +198,7 @@ func TestSpellingAddsNoStrangers(t *testing.T) {
 func TestMisspeltNamesFindNoStrangers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(append(lawyers(), index.Document{ID: "lou", Name: "Lóu Attorney", Title: "Solicitor"})...)
-	for query, want := range map[string]string{"carl counsle": "carl", "lou": "lou"} {
+	for query, want := range map[string]string{"carl counsell": "carl", "lou": "lou"} {
 		if a := w.search(t, search.ModeAuto, query); a.ModeUsed != search.ModeKeyword || ids(a) != want {
 			t.Errorf("%s: %s finds %q, want %q", query, a.ModeUsed, ids(a), want)
 		}

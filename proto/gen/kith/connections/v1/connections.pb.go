@@ -441,8 +441,8 @@ type ConnectionHit struct {
 	Birthday *string `protobuf:"bytes,10,opt,name=birthday,proto3,oneof" json:"birthday,omitempty"`
 	// Relevance between 0 and 1; compare it within one answer only.
 	Score float64 `protobuf:"fixed64,11,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query matched, such as name, email, bio, met_how or note; meaning if vectors found the person, spelling
-	// if vectors that compare spelling alone did.
+	// Where the query matched, such as name, email, bio, met_how or note; meaning or
+	// spelling if vectors found the person.
 	MatchedFields []string `protobuf:"bytes,12,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
 	// The words around a match in the bio, in how they met, in a note or interaction; else empty.
 	Snippet string `protobuf:"bytes,13,opt,name=snippet,proto3" json:"snippet,omitempty"`
@@ -3423,8 +3423,8 @@ type ExportConnectionsResponse struct {
 	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
 	// What to call next.
 	Next []*v11.NextCall `protobuf:"bytes,8,rep,name=next,proto3" json:"next,omitempty"`
-	// What the format cannot hold; absent for json, whose document says it.
-	LeftOut       []string `protobuf:"bytes,9,rep,name=left_out,proto3" json:"left_out,omitempty"`
+	// What the format leaves out; json says it itself.
+	LeftOut       string `protobuf:"bytes,9,opt,name=left_out,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3515,11 +3515,11 @@ func (x *ExportConnectionsResponse) GetNext() []*v11.NextCall {
 	return nil
 }
 
-func (x *ExportConnectionsResponse) GetLeftOut() []string {
+func (x *ExportConnectionsResponse) GetLeftOut() string {
 	if x != nil {
 		return x.LeftOut
 	}
-	return nil
+	return ""
 }
 
 var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
@@ -3769,14 +3769,14 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\r_organizationB\b\n" +
 	"\x06_titleB\r\n" +
 	"\v_started_onB\v\n" +
-	"\t_ended_on\"\xb7\x02\n" +
+	"\t_ended_on\"\xb0\x02\n" +
 	"\x18CreateConnectionResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"connection\x120\n" +
 	"\fduplicate_of\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\fduplicate_of\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01\x12U\n" +
-	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\x0f\xbaH\f\x92\x01\t\x10\x05\"\x05r\x03\x18\xc8\x01R\fsame_addressB\x0f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01\x12N\n" +
+	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_addressB\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
 	"_change_id\"e\n" +
@@ -3974,7 +3974,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xa5\x03\n" +
+	"\a_cursor\"\x9e\x03\n" +
 	"\x19ExportConnectionsResponse\x12+\n" +
 	"\acontent\x18\x01 \x01(\tB\x11\xbaH\x06r\x04\x18\x80\x80\x02\xe0\xf3\x18\x01\xe8\xf3\x18\x01R\acontent\x12'\n" +
 	"\n" +
@@ -3985,8 +3985,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12&\n" +
 	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x12\x1c\n" +
 	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04note\x124\n" +
-	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12+\n" +
-	"\bleft_out\x18\t \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x05\"\x05r\x03\x18\xc8\x01R\bleft_outB\x0e\n" +
+	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12$\n" +
+	"\bleft_out\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bleft_outB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
 	"\b_task_id2\xd3\f\n" +

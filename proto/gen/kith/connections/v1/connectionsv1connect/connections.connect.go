@@ -112,13 +112,13 @@ type ConnectionServiceClient interface {
 	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
 	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
-	// Record how two people are related; the inverse is implied. remove deletes it.
+	// Record how two people are related; the inverse follows. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by ids or selection, or all. More than
-	// 32 KB becomes a file: task_id is its job, whose result has the address, for an
-	// hour. Changes nothing.
+	// Export people as json (with timeline, reminders and groups; can be imported
+	// again), csv, vcard or jscontact: by ids or selection, or all. Beyond 32 KB it
+	// is a file: the result of job task_id has its address for an hour. Changes
+	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
@@ -369,13 +369,13 @@ type ConnectionServiceHandler interface {
 	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
 	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
-	// Record how two people are related; the inverse is implied. remove deletes it.
+	// Record how two people are related; the inverse follows. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by ids or selection, or all. More than
-	// 32 KB becomes a file: task_id is its job, whose result has the address, for an
-	// hour. Changes nothing.
+	// Export people as json (with timeline, reminders and groups; can be imported
+	// again), csv, vcard or jscontact: by ids or selection, or all. Beyond 32 KB it
+	// is a file: the result of job task_id has its address for an hour. Changes
+	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
