@@ -37,7 +37,11 @@ func TestBackup(t *testing.T) {
 			t.Errorf("the file: %v, %v", info, err)
 		}
 		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "backup", file), "already exists")
-		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "restore", file), "stop it first")
+		refusal := "stop it first"
+		if s.Topology.Postgres {
+			refusal = "already"
+		}
+		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "restore", file), refusal)
 		for _, p := range s.Programs() {
 			p.Stop()
 		}
