@@ -112,14 +112,14 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 		headers []string
 		status  int
 	}{
-		"400, not JSON":              {a, "{", nil, http.StatusBadRequest},
-		"400, a batch":               {a, "[]", nil, http.StatusBadRequest},
-		"400, a version":             {a, search, []string{"MCP-Protocol-Version: 1999-01-01"}, http.StatusBadRequest},
-		"401":                        {s.Agent(harness.PathCurrent, ""), search, nil, http.StatusUnauthorized},
-		"403":                        {a, search, []string{"Origin: https://evil.example"}, http.StatusForbidden},
-		"413":                        {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
-		"415":                        {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
-		"an unknown method":          {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
+		"400, not JSON":     {a, "{", nil, http.StatusBadRequest},
+		"400, a batch":      {a, "[]", nil, http.StatusBadRequest},
+		"400, a version":    {a, search, []string{"MCP-Protocol-Version: 1999-01-01"}, http.StatusBadRequest},
+		"401":               {s.Agent(harness.PathCurrent, ""), search, nil, http.StatusUnauthorized},
+		"403":               {a, search, []string{"Origin: https://evil.example"}, http.StatusForbidden},
+		"413":               {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
+		"415":               {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
+		"an unknown method": {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := harness.NewWord()

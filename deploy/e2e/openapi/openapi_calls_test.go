@@ -145,8 +145,8 @@ func elsewhere(op *operation, status int) bool {
 		return true // needs another clock: the edge's own tests cover it
 	default: // checkTokens, which has the tokens
 		return status == http.StatusOK && (op.OperationID == "getTokens" || op.OperationID == "revokeToken") ||
-			op.OperationID == "startJob" && (status == http.StatusAccepted || status == http.StatusForbidden) ||
-			op.OperationID == "getJob" && status == http.StatusNotFound // checkJobs, too
+			op.OperationID == "startJob" && (status == http.StatusAccepted || status == http.StatusForbidden) || op.OperationID == "getJob" && status == http.StatusForbidden ||
+			op.OperationID == "getJob" && (status == http.StatusNotFound || status == http.StatusForbidden) // checkJobs, too
 	}
 }
 

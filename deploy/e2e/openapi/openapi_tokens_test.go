@@ -83,6 +83,10 @@ func (c *contract) pause(t *testing.T, member *harness.Session, clientID, bearer
 	if got := c.ask(t, start, k); got.Status != http.StatusForbidden || !strings.Contains(got.Body, "agent_paused") {
 		t.Errorf("got %d %s", got.Status, got.Body)
 	}
+	read := call{path: "/api/jobs/1", headers: []string{"Authorization: Bearer " + bearer}}
+	if got := c.ask(t, c.operations["getJob"], read); got.Status != http.StatusForbidden {
+		t.Errorf("a job: got %d %s", got.Status, got.Body)
+	}
 }
 
 func (c *contract) pair(t *testing.T, k call) harness.TokenPair {

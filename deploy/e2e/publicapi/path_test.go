@@ -22,7 +22,7 @@ func targetTests() map[string]int {
 			"/api/human/" + harness.Demo + ";x=1", "/api/human;x=1/" + harness.Demo, "/api/human/" + harness.Demo + ".json.md", "/api/human/" + harness.Demo + ".md.json",
 			"/api/human/" + harness.Demo + ".xml", "/api/human/" + harness.Demo + ".JSON", "/API/human/" + harness.Demo, "/api/human/%ef%bc%8e%ef%bc%8e",
 			"/api/human/%64emo", "/api/human/" + harness.Demo + "%20", "/api/human/", "/api/human", "/api", "/sandbox/", "/sandbox/../sandbox",
-			"/sandbox/sandbox", "/sandbox/mcp", "/mcp/", "/mcp/v1/", "/mcp//v1", "/mcp/v2", "/mcp/%761", "/.well-known/", "/.well-known/nothing",
+			"/sandbox/sandbox", "/sandbox/mcp", "/mcp//v1", "/mcp/v2", "/mcp/%761", "/.well-known/", "/.well-known/nothing",
 			"/.well-known/../sandbox", "/.well-known/openid-configuration", "/.git/config", "/.env", "/admin", "/metrics", "/readyz", "/debug/pprof/",
 			"/kith.connections.v1.ConnectionService/SearchConnections", "/favicon.ico", "/api/human/a:b", "/api/human/@" + harness.Demo, "/api/human/" + strings.Repeat("a", 8000),
 		},
