@@ -10,12 +10,12 @@ import (
 	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )
 
-// Within returns the context for the transaction of a request: those that delete, cancel or undo
-// something may exceed the member's quota, see db.Freeing.
-func Within(ctx context.Context, request any) context.Context {
+// QuotaContext returns the context for the transaction of a request. Requests that delete, cancel or
+// undo something may exceed the member's quota: see db.WithExtraQuota.
+func QuotaContext(ctx context.Context, request any) context.Context {
 	switch request.(type) {
 	case *connectionsv1.DeleteConnectionRequest, *timelinev1.DeleteTimelineEntryRequest, *jobsv1.CancelJobRequest, *accountv1.UndoChangeRequest:
-		return db.Freeing(ctx)
+		return db.WithExtraQuota(ctx)
 	}
 	return ctx
 }

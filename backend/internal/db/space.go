@@ -14,9 +14,11 @@ type space struct{ kept, limit int64 }
 // limitKey is the context key of the share of the quota by which writes may exceed it.
 type limitKey struct{}
 
-// Freeing returns a context whose writes may exceed a member's quota by a quarter: they delete,
+// WithExtraQuota returns a context whose writes may exceed a member's quota by a quarter: they delete,
 // cancel or undo something, so that a member whose quota is used up can make room.
-func Freeing(ctx context.Context) context.Context { return context.WithValue(ctx, limitKey{}, quarter) }
+func WithExtraQuota(ctx context.Context) context.Context {
+	return context.WithValue(ctx, limitKey{}, quarter)
+}
 
 // WithoutQuota returns a context whose writes no quota refuses: they store none of what it counts,
 // or they only delete.

@@ -113,10 +113,10 @@ func (c *cards) positions(p *Person) {
 		}
 	}
 	for _, at := range p.Positions {
-		group := ""
 		if !at.Current {
 			continue
 		}
+		group := ""
 		if several > 1 {
 			c.groups++
 			group = fmt.Sprintf("item%d.", c.groups)

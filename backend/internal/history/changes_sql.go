@@ -165,9 +165,9 @@ type UndoneChange struct {
 	Never bool
 }
 
-// Fit returns the first of changes that can be undone at once: at most MaxUndo, of at most MaxEffects
-// objects together.
-func Fit(changes []Change) []Change {
+// FirstUndoable returns as many of the first changes as can be undone at once: at most MaxUndo, which
+// touch at most MaxEffects objects together.
+func FirstUndoable(changes []Change) []Change {
 	objects := 0
 	for i, c := range changes[:min(len(changes), MaxUndo)] {
 		if objects += len(c.Effects); objects > MaxEffects && i > 0 {
@@ -177,10 +177,11 @@ func Fit(changes []Change) []Change {
 	return changes[:min(len(changes), MaxUndo)]
 }
 
-// UndoChanges undoes several changes as the member, on a page: the latest first, so that one does
-// not stand in the way of an earlier one. Each is undone in its own transaction, as a whole or not
-// at all, and those with conflicts stay as they are. Ids of no change are skipped. With dryRun it
-// returns what it would do, and writes nothing. It fails with fault.Invalid for changes that do not Fit.
+// UndoChanges undoes several changes as the member, on a page. It begins with the latest, because a
+// later change may conflict with an earlier one. Each change has its own transaction: it is undone as
+// a whole, or has conflicts and stays. An error ends UndoChanges; what was undone before stays undone.
+// Ids of no change are skipped. With dryRun, UndoChanges writes nothing and returns what it would do.
+// It fails with fault.Invalid for more changes than FirstUndoable returns.
 func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, ids []string, dryRun bool) ([]UndoneChange, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -192,7 +193,7 @@ func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, id
 	if err != nil {
 		return nil, err
 	}
-	if len(Fit(changes)) < len(changes) {
+	if len(FirstUndoable(changes)) < len(changes) {
 		return nil, fault.New(fault.Invalid, "these changes touch more than %d objects together: undo fewer at once", MaxEffects)
 	}
 	out, objects := make([]UndoneChange, len(changes)), 0

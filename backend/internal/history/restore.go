@@ -153,7 +153,7 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	if err != nil {
 		return err
 	}
-	u.apply(effects, present)
+	u.usePlanned(effects, present)
 	reversals, targets, err := u.plan(effects, present)
 	if err != nil || len(reversals) == 0 {
 		return err
@@ -178,11 +178,11 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	if err != nil {
 		return err
 	}
-	return u.note(reversals, now)
+	return u.finish(reversals, now)
 }
 
-// note records which objects were restored, and which conflict.
-func (u *undo) note(reversals []reversal, now map[string]state) error {
+// finish adds the restored objects to u.done and the others to u.conflicts.
+func (u *undo) finish(reversals []reversal, now map[string]state) error {
 	for _, r := range reversals {
 		if r.conflict != "" {
 			u.conflicts = append(u.conflicts, Conflict{Kind: r.Kind, ID: r.ID, Reason: r.conflict, Fields: r.fields})
@@ -193,11 +193,11 @@ func (u *undo) note(reversals []reversal, now map[string]state) error {
 	return nil
 }
 
-// compare notes what restoring objects would do, and the states that they would have.
+// compare plans the states of objects in place of restoring them.
 func (u *undo) compare(reversals []reversal, targets map[string]json.RawMessage) error {
 	now := make(map[string]state, len(targets))
-	if u.reached == nil {
-		u.reached = map[[2]string]state{}
+	if u.planned == nil {
+		u.planned = map[[2]string]state{}
 	}
 	for _, r := range reversals {
 		if r.conflict != "" {
@@ -208,20 +208,20 @@ func (u *undo) compare(reversals []reversal, targets map[string]json.RawMessage)
 			return err
 		}
 		now[r.ID] = target
-		u.reached[[2]string{r.Kind, r.ID}] = target
+		u.planned[[2]string{r.Kind, r.ID}] = target
 	}
-	return u.note(reversals, now)
+	return u.finish(reversals, now)
 }
 
-// apply sets the present states of objects that the undo would have changed by now.
-func (u *undo) apply(effects []Effect, present map[string]state) {
+// usePlanned replaces the present states of objects that the undo would have changed already.
+func (u *undo) usePlanned(effects []Effect, present map[string]state) {
 	for _, e := range effects {
-		switch reached, ok := u.reached[[2]string{e.Kind, e.ID}]; {
+		switch planned, ok := u.planned[[2]string{e.Kind, e.ID}]; {
 		case !ok:
-		case reached == nil:
+		case planned == nil:
 			delete(present, e.ID)
 		default:
-			present[e.ID] = reached
+			present[e.ID] = planned
 		}
 	}
 }

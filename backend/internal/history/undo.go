@@ -47,8 +47,8 @@ type Undone struct {
 }
 
 // Undo undoes a change as a whole, or returns the conflicts that block it. With dryRun
-// it returns what it would do, and writes nothing: it tries a change of at most maxTried objects,
-// and compares the states of a larger one without writing them.
+// it returns what it would do, and writes nothing. For that it undoes a change of at most maxTried
+// objects and rolls back; of a larger change it only compares the recorded states with the present ones.
 func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bool) (Undone, error) {
 	c, err := GetChange(ctx, w, changeID)
 	if err != nil {
@@ -99,12 +99,11 @@ func (u *undo) whole(ctx context.Context, w *db.Tx, c *Change, dryRun bool) (Und
 	return out, findBlocking(ctx, w, c, out.Conflicts)
 }
 
-// maxTried is the most objects of a change whose undo is tried in a write that is rolled back. Only
-// that finds conflicts which are no changes of the objects themselves, such as a name that another
-// group has now.
+// maxTried is the most objects of a change that a dry run undoes and rolls back. Only this finds
+// conflicts with other objects, such as a group that has the name of a deleted one.
 const maxTried = 500
 
-// large reports whether undoing the change is not tried for a dry run.
+// large reports whether a dry run only compares states.
 func (c *Change) large() bool { return len(c.Effects) > maxTried }
 
 // findBlocking sets the change that made each of the first conflicts of an undo of c. It takes
@@ -181,10 +180,10 @@ type undo struct {
 	// imported means that each object is undone on its own: an import may have been undone
 	// in part.
 	imported bool
-	// compares means that nothing is written. reached are the states that objects would have by now,
-	// by kind and id.
+	// compares is set if nothing is written. planned then has the states that the undo would have
+	// given objects so far, by kind and id.
 	compares  bool
-	reached   map[[2]string]state
+	planned   map[[2]string]state
 	done      []Effect
 	conflicts []Conflict
 }

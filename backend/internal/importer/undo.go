@@ -221,7 +221,7 @@ func undoneSoFar(run *job.Run) (any, error) {
 // undoStep undoes one change, and reports whether there may be more.
 func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc, run *job.Run, at *undoCheckpoint) (more bool, err error) {
 	var next undoCheckpoint
-	err = step(db.Freeing(ctx), s, &run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
+	err = step(db.WithExtraQuota(ctx), s, &run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
 		next = *at
 		next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back must not change the report
 		c, err := ChangeOfImport(ctx, w, next.Report.ImportID, next.Before)

@@ -113,7 +113,7 @@ func TestMembersHaveAQuotaOfSpace(t *testing.T) {
 			return err
 		}
 		full(write(ctx, remove))
-		must(write(db.Freeing(ctx), remove)) // as the tools and pages that delete do
+		must(write(db.WithExtraQuota(ctx), remove)) // as the tools and pages that delete do
 		must(history.EndDeletion(db.WithoutQuota(ctx), data, "test", deleted))
 		must(write(ctx, create))
 		must(write(ctx, func(ctx context.Context, tx *db.Tx) error {

@@ -292,12 +292,15 @@ func TestConsentFromAnotherSite(t *testing.T) {
 			t.Errorf("%s: %d to %q", name, p.Status, p.Header.Get("Location"))
 		}
 	}
+	byGet := b.Do(b.Request(http.MethodGet, oauth.PathConsent+"?"+form.Encode(), nil)) // a page that says where to begin
+	if byGet.Status != http.StatusOK || byGet.Header.Get("Location") != "" || !strings.Contains(byGet.Body, "This page was answered") {
+		t.Errorf("by GET: %d to %q", byGet.Status, byGet.Header.Get("Location"))
+	}
 	for name, r := range map[string]*http.Request{
-		"by GET":           b.Request(http.MethodGet, oauth.PathConsent+"?"+form.Encode(), nil),
 		"in the address":   b.Request(http.MethodPost, oauth.PathConsent+"?"+form.Encode(), url.Values{}),
 		"too large a form": b.Request(http.MethodPost, oauth.PathConsent, with(form, "x", strings.Repeat("x", 70<<10))),
 	} {
-		if p := b.Do(r); p.Status/100 != 4 && r.Method != http.MethodGet || p.Header.Get("Location") != "" { // by GET, a page says where to begin
+		if p := b.Do(r); p.Status/100 != 4 || p.Header.Get("Location") != "" {
 			t.Errorf("%s: %d to %q", name, p.Status, p.Header.Get("Location"))
 		}
 	}

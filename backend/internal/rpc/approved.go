@@ -183,7 +183,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 	if err != nil {
 		return end, err
 	}
-	err = job.WriteStepFor(call.Within(ctx, req), a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+	err = job.WriteStepFor(call.QuotaContext(ctx, req), a.store, &run.Job, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		res, err := w.handle(ctx, tx, req)
 		if err != nil {
 			return job.Step{}, err

@@ -159,8 +159,8 @@ func TestInFlightIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// Every answer to a call with a key binds the key to its body: the same body gets the same answer,
-// even when the reason for it is gone, and another body is refused.
+// Whatever the answer to a call with a key is: the same body gets it again, even after its reason is
+// gone, and another body is refused.
 func TestEveryAnswerBindsItsKey(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
@@ -245,7 +245,8 @@ func TestOutOfCreditsBindsItsKey(t *testing.T) {
 	})
 }
 
-// An invalid credential, an outage and an error of the service leave the key free.
+// After an invalid credential, an outage or an error of the service, the key can be used with another
+// body.
 func TestWhatLeavesTheKeyFree(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

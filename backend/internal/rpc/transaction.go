@@ -155,7 +155,7 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 // write runs the handler and charges its price in one transaction of the tenant. It
 // continues when the caller disconnects, who then may not learn of its success.
 func (x *transactions) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(call.Within(ctx, c.request.Any())), x.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(call.QuotaContext(ctx, c.request.Any())), x.timeout)
 	defer cancel()
 	if c.key != nil {
 		return x.writeOnce(ctx, c)

@@ -20,9 +20,9 @@ const (
 )
 
 // Nearest returns the end of an error about an unknown name: up to three names that may be meant,
-// the nearest first, quoted as Quote does, because others may have written them. A name may be meant if one of the two contains the other, or if the wanted name
-// is a few edits away from the name or from one of its words. Of long names, only the first 60
-// characters count. It is empty when there is no such name, and when ctx has ended.
+// the nearest first. They are quoted as Quote does, because others may have written them. A name may
+// be meant if one of the two contains the other, or if the wanted name is a few edits away from the
+// name or from one of its words. Of long names, only the first 60 characters count. It is empty when there is no such name, and when ctx has ended.
 func Nearest(ctx context.Context, names []string, wanted string) string {
 	type candidate struct {
 		name  string

@@ -163,6 +163,8 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       }
       const text = await fail(client, 'search_connections', { query: person.name, company: 'no such company' });
       assert.match(text, /company: nobody is or was at "no such company"$/m);
+      const misspelt = await fail(client, 'search_connections', { company: `${person.organization.slice(0, -1)}x` });
+      assert.ok(misspelt.includes('; nearest: ') && misspelt.includes(JSON.stringify(person.organization)), misspelt);
     });
 
     test('pages have no gap and no overlap', async () => {

@@ -75,7 +75,7 @@ test('paths to an organisation are found and opened with the keyboard only', asy
   const input = page.getByRole('textbox', { name: 'Organisation' });
   await input.fill('No such place');
   await input.press('Enter');
-  await page.getByRole('alert').getByRole('link', { name: /obody is or was at/ }).click();
+  await page.getByRole('alert').getByRole('link', { name: /^Organi[sz]ation: Nobody is or was at "No such place"/ }).click();
   await page.locator('#organization:focus').waitFor();
   await portray(page, 'network-wrong');
 });

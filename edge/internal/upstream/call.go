@@ -157,9 +157,9 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	return Answer{Body: response.Msg.data, Receipt: newReceipt(response.Header())}, nil
 }
 
-// RefuseCall binds the idempotency key of a call that the edge refuses, which is in c.Retry. It
-// returns an *Error with the refusal as its Refusal; or, if the key has been used, the answer or the
-// error that CallTool would return.
+// RefuseCall stores the refusal of a call by the edge under the call's idempotency key, call.Retry.
+// It returns an *Error that has the refusal. If the key was used before, it returns what CallTool
+// would return for it.
 func (c *Client) RefuseCall(ctx context.Context, call ToolCall, refusal *accessv1.CallError) (Answer, error) {
 	arguments, err := protojson.Marshal(&accessv1.RefuseCallRequest{Error: refusal})
 	if err != nil {

@@ -339,7 +339,8 @@ func TestRelationsInBothDirections(t *testing.T) {
 	}
 }
 
-// Of a value that is too long to be read for web addresses, the rest is kept in the note and reported.
+// Only the beginning of a very long value is searched for web addresses. The value is kept in the note,
+// and the report says so.
 func TestLongValueOfWebAddresses(t *testing.T) {
 	t.Parallel()
 	var value strings.Builder

@@ -110,7 +110,7 @@ func (v *request) known(a act) ([]string, error) {
 // writer writes a file of people.
 func (v *request) writer(f export.File) func(io.Writer) error {
 	return func(out io.Writer) error {
-		_, err := f.Write(v.Unhurried(), v.Data(), out)
+		_, err := f.Write(v.WithoutDeadline(), v.Data(), out)
 		return err
 	}
 }

@@ -97,7 +97,7 @@ func (v *request) removePhoto() error {
 	if err != nil {
 		return err
 	}
-	v.Ctx = db.Freeing(v.Ctx)
+	v.Ctx = db.WithExtraQuota(v.Ctx)
 	changeID, err := v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
 	return v.acted(nil, "photo-removed", changeID, err)
 }

@@ -187,7 +187,7 @@ func (v *request) cancel() error {
 	if _, err := v.importJob(n); err != nil {
 		return err
 	}
-	if err := importer.CancelJob(db.Freeing(v.Ctx), v.Data(), tool, n); err != nil {
+	if err := importer.CancelJob(db.WithExtraQuota(v.Ctx), v.Data(), tool, n); err != nil {
 		return err
 	}
 	v.Imports.Jobs.Wake()
@@ -208,7 +208,7 @@ func (v *request) undo() error {
 	if err != nil {
 		return err
 	}
-	j, err := importer.UndoImport(db.Freeing(v.Ctx), v.Data(), tool, p.ImportID)
+	j, err := importer.UndoImport(db.WithExtraQuota(v.Ctx), v.Data(), tool, p.ImportID)
 	switch {
 	case fault.Is(err, fault.Conflict):
 		return page.Refuse(http.StatusConflict, "Another import is running", "This import, or the undo of another one, is still running. Cancel it, or wait until it has ended.")

@@ -46,11 +46,11 @@ func ForMember(handle func(m *Member) error) Handler {
 	}
 }
 
-// maxTime is how long a page may read and write, as long as a tool may. Downloads take longer.
+// maxTime bounds the reads and writes of a page, as those of a tool are bounded.
 const maxTime = 30 * time.Second
 
-// Unhurried returns the context of the member without maxTime, for downloads.
-func (m *Member) Unhurried() context.Context {
+// WithoutDeadline returns Ctx without its end, for downloads: they may take longer than maxTime.
+func (m *Member) WithoutDeadline() context.Context {
 	return tenant.WithPrincipal(m.R.Context(), m.Principal)
 }
 
@@ -81,7 +81,7 @@ func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(co
 	if m.Principal.ReadOnly {
 		return answer, nil, fault.New(fault.ReadOnly, "this account is read-only")
 	}
-	err = m.Data().Write(call.Within(m.Ctx, req), db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
+	err = m.Data().Write(call.QuotaContext(m.Ctx, req), db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
 		answer, err = handle(ctx, tx, req)
 		return err
 	})

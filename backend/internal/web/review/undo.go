@@ -58,7 +58,7 @@ func (v *request) showUndo() error {
 	if !c.Undoable() {
 		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
-	would, err := history.UndoChange(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, c.ID, true)
+	would, err := history.UndoChange(db.WithExtraQuota(v.Ctx), v.Data(), v.Kinds, undoTool, c.ID, true)
 	if err == nil && would.AlreadyUndone { // in the meantime
 		c, err = v.change(c.ID)
 	}
@@ -89,7 +89,7 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
-	undone, err := history.UndoChange(db.Freeing(v.Ctx), v.Data(), v.Kinds, tool, c.ID, false)
+	undone, err := history.UndoChange(db.WithExtraQuota(v.Ctx), v.Data(), v.Kinds, tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err

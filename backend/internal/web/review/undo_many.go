@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -55,16 +54,12 @@ func (v *request) ticked(asked []string) ([]string, error) {
 		return nil, page.Refuse(http.StatusBadRequest, "That is too many at once",
 			fmt.Sprintf("At most %d changes can be undone at once. Nothing was undone. Go back and tick fewer.", history.MaxUndo))
 	}
-	_, err := v.changes(asked)
-	return asked, err
-}
-
-// tooMany is the page for changes that touch too many objects together.
-func tooMany(err error) error {
-	if !fault.Is(err, fault.Invalid) {
-		return err
+	changes, err := v.changes(asked)
+	if err == nil && len(history.FirstUndoable(changes)) < len(changes) {
+		err = page.Refuse(http.StatusBadRequest, "That is too many at once",
+			fmt.Sprintf("Together these changes touch more than %d objects. Nothing was undone. Go back and tick fewer.", history.MaxEffects))
 	}
-	return page.Refuse(http.StatusBadRequest, "That is too many at once", page.Sentence(err.Error())+" Go back and tick fewer.")
+	return asked, err
 }
 
 // showUndoOfMany shows what undoing the ticked changes would do.
@@ -102,7 +97,7 @@ func (v *request) showUndoOfAgent() error {
 	if err != nil {
 		return err
 	}
-	fit := history.Fit(changes)
+	fit := history.FirstUndoable(changes)
 	content.More, changes = len(fit) < len(changes), fit
 	ids := make([]string, len(changes))
 	for i, c := range changes {
@@ -162,9 +157,9 @@ func (v *request) inForce(agent string, since time.Time) ([]history.Change, erro
 
 // dryRun shows what undoing changes would do.
 func (v *request) dryRun(content manyContent, ids []string) error {
-	would, err := history.UndoChanges(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, ids, true)
+	would, err := history.UndoChanges(db.WithExtraQuota(v.Ctx), v.Data(), v.Kinds, undoTool, ids, true)
 	if err != nil {
-		return tooMany(err)
+		return err
 	}
 	content.Asked = true
 	if err := v.addMany(&content, would); err != nil {
@@ -179,9 +174,9 @@ func (v *request) undoMany(asked []string) error {
 	if err != nil {
 		return err
 	}
-	undone, err := history.UndoChanges(db.Freeing(v.Ctx), v.Data(), v.Kinds, undoTool, ids, false)
+	undone, err := history.UndoChanges(db.WithExtraQuota(v.Ctx), v.Data(), v.Kinds, undoTool, ids, false)
 	if err != nil {
-		return tooMany(err)
+		return err
 	}
 	content := manyContent{Asked: true}
 	if err := v.addMany(&content, undone); err != nil {

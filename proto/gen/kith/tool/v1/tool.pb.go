@@ -414,7 +414,7 @@ var (
 	//
 	// optional bool always = 51005;
 	E_Always = &file_kith_tool_v1_tool_proto_extTypes[4]
-	// Like always, in answers that do not have the field with this name.
+	// Like always, but only if the answer does not have the field that is named here.
 	//
 	// optional string always_without = 51006;
 	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[5]
