@@ -19,10 +19,11 @@ import (
 
 const embed = "/kith.imports.v1.ImportService/EmbedObjects"
 
-// elsewhere is the built-in provider with the host name of a remote one.
+// elsewhere makes the vectors of the built-in provider and is otherwise a remote one.
 type elsewhere struct{ vector.Local }
 
-func (elsewhere) Host() string { return "vectors.example" }
+func (elsewhere) Host() string      { return "vectors.example" }
+func (elsewhere) Understands() bool { return true }
 
 // embedAll makes every vector, through the tool.
 func embedAll(t *testing.T, b *bundle, provider vector.Provider) {

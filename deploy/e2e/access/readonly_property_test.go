@@ -36,8 +36,13 @@ func TestReadOnlyCredentialWritesNothing(t *testing.T) {
 				for _, try := range tricks(t, s, tool, harness.Encode(t, arguments)) {
 					got := try.play(t, s, reader.Bearer)
 					try.check(t, tool, got)
-					if after := kept.read(t); !slices.Equal(before, after) {
-						t.Fatalf("%s changed the member's data; new rows:\n%s", try.name, strings.Join(without(after, before), "\n"))
+					after := kept.read(t)
+					changed := without(after, before)
+					if try.keyed && len(changed) == 1 && strings.HasPrefix(changed[0], "idempotency_keys ") {
+						before = after // the refusal, which its key repeats
+					}
+					if !slices.Equal(before, after) {
+						t.Fatalf("%s changed the member's data; new rows:\n%s", try.name, strings.Join(changed, "\n"))
 					}
 				}
 				// The same arguments do write with a credential that has the scope.
@@ -263,6 +268,8 @@ type trick struct {
 	harmless bool
 	// direct tricks go to the backend, as an internal caller.
 	direct bool
+	// keyed tricks have an idempotency key, so their refusal is stored.
+	keyed bool
 }
 
 func (try trick) play(t *testing.T, s *harness.Service, bearer string) harness.Response {

@@ -173,7 +173,7 @@ func requestVariants(t *testing.T, name, arguments string) []trick {
 		trick{name: "compressed", path: harness.PathCurrent, body: zipped(t, call), headers: []string{"Content-Encoding: gzip"}},
 		trick{name: "by a form", path: harness.PathCurrent, body: url.Values{"jsonrpc": {"2.0"}, "method": {"tools/call"}, "name": {name}}.Encode(), headers: []string{"Content-Type: application/x-www-form-urlencoded"}},
 		trick{name: "scopes in headers", path: harness.PathCurrent, body: call, headers: []string{"X-Scopes: write", "Kith-Scopes: write", "X-Forwarded-User: root"}, reason: missingScope},
-		trick{name: "under a key", path: harness.PathCurrent, body: call, headers: []string{"Idempotency-Key: " + harness.NewWord()}, reason: missingScope},
+		trick{name: "under a key", path: harness.PathCurrent, body: call, headers: []string{"Idempotency-Key: " + harness.NewWord()}, reason: missingScope, keyed: true},
 		trick{name: "in the older version", path: harness.PathCurrent, body: call, headers: []string{"MCP-Protocol-Version: 2025-03-26"}, reason: missingScope},
 		trick{name: "in no version", path: harness.PathCurrent, body: call, headers: []string{"MCP-Protocol-Version: 2099-01-01"}},
 	)

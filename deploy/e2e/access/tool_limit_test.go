@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/access -run TestTokenForNamedTools
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/access -run 'TestTokenForNamedTools|TestJobsOfATokenForOneTool'
 
 package access
 
