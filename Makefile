@@ -117,10 +117,11 @@ test: $(BIN)/.tools $(BIN)/litestream deploy/e2e/node_modules/.installed ## Run 
 test-inside:
 	go test -vet=off -race $(UNWATCHED) -timeout 45m $$(go list work | grep -v deploy/e2e)
 
-# An upgrade adds columns while the version before it still runs: with a further column in every table, all is as before.
+# An upgrade adds columns while the version before it still runs: with a further column in every table, all is as before
+# but the plans that SQLite makes for the schema as it is.
 test-columns:
 	cd backend && KITH_TEST_EXTRA_COLUMNS=1 go test -vet=off -short ./internal/account/... ./internal/oauth/... ./internal/groups ./internal/people ./internal/timeline \
-		./internal/reminders ./internal/history ./internal/job ./internal/search ./internal/importer ./internal/views ./internal/retention ./internal/integration
+		./internal/reminders ./internal/history ./internal/job ./internal/search ./internal/importer ./internal/views ./internal/retention ./internal/integration -skip TestDeletionsReadNoMoreThanTheirs
 	cd backend && KITH_TEST_EXTRA_COLUMNS=1 go test -vet=off ./internal/rpc -skip Statements
 
 test-outside:

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -98,43 +99,48 @@ func tampered(t *testing.T, lines []string) map[string][]byte {
 	without := func(table string) []byte {
 		return repack(t, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.HasPrefix(l, `{"table":"`+table+`"`) }))
 	}
+	var note struct{ Row map[string]any }
+	if err := json.Unmarshal([]byte(lines[of("notes")]), &note); err != nil || len(note.Row) < 7 {
+		t.Fatalf("%d columns: %v", len(note.Row), err)
+	}
+	columns := len(note.Row)
 	whole := pack(t, lines)
 	const other = `"mem_01ARZ3NDEKTSV4RRFFQ69G5FAV"`
 	files := map[string][]byte{
-		"this is not a file from kith account export":       []byte("SQLite format 3\x00"),
-		"not a file from kith account export":               repack(t, replaceIn(t, lines, "", `"kith_account":1,`, "")),
-		"by a newer kith (format 2":                         with("", `"kith_account":1`, `"kith_account":2`),
-		"by a newer kith (schema 99":                        with("", `"schema":"\d+"`, `"schema":"99999999999999"`),
-		"by an older kith (schema 2020":                     with("", `"schema":"\d+"`, `"schema":"20200101000000"`),
-		"the member's id is not a kith id":                  with("", `"member":"[^"]*"`, `"member":"mem_' OR 1"`),
-		"is cut off or damaged: cut":                        whole[:len(whole)-20],
-		"is cut off or damaged: no end":                     pack(t, lines[:len(lines)-1]),
-		"is cut off or damaged: a row less":                 pack(t, append(slices.Clone(lines[:len(lines)-2]), lines[len(lines)-1])),
-		"is cut off or damaged: changed":                    pack(t, replaceIn(t, lines, "notes", `"pinned":false`, `"pinned":true`)),
-		"is cut off or damaged: more":                       pack(t, append(slices.Clone(lines), lines[1])),
-		"is cut off or damaged: no object":                  repack(t, replaceIn(t, lines, "notes", `\}\}$`, `}`)),
-		"has rows of \"login_sessions\"":                    with("notes", `"table":"notes"`, `"table":"login_sessions"`),
-		"has rows of \"notes; DROP TABLE members\"":         with("notes", `"table":"notes"`, `"table":"notes; DROP TABLE members"`),
-		"a row of notes has no pinned":                      with("notes", `"pinned"`, `"pinned) VALUES (1); --"`),
-		"a row of notes has 8 columns instead of 7":         with("notes", `"pinned"`, `"x":1,"pinned"`),
-		"pinned of notes has a value of the wrong type":     with("notes", `"pinned":false`, `"pinned":"x"`),
-		"version of notes has a value of the wrong type":    with("notes", `"version":1`, `"version":1.5`),
-		"created_at of notes has a value of the wrong type": with("notes", `"created_at":"[^"]*"`, `"created_at":"today"`),
-		"a row of notes belongs to another member":          with("notes", `"tenant_id":"[^"]*"`, `"tenant_id":`+other),
-		"a row of members belongs to another member":        with("members", `"id":"[^"]*"`, `"id":`+other),
-		"a row of profiles belongs to another member":       with("profiles", `"member_id":"[^"]*"`, `"member_id":`+other),
-		"the username differs from the first line":          with("members", `"username":"maria"`, `"username":"mario"`),
-		"the profile has another username":                  with("profiles", `"username":"maria"`, `"username":"neighbour"`),
-		"is no e-mail address":                              with("members", `"email":"[^"]*"`, `"email":"MARIA@people.example"`),
-		"is no plan":                                        with("members", `"plan":"free"`, `"plan":"gold"`),
-		"a security event is about another member":          with("security_events", `"subject":"[^"]*"`, `"subject":"`+account.Subject("member", "mem_x")+`"`),
-		"a row of jobs is in the state \"queued\"":          with("jobs", `"state":"succeeded"`, `"state":"queued"`),
-		"a row of decisions is in the state \"waiting\"":    with("decisions", `"state":"refused"`, `"state":"waiting"`),
-		"a photo is of the type \"text/html\"":              with("photos", `"media":"[^"]*"`, `"media":"text/html"`),
-		"the account is read-only":                          with("tenant_states", `"read_only":false`, `"read_only":true`),
-		"it has no row of tenant_states":                    without("tenant_states"),
-		"it has no row of members":                          without("members"),
-		"\"admin\" is reserved":                             with("", `"username":"maria"`, `"username":"admin"`),
+		"this is not a file from kith account export":                                  []byte("SQLite format 3\x00"),
+		"not a file from kith account export":                                          repack(t, replaceIn(t, lines, "", `"kith_account":1,`, "")),
+		"by a newer kith (format 2":                                                    with("", `"kith_account":1`, `"kith_account":2`),
+		"by a newer kith (schema 99":                                                   with("", `"schema":"\d+"`, `"schema":"99999999999999"`),
+		"by an older kith (schema 2020":                                                with("", `"schema":"\d+"`, `"schema":"20200101000000"`),
+		"the member's id is not a kith id":                                             with("", `"member":"[^"]*"`, `"member":"mem_' OR 1"`),
+		"is cut off or damaged: cut":                                                   whole[:len(whole)-20],
+		"is cut off or damaged: no end":                                                pack(t, lines[:len(lines)-1]),
+		"is cut off or damaged: a row less":                                            pack(t, append(slices.Clone(lines[:len(lines)-2]), lines[len(lines)-1])),
+		"is cut off or damaged: changed":                                               pack(t, replaceIn(t, lines, "notes", `"pinned":false`, `"pinned":true`)),
+		"is cut off or damaged: more":                                                  pack(t, append(slices.Clone(lines), lines[1])),
+		"is cut off or damaged: no object":                                             repack(t, replaceIn(t, lines, "notes", `\}\}$`, `}`)),
+		"has rows of \"login_sessions\"":                                               with("notes", `"table":"notes"`, `"table":"login_sessions"`),
+		"has rows of \"notes; DROP TABLE members\"":                                    with("notes", `"table":"notes"`, `"table":"notes; DROP TABLE members"`),
+		"a row of notes has no pinned":                                                 with("notes", `"pinned"`, `"pinned) VALUES (1); --"`),
+		fmt.Sprintf("a row of notes has %d columns instead of %d", columns+1, columns): with("notes", `"pinned"`, `"x":1,"pinned"`),
+		"pinned of notes has a value of the wrong type":                                with("notes", `"pinned":false`, `"pinned":"x"`),
+		"version of notes has a value of the wrong type":                               with("notes", `"version":1`, `"version":1.5`),
+		"created_at of notes has a value of the wrong type":                            with("notes", `"created_at":"[^"]*"`, `"created_at":"today"`),
+		"a row of notes belongs to another member":                                     with("notes", `"tenant_id":"[^"]*"`, `"tenant_id":`+other),
+		"a row of members belongs to another member":                                   with("members", `"id":"[^"]*"`, `"id":`+other),
+		"a row of profiles belongs to another member":                                  with("profiles", `"member_id":"[^"]*"`, `"member_id":`+other),
+		"the username differs from the first line":                                     with("members", `"username":"maria"`, `"username":"mario"`),
+		"the profile has another username":                                             with("profiles", `"username":"maria"`, `"username":"neighbour"`),
+		"is no e-mail address":                                                         with("members", `"email":"[^"]*"`, `"email":"MARIA@people.example"`),
+		"is no plan":                                                                   with("members", `"plan":"free"`, `"plan":"gold"`),
+		"a security event is about another member":                                     with("security_events", `"subject":"[^"]*"`, `"subject":"`+account.Subject("member", "mem_x")+`"`),
+		"a row of jobs is in the state \"queued\"":                                     with("jobs", `"state":"succeeded"`, `"state":"queued"`),
+		"a row of decisions is in the state \"waiting\"":                               with("decisions", `"state":"refused"`, `"state":"waiting"`),
+		"a photo is of the type \"text/html\"":                                         with("photos", `"media":"[^"]*"`, `"media":"text/html"`),
+		"the account is read-only":                                                     with("tenant_states", `"read_only":false`, `"read_only":true`),
+		"it has no row of tenant_states":                                               without("tenant_states"),
+		"it has no row of members":                                                     without("members"),
+		"\"admin\" is reserved":                                                        with("", `"username":"maria"`, `"username":"admin"`),
 	}
 	swapped := slices.Clone(lines)
 	swapped[of("notes")], swapped[of("tenant_states")] = swapped[of("tenant_states")], swapped[of("notes")]

@@ -38,7 +38,7 @@ func TestFormAddressesByGET(t *testing.T) {
 		}
 	}
 	want(t, b.Get(person+"/nothing"), http.StatusNotFound, "There is nothing here")
-	want(t, b.Get("/oauth/consent"), http.StatusNotFound, "Start again at the application")
+	want(t, b.Get("/oauth/consent"), http.StatusOK, "This page was answered")
 	if !isSignedIn(b) || webtest.FindPerson(t, s, b.Owner, ada) == nil {
 		t.Error("a GET changed something")
 	}

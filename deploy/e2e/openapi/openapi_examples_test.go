@@ -66,6 +66,7 @@ func hasExample(b *openapi3.RequestBody, name string) bool {
 // timePattern and idPattern match values that differ in each run.
 var (
 	timePattern = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	waitPattern = regexp.MustCompile(`in \d+ seconds?`)
 	idPattern   = regexp.MustCompile(`^(req|con|cli)_`)
 )
 

@@ -231,7 +231,7 @@ func errorWords(body []byte) string {
 	decoder.UseNumber()
 	_ = decoder.Decode(&e) // a body that is not JSON is not an error
 	if rpc, ok := e.Error.(map[string]any); ok {
-		return fmt.Sprint(rpc["code"], ": ", rpc["message"])
+		return fmt.Sprint(rpc["code"], ": ", waitPattern.ReplaceAllString(fmt.Sprint(rpc["message"]), "in some seconds"))
 	}
 	if e.Error != nil {
 		return fmt.Sprint(e.Error, ": ", e.Description)

@@ -108,7 +108,7 @@ func TestMedian(t *testing.T) {
 // The rows that the benchmark inserts fit the tables of the service.
 func TestInsertedRowsFitTheTables(t *testing.T) {
 	t.Parallel()
-	schemas, err := filepath.Glob("../../../backend/internal/db/migrations/sqlite/*.up.sql")
+	schemas, err := filepath.Glob("../../../backend/internal/db/migrations/sqlite/2*.sql")
 	if err != nil || len(schemas) == 0 {
 		t.Fatalf("no schema: %v", err)
 	}

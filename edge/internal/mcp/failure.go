@@ -72,7 +72,11 @@ func (Errors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error
 	case httpapi.RateLimited:
 		f.code, id = codeRateLimited, peekID(w, r)
 		if wait := w.Header().Get("Retry-After"); wait != "" {
-			f.message = "Too many requests: send this one again in " + wait + " seconds."
+			unit := " seconds."
+			if wait == "1" {
+				unit = " second."
+			}
+			f.message = "Too many requests: send this one again in " + wait + unit
 		}
 	case httpapi.Unavailable, httpapi.Internal:
 		f.code = codeInternal

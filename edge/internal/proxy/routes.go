@@ -79,8 +79,8 @@ func (p *Proxy) pages() []route.Route {
 	}
 	ofDemo := demo(routes)
 	for i := range routes {
-		if !slices.Contains(routes[i].Methods, http.MethodGet) { // the address of a form leads to the page with the form
-			routes[i].Methods = []string{http.MethodGet, http.MethodPost}
+		if !slices.Contains(routes[i].Methods, http.MethodGet) {
+			routes[i].FormOnly, routes[i].Methods = true, []string{http.MethodGet, http.MethodPost}
 		}
 	}
 	return append(routes, ofDemo...)

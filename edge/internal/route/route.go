@@ -81,6 +81,8 @@ type Route struct {
 	Batchable bool
 	// Query names the query parameters that the path takes.
 	Query []string
+	// FormOnly paths receive a form. GET is served too: it redirects to the page with the form.
+	FormOnly bool
 	// RatePolicy is the name of the rate policy that applies; "" for none.
 	RatePolicy string
 	// SignedIn is the name of the route that serves the path to browsers with the cookie of a

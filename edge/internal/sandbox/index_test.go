@@ -111,7 +111,7 @@ func TestIndexListsTheCopies(t *testing.T) {
 		"GET /sandbox/api/network/members", "GET /sandbox/assets/demo-dark.png", "GET /sandbox/assets/demo-light.png", "GET /sandbox/assets/docs.css", "GET /sandbox/assets/docs.js", "GET /sandbox/assets/try.js",
 		"GET /sandbox/docs", "GET /sandbox/docs/errors",
 		"GET /sandbox/docs/errors/{code}", "GET /sandbox/docs/mcp", "GET /sandbox/docs/tools", "GET /sandbox/docs/tools/{name}", "GET /sandbox/docs/{guide}", "GET /sandbox/llms.txt", "GET /sandbox/mcp/docs",
-		"POST /sandbox/mcp/sandbox", "POST /sandbox/mcp/v1",
+		"POST /sandbox/mcp/sandbox", "POST /sandbox/mcp/v1", "GET /sandbox/mcp/v1/server-card",
 		"GET /sandbox/openapi.json", "GET /sandbox/v1",
 	}
 	if diff := cmp.Diff(want, paths); diff != "" {

@@ -76,7 +76,7 @@ func TestWrongViews(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	list := b.Get("/people?q=ada")
 	wantDone(t, b.Post(viewsPath, saveForm(list, "Café")), "view-saved")
-	for name, want := range map[string]string{"": "Enter a name.", " \u200b": "Enter a name.", "CAFE": "Another view is called Café.", strings.Repeat("x", 81): "80"} {
+	for name, want := range map[string]string{"": "Enter a name.", " \u200b": "Enter a name.", "CAFE": `Another view is called "Café".`, strings.Repeat("x", 81): "80"} {
 		p := b.Post(viewsPath, saveForm(list, name))
 		wantPage(t, p, http.StatusBadRequest, want)
 		if !strings.Contains(p.Body, `id="name-error"`) || p.Form(viewsPath).Get("back") != "q=ada" {
@@ -87,7 +87,7 @@ func TestWrongViews(t *testing.T) {
 	wantDone(t, b.Post(viewsPath, saveForm(list, "Second")), "view-saved")
 	form.Set("name", "second")
 	p := b.Post(viewsPath+"/rename", form)
-	wantPage(t, p, http.StatusBadRequest, "Another view is called Second.")
+	wantPage(t, p, http.StatusBadRequest, `Another view is called "Second".`)
 	if !strings.Contains(p.Body, `value="second"`) {
 		t.Errorf("what was typed is lost:\n%s", p.Body)
 	}

@@ -32,6 +32,9 @@ func page(r route.Route) *yaml.Node {
 		case assetAnswer(r.Pattern) != "":
 			answers = map[string]string{"200": assetAnswer(r.Pattern), "304": "SameAsset"}
 			parameters = []*yaml.Node{newRef(parameterRef + "AssetVersion"), newRef(parameterRef + "IfNoneMatch")}
+		case method == http.MethodGet && r.FormOnly:
+			answers = map[string]string{"303": "SeeOther"}
+			put(operation, "summary", newText("Redirects to the page with the form."))
 		case method == http.MethodPost:
 			answers["409"], answers["422"] = "PageRefused", "PageRefused"
 			put(operation, "requestBody", newRef("#/components/requestBodies/Form"))
