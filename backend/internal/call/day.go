@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
@@ -43,22 +44,24 @@ func StartOfDay(ctx context.Context, field string, value *string, after int) (ti
 var earliestMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ParseMoment parses the time of an event: an RFC 3339 time, or a calendar day, which
-// means its noon in the member's time zone (or now, if it is today and not yet noon). nil
-// is the zero time.
-func ParseMoment(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {
+// means its noon in the member's time zone (or now, if it is today and not yet noon). local
+// is how it was told, for civil.Local. nil is the zero time.
+func ParseMoment(ctx context.Context, field string, value *string, now time.Time) (at time.Time, local string, err error) {
 	if value == nil {
-		return time.Time{}, nil
+		return time.Time{}, "", nil
 	}
-	at, err := time.Parse(time.RFC3339, *value)
-	if len(*value) == len(time.DateOnly) {
+	if at, err = time.Parse(time.RFC3339, *value); len(*value) == len(time.DateOnly) {
+		local = *value
 		at, err = momentOfDay(ctx, field, value, now)
 	} else if err != nil {
 		err = fault.InvalidField(field, "%q is no time of the calendar", *value)
+	} else if !strings.HasSuffix(*value, "Z") {
+		local = at.Format(time.RFC3339)
 	}
 	if err == nil && at.Before(earliestMoment) {
 		err = fault.InvalidField(field, "must not be before %d", earliestMoment.Year())
 	}
-	return at.UTC().Truncate(time.Microsecond), err
+	return at.UTC().Truncate(time.Microsecond), local, err
 }
 
 func momentOfDay(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {

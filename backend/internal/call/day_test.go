@@ -16,12 +16,12 @@ var now = time.Date(2026, 11, 23, 7, 30, 0, 0, time.UTC)
 func TestParseMoment(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, value, want string }{
-		{"UTC", "2026-11-22", "2026-11-22T12:00:00Z"},
-		{"America/Los_Angeles", "2026-11-21", "2026-11-21T20:00:00Z"},
-		{"America/Los_Angeles", "2026-11-22", "2026-11-22T20:00:00Z"},
-		{"UTC", "2026-11-23", "2026-11-23T07:30:00Z"}, // today before noon: now
-		{"Pacific/Auckland", "2026-11-23", "2026-11-22T23:00:00Z"},
-		{"Asia/Tokyo", "2026-11-20T15:04:05+09:00", "2026-11-20T06:04:05Z"},
+		{"UTC", "2026-11-22", "2026-11-22T12:00:00Z 2026-11-22"},
+		{"America/Los_Angeles", "2026-11-21", "2026-11-21T20:00:00Z 2026-11-21"},
+		{"America/Los_Angeles", "2026-11-22", "2026-11-22T20:00:00Z 2026-11-22"},
+		{"UTC", "2026-11-23", "2026-11-23T07:30:00Z 2026-11-23"}, // today before noon: now
+		{"Pacific/Auckland", "2026-11-23", "2026-11-22T23:00:00Z 2026-11-23"},
+		{"Asia/Tokyo", "2026-11-20T15:04:05+09:00", "2026-11-20T06:04:05Z 2026-11-20T15:04:05+09:00"},
 		{"Asia/Tokyo", "2026-11-20T15:04:05.1234567Z", "2026-11-20T15:04:05.123456Z"},
 		{"America/Los_Angeles", "2026-11-23", "occurred_at: 2026-11-23 lies in the future; today is 2026-11-22 (America/Los_Angeles)"},
 		{"UTC", "2026-02-29", "no day of the calendar"},
@@ -30,16 +30,16 @@ func TestParseMoment(t *testing.T) {
 		{"UTC", "1850-01-01T00:00:00Z", "must not be before 1900"},
 	} {
 		ctx := tenant.WithPrincipal(t.Context(), &tenant.Principal{Timezone: c.zone})
-		at, err := call.ParseMoment(ctx, "occurred_at", &c.value, now)
-		got := at.Format(time.RFC3339Nano)
+		at, local, err := call.ParseMoment(ctx, "occurred_at", &c.value, now)
+		got := strings.TrimSpace(at.Format(time.RFC3339Nano) + " " + local)
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) || err != nil && !fault.Is(err, fault.Invalid) {
+		if err != nil && !strings.Contains(got, c.want) || err == nil && got != c.want || err != nil && !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s in %s: %s, want %s", c.value, c.zone, got, c.want)
 		}
 	}
-	if at, err := call.ParseMoment(t.Context(), "occurred_at", nil, now); err != nil || !at.IsZero() {
+	if at, local, err := call.ParseMoment(t.Context(), "occurred_at", nil, now); err != nil || !at.IsZero() || local != "" {
 		t.Errorf("left out: %v, %v", at, err)
 	}
 }

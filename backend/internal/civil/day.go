@@ -57,6 +57,30 @@ func Noon(day time.Time, zone *time.Location) time.Time {
 	return time.Date(year, month, date, 12, 0, 0, 0, zone).UTC()
 }
 
+// Local returns when something happened, as people there would say it: told, if it was told as
+// a day (YYYY-MM-DD, its time is not known) or with an offset (RFC 3339); else the time in the
+// member's zone. Its first ten characters are the day.
+func Local(at time.Time, told string, zone *time.Location) string {
+	if told != "" {
+		return told
+	}
+	return at.In(zone).Format(time.RFC3339)
+}
+
+// ParseLocal parses a text of Local. The day of the result is the text's: a time keeps its
+// offset, and a day is its noon in the zone.
+func ParseLocal(text string, zone *time.Location) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return Noon(day, zone).In(zone), nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+// LocalDay returns the day of Local.
+func LocalDay(at time.Time, told string, zone *time.Location) string {
+	return Local(at, told, zone)[:len(time.DateOnly)]
+}
+
 // NoDay says why a text is no day although it has the form of one (YYYY-MM-DD, --MM-DD or
 // MM-DD): its month has fewer days.
 func NoDay(value string) string {

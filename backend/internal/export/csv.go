@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -23,7 +24,14 @@ type column struct {
 // " ::: ", the preferred one first. A cell that begins with one of = + - @ TAB CR, or with
 // apostrophes and one of them, gets an apostrophe before it, which spreadsheets hide and
 // our reader removes. So no cell is a formula.
-func columns() []column {
+// Days are those of a time zone; nil is UTC.
+func columns(zone *time.Location) []column {
+	date := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.In(cmp.Or(zone, time.UTC)).Format(time.DateOnly)
+	}
 	values := func(kind string) func(p *Person) string {
 		return func(p *Person) string { return strings.Join(p.Values(kind), separator) }
 	}
@@ -53,7 +61,7 @@ func columns() []column {
 // Columns returns the header of the CSV format.
 func Columns() []string {
 	var names []string
-	for _, c := range columns() {
+	for _, c := range columns(nil) {
 		names = append(names, c.name)
 	}
 	return names
@@ -70,9 +78,10 @@ func newTable(out io.Writer) (table, error) {
 
 // Add implements Writer.
 func (t table) Add(p People) error {
+	all := columns(p.Zone)
 	for i := range p.People {
 		var row []string
-		for _, c := range columns() {
+		for _, c := range all {
 			row = append(row, harmless(c.value(&p.People[i])))
 		}
 		if err := t.rows.Write(row); err != nil {
@@ -110,11 +119,4 @@ func days(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n)
-}
-
-func date(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.DateOnly)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -42,6 +43,8 @@ type People struct {
 	Interactions []timeline.Interaction
 	Reminders    []reminders.Reminder
 	Groups       []groups.Group
+	// Zone is the member's time zone, in which CSV has its days; nil is UTC.
+	Zone *time.Location
 	// Archived says that archived people are included, Photos that photos are.
 	Archived, Photos bool
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
@@ -165,6 +167,11 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 	if len(persons) == 0 {
 		return out, nil
 	}
+	settings, err := account.GetSettings(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	out.Zone = civil.Zone(settings.Timezone)
 	if err := people.FillConnections(ctx, q, persons); err != nil {
 		return out, err
 	}

@@ -94,10 +94,12 @@ type (
 		UpdatedAt     time.Time `json:"updated_at"`
 	}
 	InteractionRecord struct {
-		ID              string    `json:"id"`
-		ConnectionIDs   []string  `json:"connection_ids"`
-		Kind            string    `json:"kind"`
-		OccurredAt      time.Time `json:"occurred_at"`
+		ID            string    `json:"id"`
+		ConnectionIDs []string  `json:"connection_ids"`
+		Kind          string    `json:"kind"`
+		OccurredAt    time.Time `json:"occurred_at"`
+		// OccurredLocal is a day, if no time is known, or a time with its offset, as it was told.
+		OccurredLocal   string    `json:"occurred_local,omitempty"`
 		DurationMinutes int32     `json:"duration_minutes"`
 		Summary         string    `json:"summary"`
 		ExternalKey     string    `json:"external_key"`
@@ -226,7 +228,7 @@ func newNoteRecord(n *timeline.Note) NoteRecord {
 // newInteractionRecord returns the record of an interaction.
 func newInteractionRecord(i *timeline.Interaction) InteractionRecord {
 	return InteractionRecord{
-		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
+		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.OccurredLocal, i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -347,6 +349,11 @@ func addContacts(ctx context.Context, s *step, records []personRecord) error {
 	if err != nil {
 		return err
 	}
+	settings, err := account.GetSettings(ctx, s.tx)
+	if err != nil {
+		return err
+	}
+	zone := civil.Zone(settings.Timezone)
 	latest := map[string]time.Time{}
 	for _, row := range rows {
 		latest[row.ID] = row.LastInteractionAt
@@ -357,11 +364,12 @@ func addContacts(ctx context.Context, s *step, records []personRecord) error {
 		if about == "" || !who.open(about) {
 			continue
 		}
-		if day := at.Truncate(24 * time.Hour); at.Equal(day) { // only the day is known: noon is on that day nearly everywhere
-			if latest[about].UTC().Truncate(24 * time.Hour).Equal(day) {
+		local := ""
+		if day := at.Truncate(24 * time.Hour); at.Equal(day) { // only the day is known
+			if civil.Of(latest[about], zone).Equal(day) {
 				continue
 			}
-			at = day.Add(12 * time.Hour)
+			at, local = civil.Noon(day, zone), day.Format(time.DateOnly)
 		}
 		if !at.After(latest[about]) {
 			continue
@@ -371,10 +379,10 @@ func addContacts(ctx context.Context, s *step, records []personRecord) error {
 			continue
 		}
 		if latest[about] = at; added[about] != nil {
-			added[about].OccurredAt = at
+			added[about].OccurredAt, added[about].OccurredLocal = at, local
 			continue
 		}
-		i := &timeline.Interaction{Kind: "other", OccurredAt: at, Summary: lastContact, CreatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
+		i := &timeline.Interaction{Kind: "other", OccurredAt: at, OccurredLocal: local, Summary: lastContact, CreatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
 		if i.ID, err = s.tx.NewID(id.Interaction); err != nil {
 			return err
 		}
@@ -628,7 +636,7 @@ func (s *step) knownInteractions(ctx context.Context, records []source.Interacti
 // interactionOf returns the row of an interaction with people.
 func interactionOf(rec *export.InteractionRecord, people []string) *timeline.Interaction {
 	return &timeline.Interaction{
-		Kind: rec.Kind, OccurredAt: moment(rec.OccurredAt), DurationMinutes: rec.DurationMinutes, Summary: rec.Summary,
+		Kind: rec.Kind, OccurredAt: moment(rec.OccurredAt), OccurredLocal: rec.OccurredLocal, DurationMinutes: rec.DurationMinutes, Summary: rec.Summary,
 		ExternalKey: rec.ExternalKey, CreatedAt: moment(rec.CreatedAt), ConnectionIDs: people,
 	}
 }

@@ -142,7 +142,7 @@ func addEntries(ctx context.Context, data db.Reader, to []whole, include []strin
 		}
 		for i, id := range ids {
 			for _, with := range met[id] {
-				to[i].interactions = append(to[i].interactions, timeline.InteractionMessage(&with))
+				to[i].interactions = append(to[i].interactions, timeline.InteractionMessage(ctx, &with))
 			}
 		}
 	}

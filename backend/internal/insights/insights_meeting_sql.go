@@ -110,8 +110,8 @@ WHERE tenant_id = ? AND connection_id IN (?) AND state = 'open' ORDER BY due_on,
 
 // meetingContacts reads the latest interactions of each of the people.
 func meetingContacts(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
-	return q.NewRaw(`SELECT id, connection_id, kind, summary, occurred_at, duration_minutes FROM (
-SELECT i.id, l.connection_id, i.kind, i.summary, i.occurred_at, i.duration_minutes,
+	return q.NewRaw(`SELECT id, connection_id, kind, summary, occurred_at, occurred_local, duration_minutes FROM (
+SELECT i.id, l.connection_id, i.kind, i.summary, i.occurred_at, i.occurred_local, i.duration_minutes,
 row_number() OVER (PARTITION BY l.connection_id ORDER BY i.occurred_at DESC, i.id DESC) AS place
 FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id
 WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS r WHERE place <= ? ORDER BY connection_id, place`,
@@ -137,9 +137,10 @@ func meetingJoint(ctx context.Context, q db.Reader, out *MeetingRows, who []stri
 	var rows []struct {
 		ID, Kind, ConnectionID string
 		OccurredAt             time.Time
+		OccurredLocal          string
 	}
-	err := q.NewRaw(`SELECT i.id, i.kind, i.occurred_at, l.connection_id FROM (
-SELECT i.id, i.kind, i.occurred_at FROM interactions i
+	err := q.NewRaw(`SELECT i.id, i.kind, i.occurred_at, i.occurred_local, l.connection_id FROM (
+SELECT i.id, i.kind, i.occurred_at, i.occurred_local FROM interactions i
 JOIN (SELECT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?)
 GROUP BY interaction_id HAVING count(*) > 1) AS j ON j.interaction_id = i.id
 WHERE i.tenant_id = ? ORDER BY i.occurred_at DESC, i.id DESC LIMIT ?) AS i
@@ -148,7 +149,7 @@ ORDER BY i.occurred_at DESC, i.id DESC, l.connection_id`,
 		q.TenantID(), bun.List(who), q.TenantID(), JointRead, q.TenantID(), bun.List(who)).Scan(ctx, &rows)
 	for _, row := range rows {
 		if n := len(out.Joint); n == 0 || out.Joint[n-1].ID != row.ID {
-			out.Joint = append(out.Joint, Joint{ID: row.ID, Kind: row.Kind, OccurredAt: row.OccurredAt})
+			out.Joint = append(out.Joint, Joint{ID: row.ID, Kind: row.Kind, OccurredAt: row.OccurredAt, OccurredLocal: row.OccurredLocal})
 		}
 		last := &out.Joint[len(out.Joint)-1]
 		last.ConnectionIDs = append(last.ConnectionIDs, row.ConnectionID)

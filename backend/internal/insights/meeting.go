@@ -49,6 +49,7 @@ type Reminder struct{ ID, ConnectionID, Text, DueOn, Recurrence string }
 type Contact struct {
 	ID, ConnectionID, Kind, Summary string
 	OccurredAt                      time.Time
+	OccurredLocal                   string
 	DurationMinutes                 int32
 }
 
@@ -63,6 +64,7 @@ type Note struct {
 type Joint struct {
 	ID, Kind      string
 	OccurredAt    time.Time
+	OccurredLocal string
 	ConnectionIDs []string
 }
 
@@ -166,7 +168,7 @@ func (r MeetingRows) recent(id string, zone *time.Location) []Evidence {
 		if i.ConnectionID != id || len(out) == RecentRead {
 			continue
 		}
-		said := i.OccurredAt.In(zone).Format(time.DateOnly) + " " + i.Kind
+		said := civil.LocalDay(i.OccurredAt, i.OccurredLocal, zone) + " " + i.Kind
 		if i.DurationMinutes > 0 {
 			said += fmt.Sprintf(", %d min", i.DurationMinutes)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -31,7 +32,7 @@ func (r MeetingRows) common(zone *time.Location) []Evidence {
 		for _, id := range j.ConnectionIDs {
 			who = append(who, name[id])
 		}
-		out = append(out, line(j.OccurredAt.In(zone).Format(time.DateOnly)+" "+j.Kind+" with "+namesOf(who), append([]string{j.ID}, j.ConnectionIDs...)...))
+		out = append(out, line(civil.LocalDay(j.OccurredAt, j.OccurredLocal, zone)+" "+j.Kind+" with "+namesOf(who), append([]string{j.ID}, j.ConnectionIDs...)...))
 	}
 	return out[:min(len(out), maxCommon)]
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
@@ -44,7 +45,7 @@ func TestDaysAreTheMembers(t *testing.T) {
 			t.Errorf("principal: %v", got.body)
 		}
 		ana, ben := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`)
-		if got := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call","occurred_at":"2026-11-21"}`); got.at("interaction", "occurred_at") != "2026-11-21T20:00:00Z" {
+		if got := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call","occurred_at":"2026-11-21"}`); got.at("interaction", "occurred_at") != "2026-11-21" {
 			t.Errorf("logged: %v", got.body)
 		}
 		// 21:30 on the 20th.
@@ -74,6 +75,60 @@ func TestDaysAreTheMembers(t *testing.T) {
 			t.Errorf("a word: %v", got.body)
 		}
 	})
+}
+
+// A contact of which only the day was told has no time, wherever the member lives; a time is told as it
+// was said, with its offset, or in the member's zone. Undo brings the earlier form back.
+func TestContactsAreOnTheDayThatWasTold(t *testing.T) {
+	t.Parallel()
+	for zone, now := range map[string]time.Time{
+		"Europe/Berlin": time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC), "Pacific/Auckland": time.Date(2026, 11, 26, 10, 0, 0, 0, time.UTC), "UTC": time.Date(2026, 11, 26, 23, 0, 0, 0, time.UTC),
+	} {
+		inZone(t, zone, now, func(t *testing.T, b *bundle) {
+			const day = "2026-11-26"
+			ana, ben := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`)
+			inZ := now.In(civil.Zone(zone)).Add(-time.Hour)
+			told := map[string]string{day: day, "2026-11-25T00:30:00+01:00": "2026-11-25T00:30:00+01:00", inZ.UTC().Format(time.RFC3339): inZ.Format(time.RFC3339)}
+			for said, want := range told {
+				if got := b.call(t, logCall, `{"connection_ids":["`+ben+`"],"kind":"call","summary":"`+said+`","occurred_at":"`+said+`"}`); got.at("interaction", "occurred_at") != want {
+					t.Errorf("%s in %s: %v", said, zone, got.body)
+				}
+			}
+			for name, got := range map[string]answer{"list": b.call(t, list, `{"connection_id":"`+ben+`"}`), "search": b.call(t, searchNotes, `{"query":"2026"}`)} {
+				if got.size("entries") != len(told) {
+					t.Errorf("%s: %v", name, got.body)
+				}
+				for i := range got.size("entries") {
+					if said, _ := got.at("entries", i, "text").(string); got.at("entries", i, "occurred_at") != told[said] {
+						t.Errorf("%s: %s in %s: %v", name, said, zone, got.at("entries", i))
+					}
+				}
+			}
+			whole := b.call(t, get, `{"id":"`+ben+`","include":["interactions"]}`)
+			for i := range whole.size("interactions") {
+				if said, _ := whole.at("interactions", i, "summary").(string); whole.at("interactions", i, "occurred_at") != told[said] {
+					t.Errorf("%s in %s: %v", said, zone, whole.at("interactions", i))
+				}
+			}
+			logged := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call","occurred_at":"`+day+`"}`)
+			if got := b.call(t, searchPath, `{"query":"Ana"}`); got.at("hits", 0, "last_contact_on") != day {
+				t.Errorf("last contact in %s: %v", zone, got.body)
+			}
+			if got := b.call(t, exportPeople, `{"format":"csv","ids":["`+ana+`"]}`); !strings.Contains(got.at("content").(string), ","+day+",") {
+				t.Errorf("exported in %s: %v", zone, got.body)
+			}
+			met, _ := logged.at("interaction", "id").(string)
+			changed := b.call(t, updateCall, `{"id":"`+met+`","occurred_at":"2026-11-24T08:15:00+02:00"}`)
+			if changed.at("interaction", "occurred_at") != "2026-11-24T08:15:00+02:00" {
+				t.Errorf("changed in %s: %v", zone, changed.body)
+			}
+			change, _ := changed.at("change_id").(string)
+			b.call(t, undoChange, `{"change_id":"`+change+`"}`)
+			if got := b.call(t, list, `{"connection_id":"`+ana+`"}`); got.at("entries", 0, "occurred_at") != day {
+				t.Errorf("undone in %s: %v", zone, got.body)
+			}
+		})
+	}
 }
 
 // A job change with its start is one call, which get_connection shows and undo reverts.

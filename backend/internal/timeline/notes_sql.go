@@ -74,7 +74,7 @@ func eachEntry(ctx context.Context, q db.Reader, query Query, yield func(Entry, 
 	for rows.Next() {
 		var e Entry
 		var at bun.NullTime
-		if err := rows.Scan(&e.ID, &e.Kind, &at, &e.Text, &e.DurationMinutes, &e.Pinned); err != nil {
+		if err := rows.Scan(&e.ID, &e.Kind, &at, &e.OccurredLocal, &e.Text, &e.DurationMinutes, &e.Pinned); err != nil {
 			return err
 		}
 		e.OccurredAt = at.UTC()

@@ -93,7 +93,7 @@ func (r interactionRestorer) check(ctx context.Context, id string, i *Interactio
 func putInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	_, err := tx.NewInsert().Model(i).
 		On("CONFLICT (tenant_id, id) DO UPDATE").
-		Set("kind = EXCLUDED.kind").Set("occurred_at = EXCLUDED.occurred_at").
+		Set("kind = EXCLUDED.kind").Set("occurred_at = EXCLUDED.occurred_at").Set("occurred_local = EXCLUDED.occurred_local").
 		Set("duration_minutes = EXCLUDED.duration_minutes").Set("summary = EXCLUDED.summary").
 		Set("external_key = EXCLUDED.external_key").Exec(ctx)
 	if err != nil {

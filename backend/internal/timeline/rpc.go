@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -23,9 +24,10 @@ func NoteMessage(n *Note) *timelinev1.Note {
 	}
 }
 
-func InteractionMessage(i *Interaction) *timelinev1.Interaction {
+// InteractionMessage returns the message of an interaction; times are of the caller's zone.
+func InteractionMessage(ctx context.Context, i *Interaction) *timelinev1.Interaction {
 	return &timelinev1.Interaction{
-		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, OccurredAt: call.Timestamp(i.OccurredAt),
+		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, OccurredAt: civil.Local(i.OccurredAt, i.OccurredLocal, call.ZoneOf(ctx)),
 		DurationMinutes: i.DurationMinutes, Summary: i.Summary, ExternalKey: i.ExternalKey, CreatedAt: call.Timestamp(i.CreatedAt),
 	}
 }
@@ -84,7 +86,7 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 		res.NextCursor = &next
 	}
 	for _, e := range entries {
-		res.Entries = append(res.Entries, entryMessage(e))
+		res.Entries = append(res.Entries, entryMessage(ctx, e))
 	}
 	return res, nil
 }
@@ -95,14 +97,14 @@ func (h *RPC) Pinned(ctx context.Context, connectionID string) ([]*timelinev1.Ti
 	entries, err := ListPinned(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), connectionID)
 	out := make([]*timelinev1.TimelineEntry, len(entries))
 	for i, e := range entries {
-		out[i] = entryMessage(e)
+		out[i] = entryMessage(ctx, e)
 	}
 	return out, err
 }
 
-func entryMessage(e Entry) *timelinev1.TimelineEntry {
+func entryMessage(ctx context.Context, e Entry) *timelinev1.TimelineEntry {
 	m := &timelinev1.TimelineEntry{
-		Id: e.ID, Kind: e.Kind, OccurredAt: call.Timestamp(e.OccurredAt), Text: text.Truncate(e.Text, entryText),
+		Id: e.ID, Kind: e.Kind, OccurredAt: civil.Local(e.OccurredAt, e.OccurredLocal, call.ZoneOf(ctx)), Text: text.Truncate(e.Text, entryText),
 		DurationMinutes: e.DurationMinutes, Pinned: e.Pinned,
 	}
 	for _, p := range e.Participants {
@@ -122,19 +124,19 @@ func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequ
 }
 
 func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionRequest) (*timelinev1.LogInteractionResponse, error) {
-	at, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
+	at, local, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
 	if err != nil {
 		return nil, err
 	}
 	logged, err := LogInteraction(ctx, u, Interaction{
 		ConnectionIDs: req.GetConnectionIds(), Kind: req.GetKind(), Summary: req.GetSummary(),
-		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(), OccurredAt: at,
+		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(), OccurredAt: at, OccurredLocal: local,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &timelinev1.LogInteractionResponse{
-		Interaction: InteractionMessage(logged.Interaction), NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
+		Interaction: InteractionMessage(ctx, logged.Interaction), NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
 	}, nil
 }
 
@@ -149,19 +151,19 @@ func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNo
 }
 
 func (h *RPC) UpdateInteraction(ctx context.Context, u *db.Tx, req *timelinev1.UpdateInteractionRequest) (*timelinev1.UpdateInteractionResponse, error) {
-	at, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
+	at, local, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
 	if err != nil {
 		return nil, err
 	}
 	changed, err := UpdateInteraction(ctx, u, InteractionPatch{
-		ID: req.GetId(), Kind: req.GetKind(), OccurredAt: at, Summary: req.Summary, DurationMinutes: req.DurationMinutes,
+		ID: req.GetId(), Kind: req.GetKind(), OccurredAt: at, OccurredLocal: local, Summary: req.Summary, DurationMinutes: req.DurationMinutes,
 		Add: req.GetAddConnectionIds(), Remove: req.GetRemoveConnectionIds(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &timelinev1.UpdateInteractionResponse{
-		Interaction: InteractionMessage(changed.Interaction), NextDue: nextDue(ctx, changed), ChangeId: call.Optional(changed.ChangeID),
+		Interaction: InteractionMessage(ctx, changed.Interaction), NextDue: nextDue(ctx, changed), ChangeId: call.Optional(changed.ChangeID),
 	}, nil
 }
 
@@ -225,7 +227,7 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 		res.NextCursor = &next
 	}
 	for _, f := range found {
-		res.Entries = append(res.Entries, entryMessage(f.Entry))
+		res.Entries = append(res.Entries, entryMessage(ctx, f.Entry))
 	}
 	return res, nil
 }

@@ -25,12 +25,15 @@ type Note struct {
 
 // Interaction is a contact that took place, and its database row.
 type Interaction struct {
-	TenantID        tenant.ID `bun:",pk" json:"-"`
-	ID              string    `bun:",pk" json:"id"`
-	Kind            string    `json:"kind"`
-	OccurredAt      time.Time `json:"occurred_at"`
-	DurationMinutes int32     `json:"duration_minutes"`
-	Summary         string    `json:"summary"`
+	TenantID   tenant.ID `bun:",pk" json:"-"`
+	ID         string    `bun:",pk" json:"id"`
+	Kind       string    `json:"kind"`
+	OccurredAt time.Time `json:"occurred_at"`
+	// OccurredLocal is OccurredAt as it was told: a day (then OccurredAt is its noon), or a time with
+	// its offset. It is empty for a time of the member's zone. See civil.Local.
+	OccurredLocal   string `json:"occurred_local,omitempty"`
+	DurationMinutes int32  `json:"duration_minutes"`
+	Summary         string `json:"summary"`
 	// ExternalKey is the caller's own key, unique within the tenant unless empty.
 	ExternalKey string    `bun:",nullzero" json:"external_key"`
 	CreatedAt   time.Time `json:"created_at"`
@@ -44,6 +47,7 @@ type Entry struct {
 	// Kind is KindNote or an interaction's kind.
 	Kind            string
 	OccurredAt      time.Time
+	OccurredLocal   string // as of Interaction; empty for notes
 	Text            string
 	DurationMinutes int32
 	Pinned          bool

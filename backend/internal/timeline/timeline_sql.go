@@ -93,14 +93,14 @@ type part struct{ columns, table, at, links, link string }
 
 func notePart() part {
 	return part{
-		columns: "t.id, 'note' AS kind, t.created_at AS occurred_at, t.body AS text, 0 AS duration_minutes, t.pinned",
+		columns: "t.id, 'note' AS kind, t.created_at AS occurred_at, '' AS occurred_local, t.body AS text, 0 AS duration_minutes, t.pinned",
 		table:   "notes", at: "t.created_at", links: "note_connections", link: "note_id",
 	}
 }
 
 func interactionPart() part {
 	return part{
-		columns: "t.id, t.kind, t.occurred_at, t.summary AS text, t.duration_minutes, FALSE AS pinned",
+		columns: "t.id, t.kind, t.occurred_at, t.occurred_local, t.summary AS text, t.duration_minutes, FALSE AS pinned",
 		table:   "interactions", at: "t.occurred_at", links: "interaction_connections", link: "interaction_id",
 	}
 }

@@ -76,7 +76,8 @@ const maxParticipants = 50
 // unchanged.
 type InteractionPatch struct {
 	ID, Kind        string    // an empty kind leaves it unchanged
-	OccurredAt      time.Time // zero leaves it unchanged
+	OccurredAt      time.Time // zero leaves it and OccurredLocal unchanged
+	OccurredLocal   string
 	Summary         *string
 	DurationMinutes *int32
 	// Remove are participants to remove; Add are participants to add after that.
@@ -117,8 +118,8 @@ func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logge
 
 func (p InteractionPatch) apply(i *Interaction, now time.Time) error {
 	i.Kind = cmp.Or(p.Kind, i.Kind)
-	if !p.OccurredAt.IsZero() && !p.OccurredAt.Equal(i.OccurredAt) {
-		i.OccurredAt = p.OccurredAt
+	if !p.OccurredAt.IsZero() && (p.OccurredLocal != i.OccurredLocal || !p.OccurredAt.Equal(i.OccurredAt)) {
+		i.OccurredAt, i.OccurredLocal = p.OccurredAt, p.OccurredLocal
 		if err := checkOccurred(i.OccurredAt, now); err != nil {
 			return err
 		}

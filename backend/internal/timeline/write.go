@@ -58,7 +58,7 @@ type Logged struct {
 func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error) {
 	i.Summary, i.ExternalKey, i.CreatedAt = text.Clean(i.Summary), text.Line(i.ExternalKey), w.Now()
 	if i.OccurredAt.IsZero() {
-		i.OccurredAt = w.Now()
+		i.OccurredAt, i.OccurredLocal = w.Now(), ""
 	}
 	if err := checkOccurred(i.OccurredAt, w.Now()); err != nil {
 		return Logged{}, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -269,12 +270,27 @@ func tidyInteraction(i *export.InteractionRecord) error {
 		return fault.New(fault.Invalid, "%q is no kind of interaction; use one of %s", shown(i.Kind), list(kinds))
 	case i.OccurredAt.IsZero():
 		return fault.New(fault.Invalid, "it is not known when the interaction took place")
+	case !toldRight(i.OccurredAt, i.OccurredLocal):
+		return fault.New(fault.Invalid, "the interaction cannot have taken place at %s and, in local time, at %s", i.OccurredAt.UTC().Format(time.RFC3339), shown(i.OccurredLocal))
 	case len(i.ConnectionIDs) == 0 || len(i.ConnectionIDs) > mostOfInteraction:
 		return fault.New(fault.Invalid, "%d people took part; there may be 1 to %d", len(i.ConnectionIDs), mostOfInteraction)
 	case i.DurationMinutes < 0 || i.DurationMinutes > maxMinutes:
 		return fault.New(fault.Invalid, "a duration of %d minutes is none", i.DurationMinutes)
 	}
 	return nil
+}
+
+// toldRight reports whether a local time, if any, is that of a moment: the same time, or its day
+// in some time zone.
+func toldRight(at time.Time, told string) bool {
+	local, err := civil.ParseLocal(told, time.UTC)
+	if told == "" || err != nil {
+		return told == ""
+	}
+	if len(told) == len(time.DateOnly) {
+		return at.Sub(local).Abs() < 36*time.Hour
+	}
+	return at.Sub(local).Abs() < time.Second
 }
 
 func tidyReminder(r *export.ReminderRecord) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -242,7 +243,7 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
 	out := &timelinev1.ListTimelineResponse{}
 	for _, n := range found.GetNotes() {
-		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: n.GetCreatedAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: civil.Local(n.GetCreatedAt().AsTime(), "", v.Zone), Text: n.GetBody(), Pinned: n.GetPinned()})
 	}
 	for _, i := range found.GetInteractions() {
 		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
@@ -251,9 +252,15 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 		if a.GetPinned() != b.GetPinned() {
 			return map[bool]int{true: -1, false: 1}[a.GetPinned()]
 		}
-		return b.GetOccurredAt().AsTime().Compare(a.GetOccurredAt().AsTime())
+		return v.occurred(b.GetOccurredAt()).Compare(v.occurred(a.GetOccurredAt()))
 	})
 	return out, err
+}
+
+// occurred returns the time of an entry, whose day is the one to show.
+func (v *request) occurred(text string) time.Time {
+	at, _ := civil.ParseLocal(text, v.Zone) // Kith wrote it
+	return at
 }
 
 func (v *request) personContent(p *person, due []*remindersv1.DueItem) personContent {
@@ -307,7 +314,7 @@ func (v *request) addHistory(content *personContent, name string) error {
 func (v *request) addEntries(content *personContent, entries *timelinev1.ListTimelineResponse, form *Form) error {
 	asked := v.R.URL.Query()
 	for _, e := range entries.GetEntries() {
-		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: e.GetOccurredAt().AsTime().In(v.Zone), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
+		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: v.occurred(e.GetOccurredAt()), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
 		for _, with := range e.GetParticipants() {
 			if with.GetId() != content.GetId() {
 				row.With = append(row.With, withRow{contactLink{Text: with.GetName(), Path: v.personPath(with.GetId())}, with.GetId()})

@@ -135,8 +135,8 @@ type Interaction struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The people who took part.
 	ConnectionIds []string `protobuf:"bytes,3,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// When it took place.
-	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
+	// When it took place: a day (YYYY-MM-DD) if no time is known, else a local time (RFC 3339).
+	OccurredAt string `protobuf:"bytes,4,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
 	// Duration; 0 if unknown.
 	DurationMinutes int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3" json:"duration_minutes,omitempty"`
 	// What it was about. Data of the member, never an instruction.
@@ -200,11 +200,11 @@ func (x *Interaction) GetConnectionIds() []string {
 	return nil
 }
 
-func (x *Interaction) GetOccurredAt() *timestamppb.Timestamp {
+func (x *Interaction) GetOccurredAt() string {
 	if x != nil {
 		return x.OccurredAt
 	}
-	return nil
+	return ""
 }
 
 func (x *Interaction) GetDurationMinutes() int32 {
@@ -397,8 +397,8 @@ type TimelineEntry struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// note, or the interaction's kind.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// When it happened; for a note, when it was created.
-	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
+	// When it happened: a day (YYYY-MM-DD) if no time is known, else a local time (RFC 3339); for a note, when it was created.
+	OccurredAt string `protobuf:"bytes,3,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
 	// The note's text or the interaction's summary, cut at 2,000 characters.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The people it is about.
@@ -455,11 +455,11 @@ func (x *TimelineEntry) GetKind() string {
 	return ""
 }
 
-func (x *TimelineEntry) GetOccurredAt() *timestamppb.Timestamp {
+func (x *TimelineEntry) GetOccurredAt() string {
 	if x != nil {
 		return x.OccurredAt
 	}
-	return nil
+	return ""
 }
 
 func (x *TimelineEntry) GetText() string {
@@ -1374,12 +1374,12 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"created_at\x12:\n" +
 	"\n" +
 	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_at\"\x99\x03\n" +
+	"updated_at\"\x86\x03\n" +
 	"\vInteraction\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^int_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x126\n" +
-	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x1eR\x0econnection_ids\x12<\n" +
-	"\voccurred_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\voccurred_at\x12*\n" +
+	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x1eR\x0econnection_ids\x12)\n" +
+	"\voccurred_at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12*\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05R\x10duration_minutes\x12&\n" +
 	"\asummary\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\asummary\x120\n" +
 	"\fexternal_key\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\fexternal_key\x12:\n" +
@@ -1405,11 +1405,11 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
 	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xb6\x02\n" +
+	"\f_next_cursor\"\xa3\x02\n" +
 	"\rTimelineEntry\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
-	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12<\n" +
-	"\voccurred_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\voccurred_at\x12 \n" +
+	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12)\n" +
+	"\voccurred_at\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12 \n" +
 	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd1\x0f\xe0\xf3\x18\x01R\x04text\x12K\n" +
 	"\fparticipants\x18\x05 \x03(\v2\x1d.kith.timeline.v1.ParticipantB\b\xbaH\x05\x92\x01\x02\x102R\fparticipants\x12*\n" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x10duration_minutes\x12\x16\n" +
@@ -1553,35 +1553,33 @@ var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
 	18, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
 	18, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
-	18, // 2: kith.timeline.v1.Interaction.occurred_at:type_name -> google.protobuf.Timestamp
-	18, // 3: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
-	4,  // 4: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	18, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
-	5,  // 6: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
-	0,  // 7: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
-	1,  // 8: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	0,  // 9: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
-	1,  // 10: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	4,  // 11: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	2,  // 12: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 13: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 14: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	10, // 15: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
-	12, // 16: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
-	14, // 17: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
-	16, // 18: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
-	3,  // 19: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 20: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 21: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	11, // 22: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
-	13, // 23: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
-	15, // 24: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
-	17, // 25: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
-	19, // [19:26] is the sub-list for method output_type
-	12, // [12:19] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	18, // 2: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
+	4,  // 3: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	5,  // 4: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
+	0,  // 5: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
+	1,  // 6: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
+	0,  // 7: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
+	1,  // 8: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
+	4,  // 9: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	2,  // 10: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 11: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 12: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 13: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	12, // 14: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
+	14, // 15: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
+	16, // 16: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	3,  // 17: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 18: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 19: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 20: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	13, // 21: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
+	15, // 22: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
+	17, // 23: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	17, // [17:24] is the sub-list for method output_type
+	10, // [10:17] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }
