@@ -38,14 +38,16 @@ export async function newPerson(browser, options = {}) {
   };
 }
 
-/** Waits until the page has this heading. */
+/** Waits until the page has this heading, and is parsed to its end. */
 export async function expectHeading(page, text) {
   await page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+  await page.waitForLoadState('domcontentloaded');
 }
 
-/** Waits until the page shows this notice. */
+/** Waits until the page shows this notice, and is parsed to its end. */
 export async function expectNotice(page, text) {
   await page.getByRole('status').filter({ hasText: text }).waitFor();
+  await page.waitForLoadState('domcontentloaded');
 }
 
 /** Presses the button of that name. */

@@ -32,6 +32,7 @@ func (c *contract) checkBusy(t *testing.T) {
 	s.Binary = harness.PlainBinary
 	s.LimitAll("100000/3600")
 	s.Settings["KITH_MAX_IN_FLIGHT"] = strconv.Itoa(maxInFlight)
+	s.Settings["KITH_CONNECTIONS_PER_ADDRESS"] = "-1" // every operation is requested at once
 	s.Start()
 	busy := readContract(t, s)
 	wholeLimit := fmt.Sprintf("\nkith_http_in_flight_limit %d\n", maxInFlight)

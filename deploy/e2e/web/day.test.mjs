@@ -80,6 +80,7 @@ for (const { name, acts, width, plain } of WAYS) {
     async function press(element, seen, hints = {}) {
       const check = await acts.press(page, element, hints);
       await seen.waitFor();
+      await page.waitForLoadState('domcontentloaded'); // what is below it may still come
       await check?.();
     }
     const search = async (box, words, found) => {
