@@ -183,7 +183,7 @@ func TestPlanChange(t *testing.T) {
 		plan(account.PlanPro)
 		p.wantBalance(t, 19_999)
 		p.exec(t, "UPDATE credit_balances SET balance = 12")
-		p.exec(t, fmt.Sprintf("INSERT INTO credit_entries VALUES ('%s', 'crd_test', '2026-11', -19987, 12, 'calls', 'search_connections', 19987, '2026-11-21 12:00:00')", p.member))
+		p.exec(t, fmt.Sprintf("INSERT INTO credit_entries (tenant_id, id, period, delta, balance_after, reason, tool, calls, created_at) VALUES ('%s', 'crd_test', '2026-11', -19987, 12, 'calls', 'search_connections', 19987, '2026-11-21 12:00:00')", p.member))
 		plan(account.PlanFree)
 		p.wantBalance(t, 0) // never below
 		plan(account.PlanPro)

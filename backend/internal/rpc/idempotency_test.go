@@ -456,7 +456,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 1000 {
-			statement := fmt.Sprintf("INSERT INTO idempotency_keys VALUES ('address:192.0.2.7', 'k%d', NULL, 'f', '', '2026-11-21 12:00:00', '2026-11-22 12:00:00')", i)
+			statement := fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, created_at, expires_at) VALUES ('address:192.0.2.7', 'k%d', NULL, 'f', '', '2026-11-21 12:00:00', '2026-11-22 12:00:00')", i)
 			if _, err := tx.Exec(statement); err != nil {
 				t.Fatal(err)
 			}

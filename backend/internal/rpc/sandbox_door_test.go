@@ -74,7 +74,7 @@ func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 		p.withKey(t, "member", create, ana)
 		question := p.visitors(t, 10)
 		first := p.withKey(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
-		p.exec(t, "INSERT INTO idempotency_keys VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
+		p.exec(t, "INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, created_at, expires_at) VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
 			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[db.IsPostgres(p.database)]+
 			", '2026-11-21 12:00:00', '2026-11-22 12:00:00')")
 		p.advance(11 * time.Minute) // until the total is measured again

@@ -31,7 +31,7 @@ type Interaction struct {
 	OccurredAt time.Time `json:"occurred_at"`
 	// OccurredLocal is OccurredAt as it was told: a day (then OccurredAt is its noon), or a time with
 	// its offset. It is empty for a time of the member's zone. See civil.Local.
-	OccurredLocal   string `json:"occurred_local,omitempty"`
+	OccurredLocal   string `json:"occurred_local"`
 	DurationMinutes int32  `json:"duration_minutes"`
 	Summary         string `json:"summary"`
 	// ExternalKey is the caller's own key, unique within the tenant unless empty.

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -36,20 +37,29 @@ type Options struct {
 // Policies that count credentials use the stable id that the backend gives a
 // grant or a token, never the bearer itself: a refreshed token must not start a
 // new window. The limiter learns the id of a bearer from the backend's answers. Until
-// then, and for a bearer that is not valid, it counts the caller's address.
+// then a bearer counts for itself, so that the address of a caller never refuses the first request of
+// a live token; once learned, these requests count for the credential as well. A bearer that is not
+// valid counts on the caller's address. The credentials of one member share membersShare times the
+// quota.
 type Limiter struct {
-	options     Options
-	policies    map[string]Policy
-	credentials *lru.Cache[[sha256.Size]byte, string] // ids by the hashes of bearers
+	options  Options
+	policies map[string]Policy
+	callers  *lru.Cache[[sha256.Size]byte, caller] // by the hashes of bearers
 }
+
+// caller is what is known of a bearer; the zero value is one that is not valid.
+type caller struct{ credential, member string }
+
+// membersShare is how many times a credential's quota all credentials of a member have together.
+const membersShare = 5
 
 // New returns a limiter. It fails if a policy cannot be enforced.
 func New(o Options) (*Limiter, error) {
-	credentials, err := lru.New[[sha256.Size]byte, string](knownCredentials)
+	callers, err := lru.New[[sha256.Size]byte, caller](knownCredentials)
 	if err != nil {
 		return nil, fmt.Errorf("remember credentials: %w", err)
 	}
-	l := &Limiter{options: o, policies: make(map[string]Policy, len(o.Policies)), credentials: credentials}
+	l := &Limiter{options: o, policies: make(map[string]Policy, len(o.Policies)), callers: callers}
 	for _, p := range o.Policies {
 		if err := p.Validate(); err != nil {
 			return nil, err
@@ -97,10 +107,22 @@ func announce(w http.ResponseWriter, r *http.Request, d Decision) {
 
 func (l *Limiter) decide(r *http.Request, name string, n int) Decision {
 	p := l.policies[name]
-	d, err := Decide(r.Context(), l.options.Store, p, l.key(r, p), n)
+	key, who := l.key(r, p)
+	if who == nil && p.Enabled() {
+		state := fromContext(r.Context())
+		state.unknown = append(state.unknown, hits{p, n})
+	}
+	d, err := Decide(r.Context(), l.options.Store, p, key, n)
+	if err == nil && who != nil && who.member != "" && d.Admitted > 0 {
+		var all Decision
+		all, err = Decide(r.Context(), l.options.Store, ofMember(p), who.member, d.Admitted)
+		if err == nil && (all.Remaining < d.Remaining || all.Admitted < d.Admitted) { // only the tighter one is told
+			all.Allowed = all.Admitted == n
+			d = all
+		}
+	}
 	if err != nil { // Redis is down and there is no fallback: do not refuse requests for that
-		l.options.Logger.LogAttrs(r.Context(), slog.LevelError, "rate limit not counted",
-			slog.String("request_id", requestlog.RequestID(r.Context())), slog.String("policy", name), slog.String("error", err.Error()))
+		l.logUncounted(r, name, err)
 		return Decision{Allowed: true, Admitted: n}
 	}
 	if l.options.Observe != nil && p.Enabled() {
@@ -109,34 +131,65 @@ func (l *Limiter) decide(r *http.Request, name string, n int) Decision {
 	return d
 }
 
-// key is the credential id or the address that the policy counts.
-func (l *Limiter) key(r *http.Request, p Policy) string {
-	if p.By == Credential {
-		if token := bearer.Read(r.Header).Token; token != "" {
-			if id, ok := l.credentials.Get(sha256.Sum256([]byte(token))); ok {
-				return id
-			}
-		}
-	}
-	return l.options.Clients.Resolve(r).Bucket
+// ofMember is the policy for all credentials of a member together.
+func ofMember(p Policy) Policy {
+	p.Name, p.Quota = p.Name+"-member", min(membersShare*p.Quota, MaxQuota)
+	return p
 }
 
-// Learn stores the credential id of the request's bearer, which the backend has returned.
+// key is the credential id, the bearer or the address that the policy counts, and who the caller is:
+// nil for a bearer that is not known yet.
+func (l *Limiter) key(r *http.Request, p Policy) (string, *caller) {
+	var who caller
+	if token := bearer.Read(r.Header).Token; p.By == Credential && token != "" {
+		sum := sha256.Sum256([]byte(token))
+		var known bool
+		if who, known = l.callers.Get(sum); !known {
+			return "bearer " + string(sum[:]), nil
+		}
+	}
+	return cmp.Or(who.credential, l.options.Clients.Resolve(r).Bucket), &who
+}
+
+// Learn stores what the backend has returned about the request's bearer, and counts the request for
+// its credential, or for its address if the bearer is not valid, unless Limit has done so.
 func (l *Limiter) Learn(r *http.Request) {
 	e, token := requestlog.FromContext(r.Context()), bearer.Read(r.Header).Token
-	switch {
-	case token == "":
-	case e.Dead:
-		l.credentials.Remove(sha256.Sum256([]byte(token)))
-	case e.Credential != "":
-		l.credentials.Add(sha256.Sum256([]byte(token)), e.Credential)
+	if token == "" || !e.Dead && e.Credential == "" {
+		return
 	}
+	var who caller
+	if !e.Dead {
+		who = caller{e.Credential, e.Member}
+	}
+	l.callers.Add(sha256.Sum256([]byte(token)), who)
+	for _, h := range fromContext(r.Context()).unknown {
+		_, err := Decide(r.Context(), l.options.Store, h.policy, cmp.Or(who.credential, l.options.Clients.Resolve(r).Bucket), h.n)
+		if err == nil && who.member != "" {
+			_, err = Decide(r.Context(), l.options.Store, ofMember(h.policy), who.member, h.n)
+		}
+		if err != nil {
+			l.logUncounted(r, h.policy.Name, err)
+		}
+	}
+}
+
+func (l *Limiter) logUncounted(r *http.Request, policy string, err error) {
+	l.options.Logger.LogAttrs(r.Context(), slog.LevelError, "rate limit not counted",
+		slog.String("request_id", requestlog.RequestID(r.Context())), slog.String("policy", policy), slog.String("error", err.Error()))
 }
 
 // requestState is shared by all decisions of one request.
 type requestState struct {
 	decisions []Decision
+	unknown   []hits       // counted for a bearer that was not known
 	spent     atomic.Int64 // nanoseconds that were spent waiting for Redis
+}
+
+// hits are n hits under a policy.
+type hits struct {
+	policy Policy
+	n      int
 }
 
 type contextKey struct{}

@@ -79,13 +79,75 @@ func TestAddressesAreCountedApart(t *testing.T) {
 	}
 }
 
-// An unknown bearer counts on the address, so invented bearers give no new budget.
-func TestUnknownBearersCountOnTheAddress(t *testing.T) {
+// answer makes the limiter learn what the backend answered: the credential and the member of a live
+// bearer, or, without a credential, that it is not valid.
+func answer(l *ratelimit.Limiter, r *http.Request, credential, member string) {
+	e := requestlog.FromContext(r.Context())
+	if e.Dead, e.Member = credential == "", member; !e.Dead {
+		e.SetCredential(credential)
+	}
+	l.Learn(r)
+}
+
+// A bearer counts for itself until the backend has answered. If it is not valid, it has counted for
+// its address, and counts there from then on; so no address keeps a live token out, and invented
+// bearers use up the budget of their own address.
+func TestUnknownBearersCountForThemselves(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(t)
-	i := 0
-	if n := admitted(l, "calls", func() *http.Request { i++; return request("192.0.2.1", fmt.Sprint("made-up-", i)) }); n != 3 {
-		t.Errorf("%d admitted", n)
+	for i := range 5 {
+		r := request("192.0.2.1", fmt.Sprint("made-up-", i))
+		if !l.Limit(httptest.NewRecorder(), r, "calls") {
+			t.Errorf("the first request of bearer %d is refused", i)
+		}
+		answer(l, r, "", "")
+	}
+	for bearer, want := range map[string]bool{"": false, "made-up-1": false, "live": true} {
+		if got := l.Limit(httptest.NewRecorder(), request("192.0.2.1", bearer), "calls"); got != want {
+			t.Errorf("bearer %q at a spent address: admitted %v", bearer, got)
+		}
+	}
+	if n := admitted(l, "calls", func() *http.Request { return request("192.0.2.2", "unanswered") }); n != 3 {
+		t.Errorf("%d requests of one bearer were admitted before an answer", n)
+	}
+}
+
+// The requests of a bearer that was not known count for its credential once it is.
+func TestFirstRequestsCountForTheCredential(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t)
+	for _, bearer := range []string{"first", "second"} { // of one grant
+		r := request("192.0.2.1", bearer)
+		l.Limit(httptest.NewRecorder(), r, "calls")
+		answer(l, r, "gra_1", "m1")
+	}
+	if n := admitted(l, "calls", func() *http.Request { return request("192.0.2.1", "first") }); n != 1 {
+		t.Errorf("%d more admitted", n)
+	}
+}
+
+// All credentials of a member have five times the quota together; another member has their own.
+func TestMembersShareABudget(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t)
+	for i := range 8 {
+		answer(l, request("192.0.2.1", fmt.Sprint("token-", i)), fmt.Sprint("pat_", i), "m1")
+	}
+	answer(l, request("192.0.2.1", "other"), "pat_other", "m2")
+	total := 0
+	for i := range 8 {
+		total += admitted(l, "calls", func() *http.Request { return request("192.0.2.1", fmt.Sprint("token-", i)) })
+	}
+	if total != 15 {
+		t.Errorf("%d requests of a member were admitted", total)
+	}
+	answer(l, request("192.0.2.1", "new"), "pat_new", "m1")
+	w := httptest.NewRecorder()
+	if l.Limit(w, request("192.0.2.1", "new"), "calls") || w.Header()["RateLimit-Policy"][0] != `"calls-member";q=15;w=60` || w.Header().Get("Retry-After") == "" {
+		t.Errorf("refused with %v", w.Header())
+	}
+	if n := admitted(l, "calls", func() *http.Request { return request("192.0.2.1", "other") }); n != 3 {
+		t.Errorf("%d requests of another member were admitted", n)
 	}
 }
 

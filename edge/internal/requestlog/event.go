@@ -24,6 +24,8 @@ type Event struct {
 	// Dead is set if the backend says that the credential is not valid.
 	Credential string
 	Dead       bool
+	// Member is the same opaque text for all credentials of the member, once the backend has returned it.
+	Member string
 	// Demo is set if the demo account's credential was used, not the caller's.
 	Demo bool
 	// Proxied is set if the backend answers the request and authenticates the caller.

@@ -215,8 +215,8 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// Observe returns a transport that adds the time of each call to the request's event,
-// and reports the outcome, as metrics.Backend counts it; observe may be nil.
+// Observe returns a transport that adds the time of each call, and the member of the caller, to the
+// request's event, and reports the outcome, as metrics.Backend counts it; observe may be nil.
 func Observe(transport http.RoundTripper, observe func(outcome string)) http.RoundTripper {
 	return observed{transport, observe}
 }
@@ -230,7 +230,13 @@ type observed struct {
 func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := time.Now()
 	response, err := o.transport.RoundTrip(r)
-	requestlog.FromContext(r.Context()).Await(time.Since(start))
+	event := requestlog.FromContext(r.Context())
+	event.Await(time.Since(start))
+	if err == nil {
+		if member := response.Header.Get(headerMember); member != "" {
+			event.Member = member
+		}
+	}
 	switch {
 	case o.observe == nil:
 	case err == nil:
@@ -255,6 +261,7 @@ func (d doer) Do(r *http.Request) (*http.Response, error) { return d.transport.R
 // Headers of the backend with the credential and the cost of a call. Each may be absent.
 const (
 	headerCredentialID = "Kith-Credential-Id"
+	headerMember       = "Kith-Placement"
 	headerCharged      = "Kith-Credits-Charged"
 	headerRemaining    = "Kith-Credits-Remaining"
 	headerReset        = "Kith-Credits-Reset"

@@ -86,7 +86,7 @@ func (o Options) usedPolicy(name string) (ratelimit.Policy, bool) {
 func quota(p ratelimit.Policy) string {
 	whom := "each address"
 	if p.By == ratelimit.Credential {
-		whom = "each credential, or the address of a caller without one"
+		whom = "each credential, or the address of a caller without one; all credentials of a member have five times as many together"
 	}
 	return fmt.Sprintf("%d requests in %d seconds for %s", p.Quota, int(p.Window/time.Second), whom)
 }
