@@ -122,7 +122,8 @@ func TestChosenRows(t *testing.T) {
 			t.Errorf("preview: %s, %v", counts(p.Report), p.Counts)
 		}
 		r := d.imports(t, "people.csv", content, o)
-		if counts(r) != counts(p.Report) || len(r.Warnings) != 0 {
+		stays := []string{`row 3: the name stays "Cy Chen"; in the file it is "Bo Berg"`, `row 6: the name stays "Dee Diaz"; in the file it is "Eve E. Eng"`}
+		if counts(r) != counts(p.Report) || !slices.Equal(r.Warnings, stays) {
 			t.Errorf("import: %s, %q", counts(r), r.Warnings)
 		}
 		doc := d.export(t)
@@ -316,4 +317,27 @@ func (d *fixture) checkPreview(t *testing.T, r *rapid.T, content string, o impor
 			r.Fatalf("%s\n%s was changed, which no row says", content, who.Name)
 		}
 	}
+}
+
+// An import that fills blanks says which values of the file a person does not get, in the preview and in the report;
+// importing the same file twice says nothing.
+func TestUnusedValuesAreNamed(t *testing.T) {
+	t.Parallel()
+	const held = "Name,E-mail,Company,Title,Birthday,Location\nAna Lee,ana@x.example,Acme,Dev,1990-02-03,Lisbon\n"
+	const told = "Name,E-mail,Company,Title,Birthday,Location\nAna Lee,ana@x.example,Beta,CTO,1990-02-03,Porto\n"
+	eachDatabase(t, func(t *testing.T, d *fixture) {
+		d.imports(t, "held.csv", held, importer.Options{})
+		if again := d.imports(t, "again.csv", held, importer.Options{}); len(again.Warnings) != 0 {
+			t.Errorf("the same file: %q", again.Warnings)
+		}
+		want := []string{`row 2: the place stays "Lisbon"; in the file it is "Porto"`, `row 2: the job stays "Dev at Acme"; in the file it is "CTO at Beta"`}
+		row := d.try(t, told, importer.Options{}).Rows[0]
+		r := d.imports(t, "told.csv", told, importer.Options{})
+		if !slices.Equal(r.Warnings, want) || len(row.Warnings) != len(want) {
+			t.Errorf("preview %q, import %q", row.Warnings, r.Warnings)
+		}
+		if over := d.imports(t, "over.csv", told, importer.Options{OnMatch: importer.OnMatchOverwrite}); len(over.Warnings) != 0 || over.Updated != 1 {
+			t.Errorf("overwritten: %s, %q", counts(over), over.Warnings)
+		}
+	})
 }

@@ -99,11 +99,12 @@ func (p *plan) blend(e *entry, who *person) outcome {
 		p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
 	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
-	after, changed, err := who.after.Blend(e.person, overwrite)
+	after, changed, unused, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
 		e.misfit = err
 		return p.report.fail(e.row, err)
 	}
+	p.warnOfUnused(e, unused)
 	if overwrite {
 		p.overwritten[who.before.ID] = true
 	}
@@ -114,6 +115,15 @@ func (p *plan) blend(e *entry, who *person) outcome {
 		return updated
 	}
 	return skipped
+}
+
+// warnOfUnused says which values of an entry the person does not get.
+func (p *plan) warnOfUnused(e *entry, unused []people.Unused) {
+	for _, u := range unused {
+		said := fmt.Sprintf("the %s stays %s; in the file it is %s", u.Field, text.Quote(u.Stored), text.Quote(u.Said))
+		e.warnings = append(slices.Clip(e.warnings), said)
+		p.report.warn("row %d: %s", e.row, said)
+	}
 }
 
 // decideArchived adds an archived person, unless the person is already stored, archived or

@@ -1,7 +1,11 @@
 package people
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -36,11 +40,19 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 	return &c, c.check()
 }
 
-// Blend adds what a file says about a person to the record, and reports whether anything
-// changed. Existing values stay, and missing ones are added; with overwrite, the file's
-// values replace existing ones. Values that the file does not have never change. Versions
-// and times are left to the caller.
-func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection, changed bool, err error) {
+// Unused is a value of a file that a record does not get, because it has another one.
+type Unused struct {
+	// Field is what the value says, in words, such as "birthday".
+	Field string
+	// Stored is the value that stays, and Said the file's.
+	Stored, Said string
+}
+
+// Blend adds what a file says about a person to the record. It reports whether anything
+// changed, and which of the file's values were not used. Existing values stay, and missing ones are
+// added; with overwrite, the file's values replace existing ones. Values that the file does not have
+// never change. Versions and times are left to the caller.
+func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection, changed bool, unused []Unused, err error) {
 	b := blend{Connection: c.clone(), overwrite: overwrite}
 	b.fields(from)
 	b.handles(from.Handles)
@@ -50,9 +62,9 @@ func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection,
 	}
 	b.tags(from.Tags)
 	if !b.changed {
-		return c, false, nil
+		return c, false, b.unused, nil
 	}
-	return b.Connection, true, b.check()
+	return b.Connection, true, b.unused, b.check()
 }
 
 // blend is a record to which values are being added.
@@ -60,30 +72,52 @@ type blend struct {
 	*Connection
 
 	overwrite, changed bool
+	unused             []Unused
 }
 
 // set replaces a value with another one if it is empty or may be overwritten.
-func set[T comparable](b *blend, field *T, value T) {
+func set[T comparable](b *blend, name string, field *T, value T) {
 	var empty T
-	if value == empty || value == *field || *field != empty && !b.overwrite {
-		return
+	switch {
+	case value == empty || value == *field:
+	case *field != empty && !b.overwrite:
+		b.leave(name, fmt.Sprint(*field), fmt.Sprint(value))
+	default:
+		*field = value
+		b.changed = true
 	}
-	*field = value
-	b.changed = true
+}
+
+// leave notes a value that is not used, unless the stored one only has other capital letters, accents or spaces.
+func (b *blend) leave(name, stored, said string) {
+	if text.Fold(text.Line(stored)) != text.Fold(text.Line(said)) {
+		b.unused = append(b.unused, Unused{name, stored, said})
+	}
 }
 
 func (b *blend) fields(from *Connection) {
+	words := map[string]string{
+		"name": "name", "nickname": "nickname", "location": "place", "bio": "text about the person", "met_on": "day when you met", "met_how": "story of how you met",
+	}
 	theirs := from.texts()
 	for i, mine := range b.texts() {
 		if mine.name != "name" || from.Name != GuessName(from.Handles) { // a guess overwrites no name
-			set(b, mine.value, *theirs[i].value)
+			set(b, words[mine.name], mine.value, *theirs[i].value)
 		}
 	}
-	set(b, &b.Starred, from.Starred)
-	set(b, &b.Photo, from.Photo)
-	set(b, &b.CadenceDays, from.CadenceDays)
-	if !from.SnoozedUntil.Equal(b.SnoozedUntil) {
-		set(b, &b.SnoozedUntil, from.SnoozedUntil)
+	set(b, "star", &b.Starred, from.Starred)
+	if from.Photo != "" && b.Photo != "" && from.Photo != b.Photo && !b.overwrite {
+		b.leave("photo", "the stored one", "another one")
+	} else {
+		set(b, "photo", &b.Photo, from.Photo)
+	}
+	set(b, "number of days for keeping in touch", &b.CadenceDays, from.CadenceDays)
+	switch {
+	case from.SnoozedUntil.Equal(b.SnoozedUntil):
+	case !from.SnoozedUntil.IsZero() && !b.SnoozedUntil.IsZero() && !b.overwrite:
+		b.leave("end of the pause of keeping in touch", b.SnoozedUntil.UTC().Format(time.DateOnly), from.SnoozedUntil.UTC().Format(time.DateOnly))
+	default:
+		set(b, "", &b.SnoozedUntil, from.SnoozedUntil)
 	}
 }
 
@@ -96,8 +130,10 @@ func (b *blend) handles(from []Handle) {
 			b.changed = true
 			continue
 		}
-		set(b, &b.Handles[at].Label, h.Label)
-		set(b, &b.Handles[at].Value, h.Value)
+		set(b, "label of "+b.Handles[at].Value, &b.Handles[at].Label, h.Label)
+		if b.overwrite { // it is the same address in another spelling
+			set(b, "", &b.Handles[at].Value, h.Value)
+		}
 	}
 }
 
@@ -111,16 +147,18 @@ func (b *blend) positions(from []Position) {
 		switch {
 		case at >= 0:
 			mine := &b.Positions[at]
-			set(b, &mine.Title, p.Title)
-			set(b, &mine.StartedOn, p.StartedOn)
-			set(b, &mine.EndedOn, p.EndedOn)
+			set(b, "title at "+mine.Organization, &mine.Title, p.Title)
+			set(b, "beginning of the job", &mine.StartedOn, p.StartedOn)
+			set(b, "end of the job", &mine.EndedOn, p.EndedOn)
 		case !p.Current || !held:
 			b.Positions = append(b.Positions, p)
 			b.changed = true
 		case b.overwrite:
 			b.setPosition(p.Organization, p.Title)
-			set(b, &b.Positions[0].StartedOn, p.StartedOn)
+			set(b, "", &b.Positions[0].StartedOn, p.StartedOn)
 			held, b.changed = false, true // further current ones are added beside it
+		default:
+			b.leave("job", b.CurrentPosition().line(), p.line())
 		}
 	}
 }
@@ -135,17 +173,31 @@ func (b *blend) date(d ImportantDate) {
 		}
 		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day = d.Year, d.Month, d.Day
 	} else {
-		b.absorbDate(d, false)
+		if stored, said := b.absorbDate(d, false); said != "" {
+			b.unused = append(b.unused, Unused{cmp.Or(d.Label, d.Kind), stored, said})
+		}
 	}
 	b.changed = b.changed || !slices.Equal(known, b.Dates)
+}
+
+// line is the job in one line.
+func (p Position) line() string {
+	if p.Title == "" || p.Organization == "" {
+		return p.Title + p.Organization
+	}
+	return p.Title + " at " + p.Organization
 }
 
 // tags adds tags while there is room for them.
 func (b *blend) tags(from []string) {
 	for _, tag := range from {
-		if len(b.Tags) < maxTags && !slices.ContainsFunc(b.Tags, sameTag(tag)) {
+		switch {
+		case slices.ContainsFunc(b.Tags, sameTag(tag)):
+		case len(b.Tags) < maxTags:
 			b.addTags([]string{tag})
 			b.changed = true
+		default:
+			b.unused = append(b.unused, Unused{"number of tags", strconv.Itoa(maxTags), tag})
 		}
 	}
 }

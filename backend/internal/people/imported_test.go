@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,11 +42,13 @@ func TestBlend(t *testing.T) {
 		filled, overwritten  person
 		filledOn, overwrites []people.DateDraft
 		unchanged            bool // by filling blanks
+		unused               []people.Unused
 	}{
 		"nothing new": {held: person{Name: "Ana", Bio: "x"}, said: person{Name: "Ana"}, filled: person{Name: "Ana", Bio: "x"}, overwritten: person{Name: "Ana", Bio: "x"}, unchanged: true},
 		"fields": {
 			held: person{Name: "Ana", Nickname: "A", CadenceDays: 7}, said: person{Name: "Ana L", Nickname: "B", Bio: "new", CadenceDays: 30, Starred: true},
 			filled: person{Name: "Ana", Nickname: "A", CadenceDays: 7, Bio: "new", Starred: true}, overwritten: person{Name: "Ana L", Nickname: "B", Bio: "new", CadenceDays: 30, Starred: true},
+			unused: []people.Unused{{Field: "name", Stored: "Ana", Said: "Ana L"}, {Field: "nickname", Stored: "A", Said: "B"}, {Field: "number of days for keeping in touch", Stored: "7", Said: "30"}},
 		},
 		"a guessed name": {
 			held: person{Name: "Ana Maria"}, said: person{Handles: []people.Handle{mail("ana@x.example", "")}},
@@ -62,6 +65,7 @@ func TestBlend(t *testing.T) {
 			held: person{Name: "A", Positions: []people.Position{job("Acme", "Dev", true)}}, said: person{Name: "A", Positions: []people.Position{job("Beta", "CTO", true)}},
 			filled:      person{Name: "A", Positions: []people.Position{job("Acme", "Dev", true)}},
 			overwritten: person{Name: "A", Positions: []people.Position{job("Beta", "CTO", true), job("Acme", "Dev", false)}}, unchanged: true,
+			unused: []people.Unused{{Field: "job", Stored: "Dev at Acme", Said: "CTO at Beta"}},
 		},
 		"a title for a job": {
 			held: person{Name: "A", Positions: []people.Position{job("Acme Inc", "", true)}}, said: person{Name: "A", Positions: []people.Position{job("Acme", "CTO", true)}},
@@ -80,6 +84,7 @@ func TestBlend(t *testing.T) {
 		"another birthday": {
 			held: person{Name: "A"}, heldOn: birthday("1990-02-03"), said: person{Name: "A"}, saidOn: birthday("1991-02-03"),
 			filled: person{Name: "A"}, filledOn: birthday("1990-02-03"), overwritten: person{Name: "A"}, overwrites: birthday("1991-02-03"), unchanged: true,
+			unused: []people.Unused{{Field: "birthday", Stored: "1990-02-03", Said: "1991-02-03"}},
 		},
 		"the year of a birthday": {
 			held: person{Name: "A"}, heldOn: birthday("--02-03"), said: person{Name: "A"}, saidOn: birthday("1991-02-03"),
@@ -92,11 +97,14 @@ func TestBlend(t *testing.T) {
 			overwrite bool
 			want      *people.Connection
 		}{{false, complete(t, c.filled, c.filledOn...)}, {true, complete(t, c.overwritten, c.overwrites...)}} {
-			got, changed, err := held.Blend(said, way.overwrite)
+			got, changed, unused, err := held.Blend(said, way.overwrite)
+			if way.overwrite == (len(unused) > 0) && len(c.unused)+len(unused) > 0 || !way.overwrite && !slices.Equal(unused, c.unused) {
+				t.Errorf("%s, overwrite %t: unused %+v", name, way.overwrite, unused)
+			}
 			if diff := cmp.Diff(way.want, got); diff != "" || err != nil || !way.overwrite && changed == c.unchanged {
 				t.Errorf("%s, overwrite %t: changed %t, %v\n%s", name, way.overwrite, changed, err, diff)
 			}
-			if again, changed, err := got.Blend(said, way.overwrite); changed || err != nil || again != got {
+			if again, changed, _, err := got.Blend(said, way.overwrite); changed || err != nil || again != got {
 				t.Errorf("%s, overwrite %t, again: %v\n%s", name, way.overwrite, err, cmp.Diff(got, again))
 			}
 			if diff := cmp.Diff(before, *held); diff != "" {
@@ -113,7 +121,7 @@ func TestBlendKeepsLimits(t *testing.T) {
 		held.Handles = append(held.Handles, mail(fmt.Sprintf("a%d@x.example", n), ""))
 	}
 	said.Handles = []people.Handle{mail("b@x.example", "")}
-	if _, _, err := complete(t, held).Blend(complete(t, said), false); !fault.Is(err, fault.Invalid) {
+	if _, _, _, err := complete(t, held).Blend(complete(t, said), false); !fault.Is(err, fault.Invalid) {
 		t.Errorf("21 addresses: %v", err)
 	}
 }
