@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -20,6 +21,7 @@ import (
 // accounts implements AccountService and AccessService: both return information about
 // the caller.
 type accounts struct {
+	db       *db.DB
 	rpcs     *catalog.Catalog
 	ledger   *billing.Ledger
 	provider vector.Provider
@@ -46,6 +48,13 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 			return nil, err
 		}
 		res.Credits = creditsMessage(balance)
+		used, limit, err := h.db.Tenant(p.Tenant, true).Space(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if limit > 0 {
+			res.Storage = new(db.Megabytes(used) + " of " + db.Megabytes(limit))
+		}
 	}
 	for _, rpc := range h.rpcs.Tools() {
 		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: new(int32(rpc.Tool.Credits))})

@@ -108,9 +108,9 @@ func wireCode(code fault.Code) connect.Code {
 		return connect.CodeAlreadyExists
 	case fault.Conflict, fault.InFlight:
 		return connect.CodeAborted
-	case fault.KeyReused:
+	case fault.KeyReused, fault.Full:
 		return connect.CodeFailedPrecondition
-	case fault.Exhausted, fault.Full:
+	case fault.Exhausted:
 		return connect.CodeResourceExhausted
 	case fault.ReadOnly:
 		return connect.CodePermissionDenied

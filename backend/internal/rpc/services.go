@@ -93,7 +93,7 @@ func registerJobs(s *services, h *handlers.Handlers) {
 
 // registerMembers lists the RPCs of the account, the directory and the sandbox.
 func (o Options) registerMembers(s *services, h *handlers.Handlers) {
-	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: h.Embeddings.Provider, now: o.Now}
+	self := &accounts{db: o.Store, rpcs: o.Catalog, ledger: o.Ledger, provider: h.Embeddings.Provider, now: o.Now}
 	read(s, accountv1connect.AccountServiceGetAccountProcedure, self.GetAccount)
 	read(s, accessv1connect.AccessServiceGetPrincipalProcedure, self.GetPrincipal)
 	read(s, accessv1connect.AccessServiceRefuseCallProcedure, self.RefuseCall)

@@ -47,12 +47,15 @@ func TestToolsOfAFullAccount(t *testing.T) {
 			update: fmt.Sprintf(`{"id":%q,"nickname":"Cook"}`, ana), importFile: `{"filename":"a.csv","content":"Name\nDan"}`,
 		} {
 			got := b.call(t, procedure, body)
-			if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "the account is full") || !strings.Contains(got.message(), "empties the bin") {
+			if got.code() != "failed_precondition" || !strings.Contains(got.message(), "the account is full") || !strings.Contains(got.message(), "empties the bin") {
 				t.Errorf("%s: %v", procedure, got.body)
 			}
 			if charged := got.header.Get("Kith-Credits-Charged"); charged != "" {
 				t.Errorf("%s was charged %s", procedure, charged)
 			}
+		}
+		if got := b.call(t, getAccount, `{}`); got.at("storage") != "1.0 MB of 1.0 MB" {
+			t.Errorf("get_account: %v", got.at("storage"))
 		}
 		noteID, _ := note.at("note", "id").(string)
 		for _, c := range []struct{ tool, body string }{

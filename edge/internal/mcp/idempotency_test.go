@@ -235,12 +235,12 @@ func TestRefusalsOfTheEdgeBindTheirKeys(t *testing.T) {
 func TestRateLimitHeadersOfCallsWithAKey(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEdge(t)
-	withKey(t, e, "/mcp/v1", ping) // from here on the credential is known and counted
+	withKey(t, e, "/mcp/v1", ping) // counts, too, once the credential is known
 	withKey(t, e, "/mcp/v1", callOf("zoe"), "first")
 	for i, key := range []string{"new", backendtest.KeyReplayed, backendtest.KeyInFlight, backendtest.KeyReused} {
 		w := withKey(t, e, "/mcp/v1", callOf("zoe"), key)
 		left := w.Header()["RateLimit-Remaining"] //nolint:staticcheck // as it is written
-		if want := []string{"8", "7", "6", "5"}[i]; len(left) != 1 || left[0] != want {
+		if want := []string{"7", "6", "5", "4"}[i]; len(left) != 1 || left[0] != want {
 			t.Errorf("%s: %v", key, w.Header())
 		}
 	}

@@ -77,7 +77,9 @@ type GetAccountResponse struct {
 	// This month's credits; absent for the demo account.
 	Credits *Credits `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
 	// The provider that embed_objects and semantic searches use.
-	Embeddings    *Embeddings `protobuf:"bytes,6,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	Embeddings *Embeddings `protobuf:"bytes,6,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	// Photos, files and recorded changes, as in "12.0 MB of 2048.0 MB"; absent if there is no quota.
+	Storage       *string `protobuf:"bytes,7,opt,name=storage,proto3,oneof" json:"storage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,6 +154,13 @@ func (x *GetAccountResponse) GetEmbeddings() *Embeddings {
 		return x.Embeddings
 	}
 	return nil
+}
+
+func (x *GetAccountResponse) GetStorage() string {
+	if x != nil && x.Storage != nil {
+		return *x.Storage
+	}
+	return ""
 }
 
 // The provider of vectors.
@@ -1373,7 +1382,7 @@ var File_kith_account_v1_account_proto protoreflect.FileDescriptor
 const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x13\n" +
-	"\x11GetAccountRequest\"\x9d\x03\n" +
+	"\x11GetAccountRequest\"\xd1\x03\n" +
 	"\x12GetAccountResponse\x127\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.kith.account.v1.MemberB\x06\xbaH\x03\xc8\x01\x01R\x06member\x12C\n" +
 	"\n" +
@@ -1384,7 +1393,10 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\v2\x18.kith.account.v1.CreditsR\acredits\x12;\n" +
 	"\n" +
 	"embeddings\x18\x06 \x01(\v2\x1b.kith.account.v1.EmbeddingsR\n" +
-	"embeddings\"}\n" +
+	"embeddings\x12&\n" +
+	"\astorage\x18\a \x01(\tB\a\xbaH\x04r\x02\x18<H\x00R\astorage\x88\x01\x01B\n" +
+	"\n" +
+	"\b_storage\"}\n" +
 	"\n" +
 	"Embeddings\x12$\n" +
 	"\bprovider\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x84\x02R\bprovider\x12\x1e\n" +
@@ -1609,6 +1621,7 @@ func file_kith_account_v1_account_proto_init() {
 	if File_kith_account_v1_account_proto != nil {
 		return
 	}
+	file_kith_account_v1_account_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[5].OneofWrappers = []any{}

@@ -32,9 +32,9 @@ type ImportFileRequest struct {
 	Filename *string `protobuf:"bytes,1,opt,name=filename,proto3,oneof" json:"filename,omitempty"`
 	// The file as text.
 	Content *string `protobuf:"bytes,2,opt,name=content,proto3,oneof" json:"content,omitempty"`
-	// For ZIP, or a charset other than UTF-8.
+	// For ZIP, or another charset than UTF-8.
 	ContentBase64 *string `protobuf:"bytes,3,opt,name=content_base64,proto3,oneof" json:"content_base64,omitempty"`
-	// A file that the member uploaded.
+	// An uploaded file.
 	UploadId *string `protobuf:"bytes,4,opt,name=upload_id,proto3,oneof" json:"upload_id,omitempty"`
 	// Default auto; json: this service's export.
 	Format *string `protobuf:"bytes,5,opt,name=format,proto3,oneof" json:"format,omitempty"`
@@ -44,11 +44,11 @@ type ImportFileRequest struct {
 	DefaultRegion *string `protobuf:"bytes,7,opt,name=default_region,proto3,oneof" json:"default_region,omitempty"`
 	// Existing people; default fill_blanks.
 	OnMatch *string `protobuf:"bytes,8,opt,name=on_match,proto3,oneof" json:"on_match,omitempty"`
-	// Only report what would happen.
+	// Only report what it would do.
 	DryRun *bool `protobuf:"varint,9,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	// For all people in the file.
 	Tags []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Order of dates such as 3/4/2021; default: from the file, else the member's locale.
+	// Order of dates such as 3/4/2021; default: the file's, else the member's locale.
 	DateOrder *string `protobuf:"bytes,11,opt,name=date_order,proto3,oneof" json:"date_order,omitempty"`
 	// What columns of a table mean, where the header is not recognised.
 	Columns       []*ColumnMeaning `protobuf:"bytes,12,rep,name=columns,proto3" json:"columns,omitempty"`
@@ -175,7 +175,7 @@ type ColumnMeaning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The column's header.
 	Header string `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Such as name, email_work, organization, birthday, note (keep in a note) or ignore; a wrong one is answered with all.
+	// Such as name, email_work, note (keep in a note) or ignore; a wrong one is answered with all.
 	Meaning       string `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -135,7 +135,7 @@ type Interaction struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The people who took part.
 	ConnectionIds []string `protobuf:"bytes,3,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// When it took place: a day (YYYY-MM-DD) if no time is known, else a local time (RFC 3339).
+	// When: a day (YYYY-MM-DD), or a local RFC 3339 time.
 	OccurredAt string `protobuf:"bytes,4,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
 	// Duration; 0 if unknown.
 	DurationMinutes int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3" json:"duration_minutes,omitempty"`
@@ -397,7 +397,7 @@ type TimelineEntry struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// note, or the interaction's kind.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// When it happened: a day (YYYY-MM-DD) if no time is known, else a local time (RFC 3339); for a note, when it was created.
+	// When: a day (YYYY-MM-DD), or a local RFC 3339 time; for a note, when it was created.
 	OccurredAt string `protobuf:"bytes,3,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
 	// The note's text or the interaction's summary, cut at 2,000 characters.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
