@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run TestLimits
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestLimits|TestErrorsOfSignInHaveLimits'
 
 package publicapi
 
@@ -57,6 +57,28 @@ func checkLimits(t *testing.T, s *harness.Service) {
 	for _, path := range []string{harness.PathSandboxOld, harness.PathDeprecated} {
 		if got := s.Send(t, http.MethodPost, path, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, harness.JSONType); got.Status != http.StatusTooManyRequests {
 			t.Errorf("%s has a budget of its own: %d", path, got.Status)
+		}
+	}
+}
+
+// TestErrorsOfSignInHaveLimits: a form of another site, another method and another media type are refused with the
+// headers of the path's rate policy.
+func TestErrorsOfSignInHaveLimits(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	s.LimitAll("1000/3600")
+	s.Start()
+	for _, c := range []struct {
+		method, header string
+		status         int
+	}{
+		{http.MethodPost, "Origin: https://elsewhere.example", http.StatusForbidden},
+		{http.MethodPut, "Accept: text/html", http.StatusMethodNotAllowed},
+		{http.MethodPost, harness.JSONType, http.StatusUnsupportedMediaType},
+	} {
+		got := s.Send(t, c.method, "/sign-in", "a=b", c.header)
+		if got.Status != c.status || !strings.HasPrefix(got.Header.Get("RateLimit"), `"forms";r=`) {
+			t.Errorf("%s with %s: %d, %v", c.method, c.header, got.Status, got.Header)
 		}
 	}
 }

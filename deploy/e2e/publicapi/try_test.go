@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestPrintedLine|TestPrintedAddresses|TestPrintedAddressesOfUnusualListeners|TestSandboxRequests|TestSandboxOff'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestPrintedLine|TestPrintedAddresses|TestPrintedAddressesOfUnusualListeners|TestSandboxRequests|TestToolExamples|TestSandboxOff'
 
 package publicapi
 
@@ -154,6 +154,41 @@ func TestSandboxRequests(t *testing.T) {
 					t.Error("empty result")
 				}
 			})
+		}
+	})
+}
+
+// TestToolExamples: the example of each tool that reads works on the demo account as printed, and that of each
+// tool that writes is refused there only because it writes.
+func TestToolExamples(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		names := regexp.MustCompile(`/docs/tools/([a-z_]+)`).FindAllStringSubmatch(s.Send(t, http.MethodGet, "/docs/tools", "", "Accept: text/markdown").Body, -1)
+		if len(names) < 40 {
+			t.Fatalf("%d tools", len(names))
+		}
+		for _, name := range names {
+			page := s.Send(t, http.MethodGet, name[0], "", "Accept: text/markdown").Body
+			line := regexp.MustCompile(`(?s)curl .*?\n` + "```").FindString(page)
+			if strings.Contains(line, harness.PathSandbox) {
+				printed := harness.RunShell(t, strings.TrimSuffix(line, "```"))
+				if !strings.Contains(printed, `"isError":false`) || strings.Contains(printed, `"outcome":"none"`) {
+					t.Errorf("%s answers %s", line, harness.Shorten(printed))
+				}
+				continue
+			}
+			message := regexp.MustCompile(`-d '(.*)'`).FindStringSubmatch(line)
+			if message == nil {
+				t.Errorf("%s has no example", name[0])
+				continue
+			}
+			got := s.Send(t, http.MethodPost, harness.PathSandbox, message[1], harness.JSONType)
+			if name[1] == "get_job" { // the demo account has no jobs
+				harness.CheckSame(t, name[0], strings.Contains(got.Body, "there is no job"), true)
+				continue
+			}
+			if r := got.Reply(t); r.Error == nil || r.Error.Data.Reason != "read_only_account" {
+				t.Errorf("%s answers %s", line, got.Body)
+			}
 		}
 	})
 }

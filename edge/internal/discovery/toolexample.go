@@ -16,7 +16,7 @@ import (
 // tool's schema does not allow is ignored.
 func plausible() map[string][]any {
 	return map[string][]any{
-		"query": {"climate"}, "company": {"Helios"}, "organization": {"Helios"}, "name": {"Søren Kjær", "Investors"},
+		"query": {"climate"}, "company": {"Halden Systems"}, "organization": {"Halden Systems"}, "entries": {"Dominic Carrow"}, "name": {"Søren Kjær", "Investors"},
 		"title": {"Founder"}, "headline": {"Founder at Helios"}, "location": {"Copenhagen"}, "met_how": {"Introduced by Ada at a meetup"},
 		"emails": {"soren@helios.example"}, "email": {"soren@helios.example"}, "add_emails": {"soren@helios.example"},
 		"phones": {"+45 12 34 56 78"}, "urls": {"https://helios.example/"}, "url": {"https://helios.example/"},
@@ -108,14 +108,14 @@ func (x *examples) arguments(tool *catalog.Tool, s *schema.Schema) (jsontext.Val
 }
 
 // request returns the call of a tool with the arguments: on the demo account if
-// the tool only reads and there is one, else on the caller's own data.
+// the tool only reads and there is one, else on the caller's own data. The demo account has no jobs.
 func (x *examples) request(rpc *catalog.RPC, arguments jsontext.Value) (request, error) {
 	body, err := json.Marshal(newCall(rpc.Tool.Name, arguments))
 	if err != nil {
 		return request{}, fmt.Errorf("make an example of %s: %w", rpc.Tool.Name, err)
 	}
 	q := request{Method: "POST", Path: route.PathMCPCurrent, Body: string(body), Bearer: true}
-	if !rpc.Writes && x.site.serves(route.PathMCPSandbox) {
+	if !rpc.Writes && rpc.Tool.Name != "get_job" && x.site.serves(route.PathMCPSandbox) {
 		q.Path, q.Bearer = route.PathMCPSandbox, false
 	}
 	return q, nil
