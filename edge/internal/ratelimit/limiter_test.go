@@ -142,8 +142,8 @@ func TestMembersShareABudget(t *testing.T) {
 		t.Errorf("%d requests of a member were admitted", total)
 	}
 	answer(l, request("192.0.2.1", "new"), "pat_new", "m1")
-	w := httptest.NewRecorder()
-	if l.Limit(w, request("192.0.2.1", "new"), "calls") || w.Header()["RateLimit-Policy"][0] != `"calls-member";q=15;w=60` || w.Header().Get("Retry-After") == "" {
+	w, policies := httptest.NewRecorder(), "RateLimit-Policy" // spelt as in the specification
+	if l.Limit(w, request("192.0.2.1", "new"), "calls") || w.Header()[policies][0] != `"calls-member";q=15;w=60` || w.Header().Get("Retry-After") == "" {
 		t.Errorf("refused with %v", w.Header())
 	}
 	if n := admitted(l, "calls", func() *http.Request { return request("192.0.2.1", "other") }); n != 3 {
