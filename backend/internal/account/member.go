@@ -52,13 +52,17 @@ func (m *Member) MaySignIn() bool { return m.Active() && m.PasswordHash != "" }
 
 var usernamePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$`)
 
-// reserved names would be mistaken for the service itself or for its paths.
+// reserved names would be mistaken for the service itself, for the people who run it, or for its paths.
 func reserved() []string {
 	return []string{
-		"about", "account", "admin", "administrator", "agent", "api", "app", "batch", "billing", "blog", "contact",
-		"demo", "directory", "docs", "help", "home", "human", "info", "jobs", "kith", "legal", "login", "logout", "mail",
-		"mcp", "me", "member", "members", "network", "oauth", "postmaster", "privacy", "profile", "root", "sandbox",
-		"security", "settings", "signin", "signup", "status", "support", "system", "terms", "test", "user", "well-known", "www",
+		"about", "abuse", "account", "activity", "admin", "administration", "administrator", "agent", "agents", "api",
+		"app", "assets", "avatar", "batch", "billing", "blog", "calendar", "connect", "contact", "dav", "decide",
+		"demo", "directory", "docs", "forgot", "groups", "help", "helpdesk", "home", "hostmaster", "human", "import",
+		"info", "jobs", "kith", "legal", "login", "logout", "mail", "mcp", "me", "member", "members", "moderator",
+		"network", "no-reply", "noreply", "not-me", "oauth", "official", "openapi", "owner", "people", "postmaster",
+		"privacy", "profile", "register", "reset", "root", "sandbox", "security", "service", "settings", "sign-in",
+		"sign-out", "sign-up", "signin", "signup", "staff", "status", "superuser", "support", "sysadmin", "system",
+		"team", "terms", "test", "today", "user", "v1", "verify", "webmaster", "well-known", "www",
 	}
 }
 

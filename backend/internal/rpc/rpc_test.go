@@ -348,25 +348,26 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// NUL and other controls are dropped, not stored and not an internal error.
+// A NUL is refused by the name of its field, on every procedure; other controls are dropped.
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		made := b.call(t, create, `{"name":"A\u0000na\u0007","bio":"one\u0000\ntwo","tags":["a\u0000b"],"organization":"He\u0000lios"}`)
+		made := b.call(t, create, `{"name":"A\u0001na\u0007","bio":"one\u0001\ntwo","tags":["a\u0007b"],"organization":"He\u0001lios"}`)
 		if made.at("connection", "name") != "Ana" || made.at("connection", "bio") != "one\ntwo" || made.at("connection", "tags", 0) != "ab" {
 			t.Errorf("created: %v", made.body)
 		}
-		if got := b.call(t, searchPath, `{"query":"a\u0000na"}`); got.code() != "" {
-			t.Errorf("search: %v", got.body)
-		}
-		if got := b.call(t, "/kith.directory.v1.PublicDirectoryService/ListMembers", `{"q":"\u0000"}`); got.code() != "" {
-			t.Errorf("directory: %v", got.body)
-		}
-		if got := b.call(t, "/kith.directory.v1.PublicDirectoryService/BatchGetProfiles", `{"usernames":["a\u0000b"]}`); got.code() != "" {
-			t.Errorf("profiles: %v", got.body)
-		}
-		if got := b.call(t, logCall, `{"connection_ids":["`+made.at("connection", "id").(string)+`"],"kind":"call","external_key":"a\u0000b"}`); got.code() != "" {
-			t.Errorf("external key: %v", got.body)
+		id, _ := made.at("connection", "id").(string)
+		for _, c := range []struct{ procedure, body, field string }{
+			{create, `{"name":"A\u0000na"}`, "name"},
+			{create, `{"name":"Ana","tags":["a","a\u0000b"]}`, "tags[1]"},
+			{create, `{"name":"Ana","positions":[{"organization":"He\u0000lios"}]}`, "positions[0].organization"},
+			{searchPath, `{"query":"a\u0000na"}`, "query"},
+			{logCall, `{"connection_ids":["` + id + `"],"kind":"call","external_key":"a\u0000b"}`, "external_key"},
+			{"/kith.directory.v1.PublicDirectoryService/ListMembers", `{"q":"\u0000"}`, "q"},
+		} {
+			if got := b.call(t, c.procedure, c.body); got.code() != "invalid_argument" || got.message() != c.field+" has a NUL character (U+0000), which no text may have" {
+				t.Errorf("%s %s: %v", c.procedure, c.body, got.body)
+			}
 		}
 	})
 }

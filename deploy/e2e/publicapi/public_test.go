@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestUnknownMembers|TestSandboxMirrorsPublicReads|TestProfile|TestDirectory'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestUnknownMembers|TestSandboxMirrorsPublicReads|TestProfile|TestDirectory|TestPathsAreNoUsernames'
 
 package publicapi
 
@@ -161,4 +161,31 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("the directory has %v", seen)
 		}
 	})
+}
+
+// TestPathsAreNoUsernames: no member may be called like the beginning of one of the service's own paths.
+func TestPathsAreNoUsernames(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	s.Start()
+	var described struct{ Paths map[string]any }
+	if err := json.Unmarshal([]byte(s.Send(t, http.MethodGet, "/openapi.json", "").Body), &described); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for path := range described.Paths {
+		if name, _, _ := strings.Cut(path[1:], "/"); regexp.MustCompile(`^[a-z0-9-]{3,30}$`).MatchString(name) {
+			names[name] = true
+		}
+	}
+	if len(names) < 20 {
+		t.Fatalf("%d names: %v", len(names), names)
+	}
+	env := harness.Environment(s.Database(), map[string]string{"KITH_BASE_URL": s.Base})
+	for name := range names {
+		made := harness.RunKith(t, env, "a password of "+name+"\n", "member", "create", name, "--email", name+"@people.example", "--password-stdin")
+		if made.Code == 0 || !strings.Contains(made.Stderr, "reserved") {
+			t.Errorf("%s: %+v", name, made)
+		}
+	}
 }

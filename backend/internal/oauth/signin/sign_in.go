@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -130,8 +131,11 @@ func (known *party) exchange(ctx context.Context, a *Attempt, code string) (*Ide
 		return nil, fmt.Errorf("exchange code: %w", err)
 	}
 	claims := tokens.IDTokenClaims
-	if len(claims.Subject) > maxSubject {
+	switch {
+	case len(claims.Subject) > maxSubject:
 		return nil, fmt.Errorf("the subject has %d bytes", len(claims.Subject))
+	case strings.ContainsRune(claims.Subject+claims.Email+claims.Name, 0): // PostgreSQL stores none
+		return nil, errors.New("a claim has a NUL character")
 	}
 	identity := &Identity{
 		Issuer: claims.Issuer, Subject: claims.Subject, Email: claims.Email, EmailVerified: bool(claims.EmailVerified), Name: claims.Name,
@@ -143,6 +147,9 @@ func (known *party) exchange(ctx context.Context, a *Attempt, code string) (*Ide
 	more, err := rp.Userinfo[*oidc.UserInfo](ctx, tokens.AccessToken, tokens.Type(), claims.Subject, known)
 	if err != nil {
 		return nil, fmt.Errorf("read userinfo: %w", err)
+	}
+	if strings.ContainsRune(more.Email, 0) {
+		return nil, errors.New("the userinfo has a NUL character")
 	}
 	if more.Email != "" {
 		identity.Email, identity.EmailVerified = more.Email, bool(more.EmailVerified)

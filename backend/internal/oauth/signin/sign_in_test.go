@@ -141,6 +141,8 @@ func lies() map[string]struct {
 		"a token of another issuer": {claim("iss", "https://evil.example"), fault.Unauthenticated},
 		"no subject":                {claim("sub", ""), fault.Unauthenticated},
 		"a long subject":            {claim("sub", strings.Repeat("x", 256)), fault.Unauthenticated},
+		"a NUL in the subject":      {claim("sub", "ada\x00"), fault.Unauthenticated},
+		"a NUL in the address":      {claim("email", "ada\x00@people.example"), fault.Unauthenticated},
 		"an unknown signature":      {signintest.Lies{Token: signintest.Resign}, fault.Unauthenticated},
 		"a symmetric signature":     {signintest.Lies{Token: signintest.ResignSymmetric}, fault.Unauthenticated},
 		"no signature":              {signintest.Lies{Token: unsigned}, fault.Unauthenticated},

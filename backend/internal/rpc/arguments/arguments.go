@@ -52,7 +52,7 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 		invalid, err = nil, c.validator.Validate(m)
 	}
 	if err == nil {
-		return nil, nil
+		return bounded(nuls(m.ProtoReflect())), nil
 	}
 	if !errors.As(err, &invalid) {
 		return nil, fmt.Errorf("check arguments: %w", err)
@@ -71,7 +71,7 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 			problems[at] = p
 		}
 	}
-	return bounded(problems), nil
+	return bounded(append(problems, nuls(m.ProtoReflect())...)), nil
 }
 
 // CheckJSON decodes a JSON text that protojson refuses into an empty message, and returns what is wrong
