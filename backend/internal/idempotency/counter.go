@@ -106,13 +106,22 @@ func (c *Counter) Kept(k Key, answer []byte) {
 	n := int64(len(answer))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t, known := c.scopes[k.Scope]; known {
-		t.usage.Bytes += n
-		t.since.Bytes += n
+	for _, scope := range []string{k.Scope, k.ofMember().Scope} { // an address has no member, so the second is not known
+		if t, known := c.scopes[scope]; known {
+			t.usage.Bytes += n
+			t.since.Bytes += n
+		}
 	}
 	t := c.totalOf(k)
 	t.bytes += n
 	t.since += n
+}
+
+// Forget makes the next call of HasRoom measure, because answers were deleted.
+func (c *Counter) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.measured = time.Time{}
 }
 
 func (c *Counter) totalOf(k Key) *total {

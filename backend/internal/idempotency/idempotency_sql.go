@@ -7,6 +7,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/uptrace/bun"
 )
 
 // Keys stores the answers of requests that carry an Idempotency-Key. It is safe for
@@ -42,7 +43,11 @@ func (s *Keys) findAnswer(ctx context.Context, db db.Querier, k Key) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return k.Match(r)
+	answer, err := k.Match(r)
+	if len(answer) == 0 { // of a large read, which is done again
+		return nil, err
+	}
+	return answer, err
 }
 
 // replay is the error that ends a transaction whose work was already done.
@@ -57,6 +62,9 @@ func (s *Keys) WriteOnce(
 	ctx context.Context, t *db.Tenant, actor db.Actor, k Key, fn func(context.Context, *db.Tx) ([]byte, error),
 ) (replayed []byte, err error) {
 	k.Tenant = t.TenantID()
+	if err := s.makeRoom(ctx, k); err != nil {
+		return nil, err
+	}
 	before := func(ctx context.Context, tx *db.Tx) error {
 		// The tenant's transaction doesn't see the answers of other tenants.
 		room, err := s.lockKey(ctx, tx, s.db, k)
@@ -103,23 +111,74 @@ func (s *Keys) lockKey(ctx context.Context, q, all db.Querier, k Key) (room bool
 	if answer != nil {
 		return false, replay{answer}
 	}
-	room, err = s.counts.HasRoom(k, s.db.Now(), func() (t Totals, err error) {
-		err = all.NewRaw(`SELECT coalesce(sum(CASE WHEN tenant_id IS NOT NULL THEN length(answer) END), 0),
-coalesce(sum(CASE WHEN tenant_id IS NULL THEN length(answer) END), 0) FROM idempotency_keys`).Scan(ctx, &t.Credentials, &t.Addresses)
-		return t, err
-	})
+	room, err = s.hasRoom(ctx, all, k)
 	if err != nil || !room {
 		return false, err
 	}
-	admitted, err := s.counts.Admits(k, func() (u Usage, err error) {
-		err = q.NewRaw("SELECT count(*), coalesce(sum(length(answer)), 0) FROM idempotency_keys WHERE scope = ? AND expires_at > ?", k.Scope, s.db.Now()).
-			Scan(ctx, &u.Keys, &u.Bytes)
-		return u, err
-	})
+	admitted, err := s.admits(ctx, q, k, "scope", k.Scope)
+	if err == nil && admitted && k.Tenant != "" {
+		k = k.ofMember()
+		admitted, err = s.admits(ctx, q, k, "tenant_id", string(k.Tenant))
+	}
 	if err == nil && !admitted {
 		err = k.TooMany()
 	}
 	return admitted, err
+}
+
+// hasRoom reports whether all scopes of the key's kind together hold less than their bound.
+func (s *Keys) hasRoom(ctx context.Context, all db.Querier, k Key) (bool, error) {
+	return s.counts.HasRoom(k, s.db.Now(), func() (t Totals, err error) {
+		err = all.NewRaw(`SELECT coalesce(sum(CASE WHEN tenant_id IS NOT NULL THEN length(answer) END), 0),
+coalesce(sum(CASE WHEN tenant_id IS NULL THEN length(answer) END), 0) FROM idempotency_keys`).Scan(ctx, &t.Credentials, &t.Addresses)
+		return t, err
+	})
+}
+
+// admits reports whether the owner of a key, whom a column names, may have another one.
+func (s *Keys) admits(ctx context.Context, q db.Querier, k Key, column, owner string) (bool, error) {
+	return s.counts.Admits(k, func() (u Usage, err error) {
+		err = q.NewRaw("SELECT count(*), coalesce(sum(length(answer)), 0) FROM idempotency_keys WHERE ? = ? AND expires_at > ?", bun.Ident(column), owner, s.db.Now()).
+			Scan(ctx, &u.Keys, &u.Bytes)
+		return u, err
+	})
+}
+
+// The part of the bound over all scopes that makeRoom frees in a round, and its rounds.
+const (
+	freedShare = 64
+	maxRounds  = 8
+)
+
+// makeRoom deletes the oldest answers of the member, or the address, that has the most, while all
+// scopes of the key's kind together hold too much. So nobody's answers keep others from writing.
+func (s *Keys) makeRoom(ctx context.Context, k Key) error {
+	column, kind := "tenant_id", "tenant_id IS NOT NULL"
+	if k.Tenant == "" {
+		column, kind = "scope", "tenant_id IS NULL"
+	}
+	for range maxRounds {
+		room, err := s.hasRoom(ctx, s.db, k)
+		if err != nil || room {
+			return err
+		}
+		err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+			var owner string
+			err := tx.NewRaw("SELECT ?0 FROM idempotency_keys WHERE "+kind+" GROUP BY ?0 ORDER BY sum(length(answer)) DESC, ?0 LIMIT 1", bun.Ident(column)).Scan(ctx, &owner)
+			if err != nil {
+				return err
+			}
+			_, err = tx.NewRaw(`DELETE FROM idempotency_keys WHERE (scope, key) IN (SELECT scope, key FROM (
+SELECT scope, key, sum(length(answer)) OVER (ORDER BY created_at, scope, key) - length(answer) AS older FROM idempotency_keys WHERE `+kind+` AND ?0 = ?1) AS r WHERE older < ?2)`,
+				bun.Ident(column), owner, k.maxTotal()/freedShare).Exec(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.counts.Forget()
+	}
+	return nil
 }
 
 // keepAnswer stores an answer, and replaces an expired one. When another process has
@@ -146,24 +205,30 @@ func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []by
 		return nil
 	}
 	old, err := s.findAnswer(ctx, db, k)
-	if err == nil && old == nil {
-		err = errors.New("the key is another tenant's")
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case old != nil:
+		return replay{old}
+	case len(answer) == 0: // the key was bound before
+		return nil
+	default:
+		return errors.New("the key is another tenant's")
 	}
-	return replay{old}
 }
 
 // KeepAnswer stores the answer of a request with a key that wrote nothing, and charges
 // for it in the same transaction if charge is not nil. encode encodes the answer with its
-// receipt; when it returns nil, nothing is stored. Nothing is stored either while all
-// answers together take too much space: a read can be repeated. When the request was
+// receipt; when it returns nil, the key is only bound to the request, which is done again when it is
+// repeated. Nothing is stored while all answers together take too much space. When the request was
 // answered meanwhile, nothing is charged and the stored answer is returned.
 func (s *Keys) KeepAnswer(
 	ctx context.Context, k Key, charge *billing.Charge, encode func(billing.Receipt) ([]byte, error),
 ) (replayed []byte, err error) {
 	var paid billing.Outcome
+	if err := s.makeRoom(ctx, k); err != nil {
+		return nil, err
+	}
 	err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		room, err := s.lockKey(ctx, tx, tx, k)
 		if err != nil {
@@ -179,10 +244,10 @@ func (s *Keys) KeepAnswer(
 			}
 		}
 		answer, err := encode(paid.Receipt)
-		if err != nil || answer == nil || !room {
+		if err != nil || !room {
 			return err
 		}
-		return s.keepAnswer(ctx, tx, k, answer)
+		return s.keepAnswer(ctx, tx, k, append([]byte{}, answer...)) // never NULL
 	})
 	if short := (*billing.Shortage)(nil); charge != nil && (err == nil || errors.As(paid.Err, &short)) {
 		s.ledger.CountOutcomes([]billing.Charge{*charge}, []billing.Outcome{paid})
@@ -203,6 +268,9 @@ func (s *Keys) Once(ctx context.Context, k Key, fn func(context.Context, db.Quer
 		return nil, err
 	}
 	defer release()
+	if err := s.makeRoom(ctx, k); err != nil {
+		return nil, err
+	}
 	err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		room, err := s.lockKey(ctx, tx, tx, k)
 		if err == nil && !room { // without a stored answer, a repeat would do it again

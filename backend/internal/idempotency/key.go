@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -19,15 +20,23 @@ type bounds struct {
 	allBytes int64
 }
 
-// Callers without a credential are counted by address, with lower bounds.
+// Callers without a credential are counted by address, with lower bounds. All credentials of a member
+// together have the bounds of a member, too.
 var (
 	credentialBounds = bounds{answer: 1 << 20, keys: 10_000, bytes: 64 << 20, allBytes: 2 << 30}
+	memberBounds     = bounds{answer: 1 << 20, keys: 30_000, bytes: 128 << 20, allBytes: 2 << 30}
 	addressBounds    = bounds{answer: 64 << 10, keys: 1_000, bytes: 4 << 20, allBytes: 128 << 20}
 )
 
-// addressScope is the prefix of the scope of a caller without a credential, before the
-// address.
-const addressScope = "address:"
+// MaxRead is the size of the largest answer to a read that is stored, in bytes: a read can be repeated.
+const MaxRead = 64 << 10
+
+// Prefixes of scopes: of a caller without a credential, before the address, and of all credentials
+// of a member, before its id.
+const (
+	addressScope = "address:"
+	memberScope  = "member:"
+)
 
 // Key names a request that may be repeated.
 type Key struct {
@@ -56,10 +65,20 @@ type Record struct {
 }
 
 func (k Key) bounds() bounds {
-	if k.Tenant == "" {
+	switch {
+	case k.Tenant == "":
 		return addressBounds
+	case strings.HasPrefix(k.Scope, memberScope):
+		return memberBounds
+	default:
+		return credentialBounds
 	}
-	return credentialBounds
+}
+
+// ofMember is the key as one of all credentials of its member.
+func (k Key) ofMember() Key {
+	k.Scope = memberScope + string(k.Tenant)
+	return k
 }
 
 // MaxAnswer is the size of the largest answer that is stored, in bytes.
@@ -89,8 +108,8 @@ func (k Key) TooMany() error {
 var ErrNoRoom = fault.New(fault.Unavailable,
 	"No more answers to keyed requests can be kept right now: try again later, or send this one without an Idempotency-Key.")
 
-// Match returns the answer that was stored for the key. It fails with fault.KeyReused
-// when the answer belongs to another request.
+// Match returns the answer that was stored for the key; it is empty if the key was only bound to the
+// request. It fails with fault.KeyReused when the answer belongs to another request.
 func (k Key) Match(r *Record) ([]byte, error) {
 	if r.Fingerprint != k.Fingerprint {
 		return nil, fault.New(fault.KeyReused,

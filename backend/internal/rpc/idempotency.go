@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -146,7 +147,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 			tellReceipt(res.Header(), receipt)
 		}
 		res, body, err = x.codec.response(res)
-		if len(body) > c.key.MaxAnswer() {
+		if len(body) > min(c.key.MaxAnswer(), idempotency.MaxRead) {
 			body = nil // a read can be repeated
 		}
 		return body, err

@@ -423,7 +423,7 @@ func TestCallerHangsUp(t *testing.T) {
 	})
 }
 
-// An answer that is too large is not kept; a read can be done again.
+// A large answer to a read is not kept: the read is done again. Its key is bound all the same.
 func TestLargeAnswersAreNotKept(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
@@ -441,6 +441,32 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 			if got := p.withKey(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
 				t.Errorf("%s: %q %v", c.body, got.state(), got.code())
 			}
+			if got := p.withKey(t, c.body[:20]+c.again, searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
+				t.Errorf("another request with the key of %s: %q %v", c.body, got.state(), got.body)
+			}
+		}
+	})
+}
+
+// All credentials of a member share a bound, which does not touch other members.
+func TestKeysOfAMemberAreBounded(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for i := range 2 {
+			p.exec(t, fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, created_at, expires_at) VALUES ('pat_other_%d', 'k', '%s', 'f', %s, '2026-11-21 12:00:00', '2026-11-22 12:00:00')",
+				i, p.member, map[bool]string{true: "convert_to(repeat('x', 67108864), 'UTF8')", false: "zeroblob(67108864)"}[db.IsPostgres(p.database)]))
+		}
+		got := p.withKey(t, "one more", create, ana)
+		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "128 MiB") {
+			t.Errorf("got %v", got.body)
+		}
+		if got := p.call(t, create, ana); got.code() != "" {
+			t.Errorf("without a key: %v", got.body)
+		}
+		p.member = dbtest.Member(t, p.store, "ben")
+		p.bearer = dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+		if got := p.withKey(t, "one more", create, ana); got.code() != "" {
+			t.Errorf("another member: %v", got.body)
 		}
 	})
 }
