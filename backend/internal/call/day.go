@@ -45,7 +45,8 @@ var earliestMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ParseMoment parses the time of an event: an RFC 3339 time, or a calendar day, which
 // means its noon in the member's time zone (or now, if it is today and not yet noon). local
-// is how it was told, for civil.Local. nil is the zero time.
+// is the day or the time with its offset, as the caller gave it, and empty for a time in UTC: see
+// civil.Local. nil is the zero time.
 func ParseMoment(ctx context.Context, field string, value *string, now time.Time) (at time.Time, local string, err error) {
 	if value == nil {
 		return time.Time{}, "", nil

@@ -57,12 +57,12 @@ func Noon(day time.Time, zone *time.Location) time.Time {
 	return time.Date(year, month, date, 12, 0, 0, 0, zone).UTC()
 }
 
-// Local returns when something happened, as people there would say it: told, if it was told as
-// a day (YYYY-MM-DD, its time is not known) or with an offset (RFC 3339); else the time in the
-// member's zone. Its first ten characters are the day.
-func Local(at time.Time, told string, zone *time.Location) string {
-	if told != "" {
-		return told
+// Local returns when something happened, in local time: given, if the caller gave a day
+// (YYYY-MM-DD, without a time) or a time with an offset (RFC 3339), else at in the member's zone. Its
+// first ten characters are the day.
+func Local(at time.Time, given string, zone *time.Location) string {
+	if given != "" {
+		return given
 	}
 	return at.In(zone).Format(time.RFC3339)
 }
@@ -77,8 +77,8 @@ func ParseLocal(text string, zone *time.Location) (time.Time, error) {
 }
 
 // LocalDay returns the day of Local.
-func LocalDay(at time.Time, told string, zone *time.Location) string {
-	return Local(at, told, zone)[:len(time.DateOnly)]
+func LocalDay(at time.Time, given string, zone *time.Location) string {
+	return Local(at, given, zone)[:len(time.DateOnly)]
 }
 
 // NoDay says why a text is no day although it has the form of one (YYYY-MM-DD, --MM-DD or

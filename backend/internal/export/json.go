@@ -98,7 +98,8 @@ type (
 		ConnectionIDs []string  `json:"connection_ids"`
 		Kind          string    `json:"kind"`
 		OccurredAt    time.Time `json:"occurred_at"`
-		// OccurredLocal is a day, if no time is known, or a time with its offset, as it was told.
+		// OccurredLocal is the day, or the time with its offset, that the caller gave; empty for a time in
+		// UTC.
 		OccurredLocal   string    `json:"occurred_local,omitempty"`
 		DurationMinutes int32     `json:"duration_minutes"`
 		Summary         string    `json:"summary"`

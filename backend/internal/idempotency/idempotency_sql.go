@@ -126,7 +126,8 @@ func (s *Keys) lockKey(ctx context.Context, q, all db.Querier, k Key) (room bool
 	return admitted, err
 }
 
-// hasRoom reports whether all scopes of the key's kind together hold less than their bound.
+// hasRoom reports whether the answers to all credentials, or those to all addresses, take less space
+// than their bound.
 func (s *Keys) hasRoom(ctx context.Context, all db.Querier, k Key) (bool, error) {
 	return s.counts.HasRoom(k, s.db.Now(), func() (t Totals, err error) {
 		err = all.NewRaw(`SELECT coalesce(sum(CASE WHEN tenant_id IS NOT NULL THEN length(answer) END), 0),
@@ -144,23 +145,29 @@ func (s *Keys) admits(ctx context.Context, q db.Querier, k Key, column, owner st
 	})
 }
 
-// The part of the bound over all scopes that makeRoom frees in a round, and its rounds.
+// The part of the bound over all scopes that makeRoom frees in a round, and how many rounds it takes at most;
+// the first one only measures.
 const (
 	freedShare = 64
 	maxRounds  = 8
 )
 
-// makeRoom deletes the oldest answers of the member, or the address, that has the most, while all
-// scopes of the key's kind together hold too much. So nobody's answers keep others from writing.
+// makeRoom deletes the oldest answers of the member, or of the address, that has the most, until the
+// answers to all credentials, or to all addresses, fit their bound. So nobody's answers keep others from
+// writing.
 func (s *Keys) makeRoom(ctx context.Context, k Key) error {
 	column, kind := "tenant_id", "tenant_id IS NOT NULL"
 	if k.Tenant == "" {
 		column, kind = "scope", "tenant_id IS NULL"
 	}
-	for range maxRounds {
+	for round := range maxRounds {
 		room, err := s.hasRoom(ctx, s.db, k)
 		if err != nil || room {
 			return err
+		}
+		if round == 0 { // another process may have made room since the last measurement
+			s.counts.Forget()
+			continue
 		}
 		err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 			var owner string

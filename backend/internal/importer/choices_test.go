@@ -319,8 +319,8 @@ func (d *fixture) checkPreview(t *testing.T, r *rapid.T, content string, o impor
 	}
 }
 
-// An import that fills blanks says which values of the file a person does not get, in the preview and in the report;
-// importing the same file twice says nothing.
+// The preview and the report of an import that fills blanks name each value of the file that is not stored, because
+// the person has another one. Importing the same file twice has no such values.
 func TestUnusedValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	const held = "Name,E-mail,Company,Title,Birthday,Location\nAna Lee,ana@x.example,Acme,Dev,1990-02-03,Lisbon\n"

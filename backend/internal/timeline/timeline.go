@@ -29,8 +29,8 @@ type Interaction struct {
 	ID         string    `bun:",pk" json:"id"`
 	Kind       string    `json:"kind"`
 	OccurredAt time.Time `json:"occurred_at"`
-	// OccurredLocal is OccurredAt as it was told: a day (then OccurredAt is its noon), or a time with
-	// its offset. It is empty for a time of the member's zone. See civil.Local.
+	// OccurredLocal is OccurredAt as the caller gave it: a day (then OccurredAt is its noon), or a time with
+	// its offset. It is empty for a time in UTC, which is shown in the member's zone. See civil.Local.
 	OccurredLocal   string `json:"occurred_local"`
 	DurationMinutes int32  `json:"duration_minutes"`
 	Summary         string `json:"summary"`

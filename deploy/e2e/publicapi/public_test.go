@@ -163,7 +163,7 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// TestPathsAreNoUsernames: no member may be called like the beginning of one of the service's own paths.
+// TestPathsAreNoUsernames: the first segments of the service's own paths cannot become usernames.
 func TestPathsAreNoUsernames(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)

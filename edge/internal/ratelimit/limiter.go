@@ -47,7 +47,8 @@ type Limiter struct {
 	callers  *lru.Cache[[sha256.Size]byte, caller] // by the hashes of bearers
 }
 
-// caller is what is known of a bearer; the zero value is one that is not valid.
+// caller is what the backend said about a bearer: its credential and its member. Both are empty for a
+// bearer that is not valid.
 type caller struct{ credential, member string }
 
 // membersShare is how many times a credential's quota all credentials of a member have together.
@@ -131,7 +132,7 @@ func (l *Limiter) decide(r *http.Request, name string, n int) Decision {
 	return d
 }
 
-// ofMember is the policy for all credentials of a member together.
+// ofMember returns the policy for the sum of the calls with any credential of a member.
 func ofMember(p Policy) Policy {
 	p.Name, p.Quota = p.Name+"-member", min(membersShare*p.Quota, MaxQuota)
 	return p
@@ -155,7 +156,7 @@ func (l *Limiter) key(r *http.Request, p Policy) (string, *caller) {
 // its credential, or for its address if the bearer is not valid, unless Limit has done so.
 func (l *Limiter) Learn(r *http.Request) {
 	e, token := requestlog.FromContext(r.Context()), bearer.Read(r.Header).Token
-	if token == "" || !e.Dead && e.Credential == "" {
+	if token == "" || e.Demo || !e.Dead && e.Credential == "" { // of the demo account's calls, the caller's bearer is ignored
 		return
 	}
 	var who caller

@@ -126,6 +126,22 @@ func TestFirstRequestsCountForTheCredential(t *testing.T) {
 	}
 }
 
+// A bearer that came with a call on the demo account is not taken for the demo account's.
+func TestDemoCallsTeachNothing(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t)
+	for _, bearer := range []string{"mine", "another"} {
+		r := request("192.0.2.1", bearer)
+		requestlog.FromContext(r.Context()).Demo = true
+		answer(l, r, "pat_demo", "demo")
+	}
+	for _, bearer := range []string{"mine", "another"} {
+		if n := admitted(l, "calls", func() *http.Request { return request("192.0.2.1", bearer) }); n != 3 {
+			t.Errorf("%s: %d admitted", bearer, n)
+		}
+	}
+}
+
 // All credentials of a member have five times the quota together; another member has their own.
 func TestMembersShareABudget(t *testing.T) {
 	t.Parallel()

@@ -33,8 +33,8 @@ type MemoryConfig struct {
 // Its size is bounded. A window that has ended is dropped when another key is counted for the first
 // time. At MaxKeys, the window that would end first is dropped, which gives its key a new budget a
 // little early. To exploit that, a caller needs more than MaxKeys addresses, each of which has a
-// budget anyway, or makes up as many bearers within a window. A request is never refused because there are too many keys. A sliding window takes
-// 8 bytes more for each hit that it admitted.
+// budget anyway, or as many invented bearers within a window. A request is never refused because there
+// are too many keys. A sliding window takes 8 bytes more for each hit that it admitted.
 type Memory struct {
 	now      func() time.Time
 	start    time.Time // times are stored as durations since start, on the monotonic clock

@@ -215,8 +215,8 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// Observe returns a transport that adds the time of each call, and the member of the caller, to the
-// request's event, and reports the outcome, as metrics.Backend counts it; observe may be nil.
+// Observe returns a transport that records the time of each call and the caller's member in the event
+// of the request. It reports the outcome, as metrics.Backend counts it, to observe unless that is nil.
 func Observe(transport http.RoundTripper, observe func(outcome string)) http.RoundTripper {
 	return observed{transport, observe}
 }

@@ -270,7 +270,7 @@ func tidyInteraction(i *export.InteractionRecord) error {
 		return fault.New(fault.Invalid, "%q is no kind of interaction; use one of %s", shown(i.Kind), list(kinds))
 	case i.OccurredAt.IsZero():
 		return fault.New(fault.Invalid, "it is not known when the interaction took place")
-	case !toldRight(i.OccurredAt, i.OccurredLocal):
+	case !localFits(i.OccurredAt, i.OccurredLocal):
 		return fault.New(fault.Invalid, "the interaction cannot have taken place at %s and, in local time, at %s", i.OccurredAt.UTC().Format(time.RFC3339), shown(i.OccurredLocal))
 	case len(i.ConnectionIDs) == 0 || len(i.ConnectionIDs) > mostOfInteraction:
 		return fault.New(fault.Invalid, "%d people took part; there may be 1 to %d", len(i.ConnectionIDs), mostOfInteraction)
@@ -280,14 +280,14 @@ func tidyInteraction(i *export.InteractionRecord) error {
 	return nil
 }
 
-// toldRight reports whether a local time, if any, is that of a moment: the same time, or its day
-// in some time zone.
-func toldRight(at time.Time, told string) bool {
-	local, err := civil.ParseLocal(told, time.UTC)
-	if told == "" || err != nil {
-		return told == ""
+// localFits reports whether a local time, if there is one, is the same time as at, or its day in some
+// time zone.
+func localFits(at time.Time, given string) bool {
+	local, err := civil.ParseLocal(given, time.UTC)
+	if given == "" || err != nil {
+		return given == ""
 	}
-	if len(told) == len(time.DateOnly) {
+	if len(given) == len(time.DateOnly) {
 		return at.Sub(local).Abs() < 36*time.Hour
 	}
 	return at.Sub(local).Abs() < time.Second

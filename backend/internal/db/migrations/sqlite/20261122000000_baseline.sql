@@ -694,7 +694,7 @@ CREATE TABLE interactions (
     id               TEXT NOT NULL,
     kind             TEXT NOT NULL,
     occurred_at      TIMESTAMP NOT NULL,
-    occurred_local   TEXT NOT NULL DEFAULT '',  -- as it was told: a day, or a time with its offset; empty: a time of the member's zone
+    occurred_local   TEXT NOT NULL DEFAULT '',  -- as the caller gave it: a day, or a time with its offset; empty for a time in UTC
     duration_minutes INTEGER NOT NULL,
     summary          TEXT NOT NULL,
     external_key     TEXT,  -- the caller's own key, so that the same interaction is logged once
