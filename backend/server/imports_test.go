@@ -71,8 +71,9 @@ func needs() map[string][]string {
 		"kinds":     {"account", "groups", "reminders", "timeline"},
 		"demo":      {"importer"},
 		"retention": {"importer"},
-		"move":      {"account"}, // whole accounts, table by table: it knows no feature
-		"sunset":    {"call", "db"},
+		// whole accounts, table by table: of the features it knows the rules of their columns
+		"move":   {"account", "account/password", "billing", "people", "reminders"},
+		"sunset": {"call", "db"},
 
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web
 

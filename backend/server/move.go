@@ -88,7 +88,8 @@ func writeNew(file string, write func(io.Writer) error) error {
 
 // ImportAccount adds the account of a file that ExportAccount wrote, all of it or nothing. It fails with
 // fault.AlreadyExists if the account, its username or its address is here already, and with fault.Invalid
-// for a file that is damaged, of another version, or not written by kith.
+// for a file that is damaged, of another version, or not written by kith. The month's credits become those of
+// the plan on this installation, less what was spent.
 func (a *Admin) ImportAccount(ctx context.Context, file string) (m MovedAccount, err error) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -96,6 +97,9 @@ func (a *Admin) ImportAccount(ctx context.Context, file string) (m MovedAccount,
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	imported, err := move.Import(ctx, a.store, in)
+	if err == nil {
+		err = a.ledger.SetPlan(ctx, imported.Username, imported.Plan, a.now().UTC())
+	}
 	return movedAccount(imported), a.record(ctx, err, account.AccountImported, imported.ID, "")
 }
 

@@ -79,6 +79,7 @@ func plainWords() map[EventKind]string {
 		SendingAllowed:     "Allowed texts to be sent for search by meaning",
 		OwnerLinkUsed:      "Created the account with the owner link",
 		NotMe:              "Said “this was not me”: all access ended",
+		RestorationOpposed: "Objected to giving the account its previous e-mail address back",
 		MemberSuspended:    "Suspended the account",
 		MemberResumed:      "Resumed the account",
 		AccountMoved:       "Exported the account to another installation, and suspended it here",

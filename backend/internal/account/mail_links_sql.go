@@ -27,7 +27,7 @@ func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose
 	err := s.NewSelect().Model(l).ColumnExpr("?TableColumns").ColumnExpr("members.username").
 		Join("JOIN members ON members.id = ?TableAlias.member_id AND members.email = ?TableAlias.email").
 		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.purpose = ?", purpose).Where("?TableAlias.expires_at > ?", s.Now()).
-		Where("members.suspended_at IS NULL" + Writable).Scan(ctx)
+		Where("members.suspended_at IS NULL" + Writable + notDisputed).Scan(ctx)
 	return db.Found(l, err, deadLink)
 }
 
@@ -43,7 +43,7 @@ func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose 
 	l := &MailLink{}
 	err := tx.NewRaw(`DELETE FROM mail_links WHERE hash = ? AND purpose = ? AND expires_at > ?
 AND EXISTS (SELECT 1 FROM members WHERE members.id = mail_links.member_id AND members.email = mail_links.email
-AND members.suspended_at IS NULL`+Writable+`) RETURNING ?`, hash, purpose, s.Now(), db.Columns[MailLink](s)).Scan(ctx, l)
+AND members.suspended_at IS NULL`+Writable+notDisputed+`) RETURNING ?`, hash, purpose, s.Now(), db.Columns[MailLink](s)).Scan(ctx, l)
 	return db.Found(l, err, deadLink)
 }
 

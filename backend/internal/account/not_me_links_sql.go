@@ -8,16 +8,25 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
 )
 
-// NotMeLifetime is how long a NotMeLink works.
-const NotMeLifetime = 7 * 24 * time.Hour
+// NotMeLifetime is how long a NotMeLink works. RestoreWait is how long the present address of an account
+// has time to object before a link restores a former one.
+const (
+	NotMeLifetime = 7 * 24 * time.Hour
+	RestoreWait   = 8 * time.Hour
+)
 
 // notMeMargin is the maximum time between a security event and the creation of its link.
 const notMeMargin = 10 * time.Minute
 
-// NotMeLink is a single-use link in an email about a security event, with which the member says
-// "this was not me", and its row. Using it ends all access to the account, and gives none.
+// NotMeLink is a link in an email about a security event, with which the member says "this was not
+// me", and its row. Using it ends all access to the account, and gives none.
+//
+// It works once, unless it may restore an address. Then its first use only ends access: the present
+// address is told, and can object. RestoreWait later, the second use restores the address. Until then
+// no mailed link resets a password or changes the address (notDisputed).
 type NotMeLink struct {
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
@@ -27,11 +36,34 @@ type NotMeLink struct {
 	ChangedAt time.Time `bun:",nullzero"`
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// RestoresAt is from when on a second use restores the address; zero before the first.
+	RestoresAt time.Time `bun:",nullzero"`
+	// ObjectionHash is the hash of the secret with which the present address objects.
+	ObjectionHash string `bun:",nullzero"`
+	// ObjectedAt is when the present address objected. Then the link restores nothing, and the
+	// people who run the service decide whose the account is.
+	ObjectedAt time.Time `bun:",nullzero"`
 	// Username and Present, the current address, are the member's; they are read with the link.
 	Username string `bun:",scanonly"`
 	Present  string `bun:",scanonly"`
 	// Restores is set if Email becomes the member's address again.
 	Restores bool `bun:",scanonly"`
+}
+
+// Waits reports whether the link was used, and restores an address later.
+func (l *NotMeLink) Waits() bool { return !l.RestoresAt.IsZero() }
+
+// liveNotMe is the condition for links that work. A disputed one has no end but the decision.
+const liveNotMe = "(expires_at > ? OR objected_at IS NOT NULL)"
+
+// notDisputed is the condition on members that no restoration of a former address waits: while two
+// mailboxes claim an account, no mailed link gives it to either.
+const notDisputed = " AND NOT EXISTS (SELECT 1 FROM not_me_links w WHERE w.member_id = members.id AND w.restores_at IS NOT NULL)"
+
+// AddressIsDisputed reports whether the restoration of a former address of a member waits.
+func AddressIsDisputed(ctx context.Context, s *db.DB, owner tenant.ID) (bool, error) {
+	n, err := s.NewSelect().Model((*NotMeLink)(nil)).Where("member_id = ?", owner).Where("restores_at IS NOT NULL").Count(ctx)
+	return n > 0, err
 }
 
 // CreateNotMeLink stores a link for an address, and returns its secret. The address is the member's, or
@@ -66,63 +98,74 @@ AND ended_at = (SELECT max(ended_at) FROM member_addresses WHERE member_id = ?)`
 
 // GetNotMeLink returns a valid link, without using it up, or fault.NotFound.
 func GetNotMeLink(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error) {
+	return findNotMeLink(ctx, s, "hash", hash)
+}
+
+// GetObjection returns the link to which the owner of a secret can object, without doing so, or
+// fault.NotFound.
+func GetObjection(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error) {
+	return findNotMeLink(ctx, s, "objection_hash", hash)
+}
+
+func findNotMeLink(ctx context.Context, s *db.DB, column, hash string) (*NotMeLink, error) {
 	l := &NotMeLink{}
 	err := s.NewSelect().Model(l).ColumnExpr("?TableColumns").ColumnExpr("members.username, members.email AS present").
 		ColumnExpr("EXISTS (SELECT 1 FROM member_addresses a WHERE a.member_id = ?TableAlias.member_id AND a.email = ?TableAlias.email AND a.ended_at = ?TableAlias.changed_at) AS restores").
 		Join("JOIN members ON members.id = ?TableAlias.member_id").
-		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.expires_at > ?", s.Now()).Scan(ctx)
+		Where("?TableAlias.? = ?", bun.Ident(column), hash).Where(liveNotMe, s.Now()).Scan(ctx)
 	return db.Found(l, err, deadLink)
 }
 
 // EndedAccess says what UseNotMeLink did.
 type EndedAccess struct {
 	MemberID tenant.ID
-	// Email is the address to which the link was sent.
-	Email string
+	// Email is the address to which the link was sent, Present the member's before it was used.
+	Email, Present string
 	// Reset is set if Email is the member's address now, so that a link to choose a new password can
 	// be sent there.
 	Reset bool
-	// Replaced is the address from which the link took the account back; empty if it restored none.
-	Replaced string
+	// Replaced is set if the account was taken back from the address Present.
+	Replaced bool
 	// Taken is set if Email was not restored because another member has it.
 	Taken bool
+	// RestoresAt is set if a former address waits to be restored, Disputed if the present one objected.
+	RestoresAt time.Time
+	Disputed   bool
+	// Objection is the secret for the present address, if the link was used for the first time.
+	Objection string
 }
 
-// UseNotMeLink uses up a link. It ends all access like RevokeEverything, and removes the password and
-// unconfirmed changes of the address.
+// UseNotMeLink ends all access like RevokeEverything, and removes the password and unconfirmed
+// changes of the address.
 //
-// If the link went to the member's present address, or tells of the change that replaced its address, it also removes
-// second factors that were added at the time of the event or later, because a thief's second factor
-// would lock the member out. In the second case the address becomes the member's again. A link of
-// before a change of the address ends access only, because the mailbox may be somebody else's by now.
+// If the link went to the member's present address, or tells of the change that replaced its address,
+// it also removes second factors that were added at the time of the event or later, because a thief's
+// second factor would lock the member out. In the second case the address becomes the member's again
+// when the link is used once more, RestoreWait later, if the present address has not objected. A link of
+// before a change of the address ends access only, because the mailbox may be somebody else's by now; so
+// does one to the present address while a restoration waits.
 //
 // The links that went to other addresses end. One that tells of an earlier change survives a link
 // that does not: otherwise a thief who changed the address could end the owner's way back.
 //
 // It fails with fault.NotFound if the link is not valid.
 func UseNotMeLink(ctx context.Context, s *db.DB, hash string) (*EndedAccess, error) {
+	objection, err := NewSecret("")
+	if err != nil {
+		return nil, err
+	}
 	done := &EndedAccess{}
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		*done = EndedAccess{}
-		var owner tenant.ID
-		err := tx.NewRaw("SELECT member_id FROM not_me_links WHERE hash = ?", hash).Scan(ctx, &owner)
-		if _, err = db.Found(&owner, err, deadLink); err != nil {
+		l, err := lockNotMeLink(ctx, s, tx, "hash", hash)
+		if err != nil {
 			return err
 		}
-		if _, err := lockMember(ctx, tx, owner, changeLock); err != nil {
-			return err
-		}
-		l := &NotMeLink{}
-		err = tx.NewRaw("DELETE FROM not_me_links WHERE hash = ? AND expires_at > ? RETURNING member_id, email, changed_at, created_at", hash, s.Now()).
-			Scan(ctx, l)
-		if _, err = db.Found(l, err, deadLink); err != nil {
-			return err
-		}
-		done.MemberID, done.Email = l.MemberID, l.Email
+		done.MemberID, done.Email, done.Present = l.MemberID, l.Email, l.Present
 		if err := replacePassword(ctx, s, tx, l.MemberID, ""); err != nil {
 			return err
 		}
-		return takeBack(ctx, s, tx, l, done)
+		return takeBack(ctx, s, tx, l, done, objection)
 	})
 	if err != nil {
 		return nil, err
@@ -130,42 +173,129 @@ func UseNotMeLink(ctx context.Context, s *db.DB, hash string) (*EndedAccess, err
 	return done, nil
 }
 
-// takeBack removes what was added since a link was sent, and restores its address, as far as the link
-// may do that.
-func takeBack(ctx context.Context, s *db.DB, tx db.Querier, l *NotMeLink, done *EndedAccess) error {
-	var present string
-	if err := tx.NewRaw("SELECT email FROM members WHERE id = ?", l.MemberID).Scan(ctx, &present); err != nil {
+// lockNotMeLink locks the member of a link, and returns the link with the present address.
+func lockNotMeLink(ctx context.Context, s *db.DB, tx db.Querier, column, hash string) (*NotMeLink, error) {
+	var owner tenant.ID
+	err := tx.NewRaw("SELECT member_id FROM not_me_links WHERE ? = ?", bun.Ident(column), hash).Scan(ctx, &owner)
+	if _, err = db.Found(&owner, err, deadLink); err != nil {
+		return nil, err
+	}
+	if _, err := lockMember(ctx, tx, owner, changeLock); err != nil {
+		return nil, err
+	}
+	l := &NotMeLink{}
+	err = tx.NewRaw("SELECT ?, (SELECT email FROM members WHERE id = member_id) AS present FROM not_me_links WHERE ? = ? AND "+liveNotMe,
+		db.Columns[NotMeLink](s), bun.Ident(column), hash, s.Now()).Scan(ctx, l)
+	return db.Found(l, err, deadLink)
+}
+
+// takeBack removes what was added since a link was sent, and restores its address or begins to, as far
+// as the link may do that.
+func takeBack(ctx context.Context, s *db.DB, tx db.Querier, l *NotMeLink, done *EndedAccess, objection string) error {
+	var err error
+	if l.Restores, err = mayRestore(ctx, tx, l); err != nil {
 		return err
 	}
-	restores, err := mayRestore(ctx, tx, l)
-	if err != nil || present != l.Email && !restores {
-		return err // it ends access only
+	waits, err := waitingRestoration(ctx, s, tx, l.MemberID)
+	if err != nil {
+		return err
+	}
+	present := l.Email == l.Present
+	mine := l.Restores || present && waits == nil || waits != nil && waits.Email == l.Email
+	if !mine {
+		return deleteNotMeLink(ctx, tx, l) // it ends access only
 	}
 	if err := deleteFactorsSince(ctx, tx, l.MemberID, l.CreatedAt.Add(-notMeMargin)); err != nil {
 		return err
 	}
-	others, args := "changed_at IS NULL", []any{l.MemberID, l.Email}
-	if restores {
-		others, args = "(changed_at IS NULL OR changed_at >= ?)", append(args, l.ChangedAt)
-	}
-	if _, err := tx.NewRaw("DELETE FROM not_me_links WHERE member_id = ? AND email <> ? AND "+others, args...).Exec(ctx); err != nil {
+	if err := deleteOtherLinks(ctx, tx, l); err != nil {
 		return err
 	}
-	if present != l.Email {
-		if done.Taken, err = isTaken(ctx, tx, l); err != nil || done.Taken {
-			return err
-		}
-		done.Replaced = present
-		// The change is taken back, with those after it.
-		if _, err := tx.NewRaw("DELETE FROM member_addresses WHERE member_id = ? AND ended_at >= ?", l.MemberID, l.ChangedAt).Exec(ctx); err != nil {
-			return err
-		}
+	switch {
+	case waits != nil && waits.Email == l.Email && waits.Hash != l.Hash: // another link restores this address
+		done.RestoresAt, done.Disputed = waits.RestoresAt, !waits.ObjectedAt.IsZero()
+		return deleteNotMeLink(ctx, tx, l)
+	case present:
+		return restored(ctx, s, tx, l, done)
 	}
+	if done.Taken, err = isTaken(ctx, tx, l); err != nil {
+		return err
+	}
+	switch {
+	case done.Taken:
+		return deleteNotMeLink(ctx, tx, l)
+	case !l.Waits():
+		done.RestoresAt, done.Objection = s.Now().Add(RestoreWait), objection
+		_, err = tx.NewRaw("UPDATE not_me_links SET restores_at = ?, expires_at = ?, objection_hash = ? WHERE hash = ?",
+			done.RestoresAt, done.RestoresAt.Add(NotMeLifetime), HashSecret(objection), l.Hash).Exec(ctx)
+		return err
+	case !l.ObjectedAt.IsZero() || s.Now().Before(l.RestoresAt):
+		done.RestoresAt, done.Disputed = l.RestoresAt, !l.ObjectedAt.IsZero()
+		return nil
+	}
+	done.Replaced = true
+	// The change is taken back, with those after it.
+	if _, err := tx.NewRaw("DELETE FROM member_addresses WHERE member_id = ? AND ended_at >= ?", l.MemberID, l.ChangedAt).Exec(ctx); err != nil {
+		return err
+	}
+	return restored(ctx, s, tx, l, done)
+}
+
+// restored uses up a link whose address is the member's now. The link was opened, so the address is
+// verified.
+func restored(ctx context.Context, s *db.DB, tx db.Querier, l *NotMeLink, done *EndedAccess) error {
 	done.Reset = true
-	// The link was opened, so the address is verified.
-	_, err = tx.NewRaw("UPDATE members SET email = ?, email_verified_at = CASE WHEN email = ? THEN coalesce(email_verified_at, ?) ELSE ? END WHERE id = ?",
+	_, err := tx.NewRaw("UPDATE members SET email = ?, email_verified_at = CASE WHEN email = ? THEN coalesce(email_verified_at, ?) ELSE ? END WHERE id = ?",
 		l.Email, l.Email, s.Now(), s.Now(), l.MemberID).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	return deleteNotMeLink(ctx, tx, l)
+}
+
+// waitingRestoration returns the used link that waits to restore an address of a member, of the
+// earliest change; nil if there is none.
+func waitingRestoration(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) (*NotMeLink, error) {
+	l := &NotMeLink{}
+	err := tx.NewRaw("SELECT ? FROM not_me_links WHERE member_id = ? AND restores_at IS NOT NULL AND "+liveNotMe+" ORDER BY changed_at LIMIT 1",
+		db.Columns[NotMeLink](s), owner, s.Now()).Scan(ctx, l)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return l, err
+}
+
+func deleteNotMeLink(ctx context.Context, tx db.Querier, l *NotMeLink) error {
+	_, err := tx.NewRaw("DELETE FROM not_me_links WHERE hash = ?", l.Hash).Exec(ctx)
 	return err
+}
+
+// deleteOtherLinks ends the links that went to other addresses, except those that tell of an earlier
+// change than this one.
+func deleteOtherLinks(ctx context.Context, tx db.Querier, l *NotMeLink) error {
+	others, args := "changed_at IS NULL", []any{l.MemberID, l.Email}
+	if l.Restores {
+		others, args = "(changed_at IS NULL OR changed_at >= ?)", append(args, l.ChangedAt)
+	}
+	_, err := tx.NewRaw("DELETE FROM not_me_links WHERE member_id = ? AND email <> ? AND "+others, args...).Exec(ctx)
+	return err
+}
+
+// ObjectToRestoration says, for the present address of a member, that a former one is not to be restored.
+// All access stays ended, and mailed links stay without effect, until the people who run the
+// service set a password (ReplacePassword). It returns the link whose restoration ends. It fails with
+// fault.NotFound if there is none, or it was done already.
+func ObjectToRestoration(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error) {
+	var l *NotMeLink
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) (err error) {
+		if l, err = lockNotMeLink(ctx, s, tx, "objection_hash", hash); err != nil || !l.ObjectedAt.IsZero() {
+			return err
+		}
+		l.ObjectedAt = s.Now()
+		_, err = tx.NewRaw("UPDATE not_me_links SET objected_at = ? WHERE hash = ?", l.ObjectedAt, l.Hash).Exec(ctx)
+		return err
+	})
+	return l, err
 }
 
 // mayRestore reports whether a link tells of the last change that replaced its address.

@@ -47,13 +47,17 @@ func revokeAll(ctx context.Context, tx db.Querier, owner tenant.ID, now time.Tim
 }
 
 // ReplacePassword sets the password of a member who has lost it, or whose account was
-// taken over. It also ends all earlier access, as RevokeEverything does. It fails with
-// fault.NotFound if there is no such member who may have a password.
+// taken over. It also ends all earlier access, as RevokeEverything does, and decides whose the account
+// is if a former address waits to be restored: the address stays. It fails with fault.NotFound if there
+// is no such member who may have a password.
 func ReplacePassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
-	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		return replacePassword(ctx, s, tx, owner, hash)
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		if err := replacePassword(ctx, s, tx, owner, hash); err != nil {
+			return err
+		}
+		_, err := tx.NewRaw("DELETE FROM not_me_links WHERE member_id = ? AND restores_at IS NOT NULL", owner).Exec(ctx)
+		return err
 	})
-	return err
 }
 
 func replacePassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, hash string) error {

@@ -72,6 +72,8 @@ const (
 	OwnerLinkUsed  EventKind = "owner_link_used"
 	// NotMe is the use of a link in an email that says "this was not me".
 	NotMe EventKind = "not_me"
+	// RestorationOpposed is an objection of the present address to the restoration of a former one.
+	RestorationOpposed EventKind = "restoration_opposed"
 
 	MemberSuspended EventKind = "member_suspended"
 	MemberResumed   EventKind = "member_resumed"

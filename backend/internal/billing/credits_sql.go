@@ -268,7 +268,7 @@ type Month struct {
 func MonthOf(at time.Time) Month {
 	at = at.UTC()
 	return Month{
-		Period:   at.Format("2006-01"),
+		Period:   at.Format(PeriodFormat),
 		ResetsAt: time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC),
 	}
 }

@@ -17,6 +17,9 @@ const (
 	ReasonRefund = "refund"
 )
 
+// PeriodFormat is the layout of a period, the month in UTC, for package time.
+const PeriodFormat = "2006-01"
+
 // Entry is a line of the ledger, and its database row.
 type Entry struct {
 	TenantID tenant.ID `bun:",pk"`

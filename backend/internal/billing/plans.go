@@ -10,8 +10,8 @@ import (
 // Plans is how many credits a member gets each month, by plan.
 type Plans map[string]int
 
-// maxAllowance fits into the contract's 32 bits.
-const maxAllowance = 1_000_000_000
+// MaxAllowance is the most credits of a month. It fits into the contract's 32 bits.
+const MaxAllowance = 1_000_000_000
 
 // NewPlans returns the plans with the defaults for those that are not given:
 // free 1,000 and pro 20,000. It fails for a plan that does not exist, and for an
@@ -22,8 +22,8 @@ func NewPlans(given map[string]int) (Plans, error) {
 		if err := account.CheckPlan(plan); err != nil {
 			return nil, err
 		}
-		if n < 0 || n > maxAllowance {
-			return nil, fmt.Errorf("the plan %s cannot give %d credits a month: 0 to %d can be", plan, n, maxAllowance)
+		if n < 0 || n > MaxAllowance {
+			return nil, fmt.Errorf("the plan %s cannot give %d credits a month: 0 to %d can be", plan, n, MaxAllowance)
 		}
 	}
 	maps.Copy(plans, given)

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -198,25 +199,24 @@ type takeover struct {
 
 	random *rand.Rand
 	moves  int
-	// links are those in the owner's mailbox.
-	links []string
+	// links are those in the owner's mailbox, objections those in the thief's.
+	links, objections []string
 }
 
-func (a *takeover) access() account.Access {
+// mine is the owner's address.
+func (a *takeover) mine() string { return a.name + "@people.example" }
+
+func (a *takeover) member() *account.Member {
 	m, err := account.GetMemberByID(a.Context(), a.s, a.owner)
 	if err != nil {
 		a.Fatal(err)
 	}
-	return m.Access()
+	return m
 }
 
-func (a *takeover) address() string {
-	m, err := account.GetMemberByID(a.Context(), a.s, a.owner)
-	if err != nil {
-		a.Fatal(err)
-	}
-	return m.Email
-}
+func (a *takeover) access() account.Access { return a.member().Access() }
+
+func (a *takeover) address() string { return a.member().Email }
 
 // notice sends an email to an address about an event there, or about the change that replaced it.
 func (a *takeover) notice(address string) {
@@ -224,14 +224,23 @@ func (a *takeover) notice(address string) {
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		a.Error(err)
 	}
-	if err == nil && address == a.name+"@people.example" {
+	if err == nil && address == a.mine() {
 		a.links = append(a.links, account.HashSecret(secret))
 	}
-	if err == nil && address != a.name+"@people.example" && a.random.IntN(2) == 0 { // the thief says "not me", too
-		if _, err := account.UseNotMeLink(a.Context(), a.s, account.HashSecret(secret)); err != nil {
+	if err == nil && address != a.mine() && a.random.IntN(2) == 0 { // the thief says "not me", too
+		if err := a.use(account.HashSecret(secret)); err != nil {
 			a.Error(err)
 		}
 	}
+}
+
+// use uses a link. If the present address may object, it is the thief who reads that.
+func (a *takeover) use(link string) error {
+	done, err := account.UseNotMeLink(a.Context(), a.s, link)
+	if err == nil && done.Objection != "" && done.Present != a.mine() {
+		a.objections = append(a.objections, account.HashSecret(done.Objection))
+	}
+	return err
 }
 
 // move lets the thief change the address.
@@ -239,66 +248,147 @@ func (a *takeover) move() {
 	a.moves++
 	from, to, hash := a.address(), fmt.Sprintf("thief%d@people.example", a.moves), fmt.Sprint("move ", a.moves)
 	changeLink(a.T, a.s, a.owner, from, hash, to)
-	if err := account.ChangeEmail(a.Context(), a.s, a.access(), "", hash); err != nil {
-		a.Error(err)
+	disputed, err := account.AddressIsDisputed(a.Context(), a.s, a.owner)
+	if err != nil {
+		a.Fatal(err)
 	}
-	a.notice(from)
-	a.notice(to)
+	if err := account.ChangeEmail(a.Context(), a.s, a.access(), "", hash); (err != nil) != disputed {
+		a.Errorf("a change of an address that is disputed (%t): %v", disputed, err)
+	}
+	if !disputed {
+		a.notice(from)
+		a.notice(to)
+	}
+}
+
+// credentials are those that a thief stores.
+func credentials() []string {
+	return []string{"session", "half a sign-in", "token", "one-time codes", "passkey", "identity", "password"}
+}
+
+// act is a random act of the thief, or of the owner with requests of the thief in flight.
+func (a *takeover) act(n int, stores map[string]func(account.Access, string) error) {
+	kinds := credentials()
+	switch a.random.IntN(6) {
+	case 0:
+		a.move()
+	case 1:
+		a.notice(a.address())
+	case 2:
+		acts := map[int]func(account.Access) error{
+			0: func(c account.Access) error {
+				_, err := account.SetPassword(a.Context(), a.s, c, "the owner's")
+				return err
+			},
+			1: func(account.Access) error { return account.RevokeEverything(a.Context(), a.s, a.owner) },
+			2: func(account.Access) error { return account.DeleteLoginSessions(a.Context(), a.s, a.owner, "") },
+			3: func(c account.Access) error {
+				row := &account.TOTPSecret{MemberID: a.owner, Secret: "owner", Access: c}
+				_, err := account.CreateTOTPSecret(a.Context(), a.s, row, account.NewRecoveryCodes(), "")
+				return err
+			},
+		}
+		access, chosen := a.access(), acts[a.random.IntN(len(acts))]
+		together(8, func(i int) error {
+			if i == 4 {
+				return chosen(access)
+			}
+			return stores[kinds[i%len(kinds)]](access, fmt.Sprint("beside ", n, " ", i))
+		})
+	default:
+		_ = stores[kinds[a.random.IntN(len(kinds))]](a.access(), fmt.Sprint("before ", n))
+	}
+}
+
+// takeBack lets the owner use the links in their mailbox, the newest first, while requests of the thief
+// with access that was checked before are in flight.
+func (a *takeover) takeBack(checked []account.Access, stores map[string]func(account.Access, string) error) {
+	kinds := credentials()
+	for i, link := range slices.Backward(a.links) {
+		for n, err := range together(40, func(n int) error {
+			if n == 20 {
+				return a.use(link)
+			}
+			_ = stores[kinds[n%len(kinds)]](checked[n%len(checked)], fmt.Sprint(i, " ", n))
+			return nil
+		}) {
+			if n == 20 && err != nil && !fault.Is(err, fault.NotFound) {
+				a.Errorf("the link: %v", err)
+			}
+		}
+	}
+}
+
+// reset tries to choose a new password with a link that was mailed to the member's address.
+func (a *takeover) reset(hash string) error {
+	l := &account.MailLink{Hash: hash, MemberID: a.owner, Purpose: account.PurposeReset, Email: a.address()}
+	if err := account.CreateMailLink(a.Context(), a.s, l); err != nil {
+		a.Fatal(err)
+	}
+	return account.ResetPassword(a.Context(), a.s, hash, "of "+hash)
 }
 
 // After the owner used the links in their mailbox, a thief holds nothing, whatever the two did before,
-// and whatever of the thief was in flight.
+// and whatever of the thief was in flight. If the thief objects, it gives them nothing either, and the
+// people who run the service give the account to its owner.
 func TestOwnerAlwaysGetsTheAccountBack(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			eachFlow(t, func(t *testing.T, f flow) {
+			eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
 				a := &takeover{flow: f, T: t, random: rand.New(rand.NewPCG(seed, 31))} //nolint:gosec // repeatable
-				mine, stores := f.name+"@people.example", thiefStores(t.Context(), f)
-				kinds := []string{"session", "half a sign-in", "token", "one-time codes", "passkey", "identity", "password"}
+				stores := thiefStores(t.Context(), f)
 				var checked []account.Access
 				for n := range 12 {
 					checked = append(checked, a.access())
-					switch a.random.IntN(4) {
-					case 0:
-						a.move()
-					case 1:
-						a.notice(a.address())
-					default:
-						_ = stores[kinds[a.random.IntN(len(kinds))]](a.access(), fmt.Sprint("before ", n))
-					}
+					advance(time.Second)
+					a.act(n, stores)
 				}
 				checked = append(checked, a.access())
 				if len(a.links) == 0 {
-					a.notice(mine)
+					a.notice(a.mine())
 				}
-				// The owner opens the newest email first. The thief's requests run at the same time.
-				for i, link := range slices.Backward(a.links) {
-					for n, err := range together(40, func(n int) error {
-						if n == 20 {
-							_, err := account.UseNotMeLink(t.Context(), f.s, link)
-							return err
-						}
-						_ = stores[kinds[n%len(kinds)]](checked[n%len(checked)], fmt.Sprint(i, " ", n))
-						return nil
-					}) {
-						if n == 20 && err != nil && !fault.Is(err, fault.NotFound) {
-							t.Errorf("the link: %v", err)
+				a.takeBack(checked, stores)
+				moved := a.address() != a.mine()
+				held := thiefHolds(t, f.s, f.owner)
+				delete(held, "addresses")
+				if len(held) > 0 {
+					t.Errorf("the thief holds %v", held)
+				}
+				if err := a.reset("early"); moved && !fault.Is(err, fault.NotFound) {
+					t.Errorf("a new password while the address is disputed: %v", err)
+				}
+				objects := moved && seed%2 == 0
+				if objects {
+					for _, o := range a.objections {
+						if _, err := account.ObjectToRestoration(t.Context(), f.s, o); err != nil && !fault.Is(err, fault.NotFound) {
+							t.Error(err)
 						}
 					}
 				}
-				if held := thiefHolds(t, f.s, f.owner); len(held) > 0 || a.address() != mine {
-					t.Errorf("the thief holds %v, and the address is %s", held, a.address())
+				advance(account.RestoreWait)
+				a.takeBack(checked, stores)
+				if objects {
+					if err := a.reset("objected"); !fault.Is(err, fault.NotFound) {
+						t.Errorf("a new password after an objection: %v", err)
+					}
+					if err := account.ReplacePassword(t.Context(), f.s, f.owner, "the owner's"); err != nil {
+						t.Error(err)
+					}
+				} else if got := a.address(); got != a.mine() {
+					t.Errorf("the address is %s", got)
 				}
-				reset := &account.MailLink{Hash: "reset", MemberID: f.owner, Purpose: account.PurposeReset, Email: mine}
-				if err := account.CreateMailLink(t.Context(), f.s, reset); err != nil {
-					t.Fatal(err)
+				if held = thiefHolds(t, f.s, f.owner); objects {
+					delete(held, "addresses")
 				}
-				if err := account.ResetPassword(t.Context(), f.s, "reset", "the owner's"); err != nil {
+				if len(held) > 0 {
+					t.Errorf("at the end, the thief holds %v", held)
+				}
+				if err := a.reset("last"); err != nil {
 					t.Errorf("the owner's new password: %v", err)
 				}
-				for _, kind := range kinds { // of before
+				for _, kind := range credentials() { // of before
 					if err := stores[kind](checked[len(checked)-1], "late "+kind); err == nil {
 						t.Errorf("%s: stored late", kind)
 					}
@@ -308,47 +398,139 @@ func TestOwnerAlwaysGetsTheAccountBack(t *testing.T) {
 	}
 }
 
-// A link of before a change of the address ends access only: the mailbox may be another person's.
+// changed gives the member another address, as a thief would.
+func (a *takeover) changed(hash, to string) {
+	changeLink(a.T, a.s, a.owner, a.address(), hash, to)
+	if err := account.ChangeEmail(a.Context(), a.s, a.access(), "", hash); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// uses uses a link and returns what it did.
+func (a *takeover) uses(link string) *account.EndedAccess {
+	done, err := account.UseNotMeLink(a.Context(), a.s, link)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return done
+}
+
+// A link of before a change of the address ends access only: the mailbox may be another person's. That
+// of the change restores the address when it is used again after the wait.
 func TestNotMeRestoresTheAddress(t *testing.T) {
 	t.Parallel()
-	eachFlow(t, func(t *testing.T, f flow) {
-		a := &takeover{flow: f, T: t, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // repeatable
-		mine := f.name + "@people.example"
-		before := notMeLink(t, f, mine)
-		changeLink(t, f.s, f.owner, mine, "move", "next@people.example")
-		if err := account.ChangeEmail(t.Context(), f.s, a.access(), "", "move"); err != nil {
-			t.Fatal(err)
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		a := &takeover{flow: f, T: t}
+		before := notMeLink(t, f, a.mine())
+		advance(time.Second)
+		a.changed("move", "next@people.example")
+		told, next := notMeLink(t, f, a.mine()), notMeLink(t, f, "next@people.example")
+		if done := a.uses(before); done.Reset || !done.RestoresAt.IsZero() || a.address() != "next@people.example" {
+			t.Fatalf("the link of before: %+v, %s", done, a.address())
 		}
-		told, next := notMeLink(t, f, mine), notMeLink(t, f, "next@people.example")
-		if done, err := account.UseNotMeLink(t.Context(), f.s, before); err != nil || done.Reset || a.address() != "next@people.example" {
-			t.Fatalf("the link of before: %+v, %v, %s", done, err, a.address())
-		}
-		if done, err := account.UseNotMeLink(t.Context(), f.s, told); err != nil || !done.Reset || done.Replaced != "next@people.example" || a.address() != mine {
-			t.Fatalf("the link of the change: %+v, %v, %s", done, err, a.address())
+		first := a.uses(told)
+		if first.Reset || first.Replaced || first.Objection == "" || !first.RestoresAt.Equal(f.s.Now().Add(account.RestoreWait)) || a.address() != "next@people.example" {
+			t.Fatalf("the first use: %+v, %s", first, a.address())
 		}
 		if _, err := account.UseNotMeLink(t.Context(), f.s, next); !fault.Is(err, fault.NotFound) {
 			t.Errorf("the link that went to the other address: %v", err)
 		}
+		advance(account.RestoreWait - time.Second)
+		login(t, f.s, f.owner, "with a passkey of before")
+		if done := a.uses(told); done.Reset || done.Objection != "" || !done.RestoresAt.Equal(first.RestoresAt) {
+			t.Errorf("used early: %+v", done)
+		}
+		if _, err := account.GetLoginSession(t.Context(), f.s, "with a passkey of before"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a session of the wait: %v", err)
+		}
+		// A link to the present address ends access, and does not end the wait.
+		if done := a.uses(notMeLink(t, f, "next@people.example")); done.Reset {
+			t.Errorf("a link to the present address: %+v", done)
+		}
+		advance(time.Second)
+		if done := a.uses(told); !done.Reset || !done.Replaced || done.Present != "next@people.example" || a.address() != a.mine() {
+			t.Fatalf("after the wait: %+v, %s", done, a.address())
+		}
+		if _, err := account.ObjectToRestoration(t.Context(), f.s, account.HashSecret(first.Objection)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("an objection that is too late: %v", err)
+		}
 		if _, err := account.CreateNotMeLink(t.Context(), f.s, f.owner, "next@people.example"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("a new link to the other address: %v", err)
 		}
-		// Another member took the address in the meantime.
-		changeLink(t, f.s, f.owner, mine, "again", "third@people.example")
-		if err := account.ChangeEmail(t.Context(), f.s, a.access(), "", "again"); err != nil {
-			t.Fatal(err)
+		if err := a.reset("reset"); err != nil {
+			t.Errorf("the owner's new password: %v", err)
 		}
-		told = notMeLink(t, f, mine)
+		// Another member took the address in the meantime.
+		a.changed("again", "third@people.example")
+		told = notMeLink(t, f, a.mine())
 		other := dbtest.Member(t, f.s, "other")
-		change(t, f.s, "UPDATE members SET email = '"+mine+"' WHERE username = 'other'")
+		change(t, f.s, "UPDATE members SET email = '"+a.mine()+"' WHERE username = 'other'")
 		login(t, f.s, f.owner, "the thief's")
 		login(t, f.s, other, "other's")
-		if done, err := account.UseNotMeLink(t.Context(), f.s, told); err != nil || done.Reset || !done.Taken {
-			t.Fatalf("the link to an address that is taken: %+v, %v", done, err)
+		if done := a.uses(told); done.Reset || !done.Taken {
+			t.Fatalf("the link to an address that is taken: %+v", done)
 		}
 		if _, err := account.GetLoginSession(t.Context(), f.s, "the thief's"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("the session goes on: %v", err)
 		}
-		session(t, f.s, "other's")
+		if _, err := account.GetLoginSession(t.Context(), f.s, "other's"); err != nil {
+			t.Errorf("another member's session: %v", err)
+		}
+	})
+}
+
+// Whoever reads a member's old mailbox does not get the account if the member objects, and the objection
+// gives access to nobody. It has no end but the decision of the people who run the service.
+func TestObjectionLeavesTheDecisionToTheOperator(t *testing.T) {
+	t.Parallel()
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		a := &takeover{flow: f, T: t}
+		a.changed("move", "next@people.example")
+		told := notMeLink(t, f, a.mine())
+		objection := account.HashSecret(a.uses(told).Objection)
+		for name, err := range map[string]error{
+			"a new password": a.reset("waiting"),
+			"another address": func() error {
+				changeLink(t, f.s, f.owner, "next@people.example", "away", "third@people.example")
+				return account.ChangeEmail(t.Context(), f.s, a.access(), "", "away")
+			}(),
+		} {
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s in the wait: %v", name, err)
+			}
+		}
+		for _, err := range together(20, func(int) error {
+			l, err := account.ObjectToRestoration(t.Context(), f.s, objection)
+			if err == nil && !l.ObjectedAt.Equal(f.s.Now()) {
+				t.Errorf("it objected at %s", l.ObjectedAt)
+			}
+			return err
+		}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 {
+			advance(account.NotMeLifetime)
+			if _, err := retention.Sweep(t.Context(), f.s, f.s.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if done := a.uses(told); !done.Disputed || done.Reset || a.address() != "next@people.example" {
+				t.Errorf("the link after the objection: %+v", done)
+			}
+		}
+		if err := a.reset("disputed"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a new password after the objection: %v", err)
+		}
+		if err := account.ReplacePassword(t.Context(), f.s, f.owner, "decided"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := account.UseNotMeLink(t.Context(), f.s, told); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the link after the decision: %v", err)
+		}
+		if err := a.reset("afterwards"); err != nil {
+			t.Errorf("a new password after the decision: %v", err)
+		}
 	})
 }
 

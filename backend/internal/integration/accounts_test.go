@@ -26,7 +26,7 @@ func suspend(t *testing.T, url string, owner tenant.ID) {
 
 func login(t *testing.T, s *db.DB, owner tenant.ID, hash string) {
 	t.Helper()
-	row := &account.LoginSession{Hash: hash, MemberID: owner, AccessEpoch: dbtest.Epoch(t, s, owner), ExpiresAt: time.Now().Add(time.Hour)}
+	row := &account.LoginSession{Hash: hash, MemberID: owner, AccessEpoch: dbtest.Epoch(t, s, owner), ExpiresAt: s.Now().Add(time.Hour)}
 	if err := account.CreateLoginSession(t.Context(), s, row); err != nil {
 		t.Fatal(err)
 	}

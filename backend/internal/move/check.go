@@ -2,10 +2,12 @@ package move
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 )
@@ -16,6 +18,8 @@ type checker struct {
 	tables []table
 	at     int // the index of the previous row's table
 	seen   map[string]bool
+	rules  map[string]rule
+	sums   sums
 }
 
 // invalid returns the error for a file that Export can't have written.
@@ -30,7 +34,7 @@ func newChecker(h header, tables []table) (*checker, error) {
 	if err := account.CheckUsername(h.Username); err != nil {
 		return nil, err
 	}
-	return &checker{header: h, tables: tables, seen: map[string]bool{}}, nil
+	return &checker{header: h, tables: tables, seen: map[string]bool{}, rules: rules(), sums: newSums()}, nil
 }
 
 // check returns the table of a row and its values in the order of the table's columns. It refuses rows
@@ -58,11 +62,21 @@ func (c *checker) check(l line) (table, []any, error) {
 		if values[i], err = decode(column.Kind, given); err != nil {
 			return t, nil, invalid("%s of %s has a value of the wrong type", column.Name, t.name)
 		}
+		if !follows(c.rules, t.name, column.Name, values[i]) {
+			return t, nil, invalid("%s of %s has a value that kith does not write", column.Name, t.name)
+		}
 	}
 	if l.text(t.owner) != string(c.header.Member) {
 		return t, nil, invalid("a row of %s belongs to another member", t.name)
 	}
-	return t, values, c.checkRow(t, l)
+	row := func(column string) any {
+		if i := slices.IndexFunc(t.columns, func(k db.Column) bool { return k.Name == column }); i >= 0 {
+			return values[i]
+		}
+		return nil
+	}
+	c.sums.add(t.name, row)
+	return t, values, errors.Join(c.checkRow(t, l), checkParts(t.name, row))
 }
 
 // checkRow refuses rows that would affect other members, and values that no feature of kith writes.
@@ -87,10 +101,6 @@ func (c *checker) checkRow(t table, l line) error {
 		if l.text("subject") != account.SubjectOf(c.header.Member) {
 			return invalid("a security event is about another member")
 		}
-	case "photos":
-		if media := l.text("media"); media != "image/jpeg" && media != "image/png" {
-			return invalid("a photo is of the type %.30q", media)
-		}
 	case statesTable:
 		if string(l.Row["read_only"]) != "false" {
 			return invalid("the account is read-only")
@@ -106,7 +116,7 @@ func (c *checker) checkEnd() error {
 			return invalid("it has no row of %s", name)
 		}
 	}
-	return nil
+	return c.sums.check()
 }
 
 // text returns the string in a column of the row; empty if the value is not a string.

@@ -20,7 +20,9 @@ type Account struct {
 	Rows int
 	// SecondFactor reports whether the member had a second factor, which is not in the file.
 	SecondFactor bool
-	// Suspended reports whether the member is suspended, according to the file.
+	// Plan is the member's plan, and Suspended reports whether they are suspended, according to the file.
+	// Only Import sets them.
+	Plan      string
 	Suspended bool
 	// Unfinished are how many jobs are not in the file because they had not ended. Only Export counts
 	// them.

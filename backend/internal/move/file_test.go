@@ -32,9 +32,9 @@ func someLines() []string {
 		`{"kith_account":1,"schema":"1","member":"MEM","username":"maria"}`,
 		`{"table":"members","row":{"id":"MEM","username":"maria","email":"maria@people.example","plan":"free","suspended_at":"2026-02-03T04:05:06Z"}}`,
 		`{"table":"profiles","row":{"member_id":"MEM","username":"maria"}}`,
-		`{"table":"photos","row":{"tenant_id":"MEM","media":"image/png","data":"AP8="}}`,
+		`{"table":"photos","row":{"tenant_id":"MEM","media":"image/png","data":"iVBORw0KGgo="}}`,
 		`{"table":"jobs","row":{"tenant_id":"MEM","state":"failed","number":7}}`,
-		`{"table":"tenant_states","row":{"tenant_id":"MEM","read_only":false}}`,
+		`{"table":"tenant_states","row":{"tenant_id":"MEM","jobs":7,"read_only":false}}`,
 	}
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], "MEM", "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV")

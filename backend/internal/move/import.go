@@ -114,7 +114,7 @@ func eachRow(file io.Reader, schema string, tables []table, use func(h header, t
 			return a, err
 		}
 		if t.name == membersTable {
-			a.Suspended = string(l.Row["suspended_at"]) != "null"
+			a.Plan, a.Suspended = l.text("plan"), string(l.Row["suspended_at"]) != "null"
 		}
 		if err := use(h, t, l, values); err != nil {
 			return a, err

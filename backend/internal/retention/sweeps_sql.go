@@ -89,7 +89,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.RefreshTokens, "DELETE FROM refresh_tokens WHERE spent_at IS NOT NULL AND expires_at <= ?", []any{before}},
 		{&r.PersonalTokens, "DELETE FROM personal_tokens WHERE revoked_at <= ? OR expires_at <= ?", []any{ended, ended}},
 		{&r.MailLinks, "DELETE FROM mail_links WHERE expires_at <= ?", []any{now}},
-		{&r.NotMeLinks, "DELETE FROM not_me_links WHERE expires_at <= ?", []any{now}},
+		{&r.NotMeLinks, "DELETE FROM not_me_links WHERE expires_at <= ? AND objected_at IS NULL", []any{now}},
 		{&r.SignUps, "DELETE FROM sign_ups WHERE expires_at <= ?", []any{now}},
 		{&r.OwnerLinks, "DELETE FROM owner_links WHERE expires_at <= ?", []any{now}},
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},

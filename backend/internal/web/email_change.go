@@ -48,6 +48,13 @@ func (v *request) askEmailChange() error {
 	if err != nil {
 		return err
 	}
+	disputed, err := account.AddressIsDisputed(v.R.Context(), v.Store, m.ID)
+	if err != nil {
+		return err
+	}
+	if disputed {
+		return inDispute()
+	}
 	wrong := &page.Mistakes{}
 	address, err := account.CheckEmail(v.Line(fieldNewEmail))
 	if err := wrong.Take(fieldNewEmail, err); err != nil {

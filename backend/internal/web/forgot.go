@@ -50,6 +50,9 @@ func (v *request) forgot() error {
 		if err != nil {
 			return nil, err
 		}
+		if disputed, err := account.AddressIsDisputed(ctx, v.Store, m.ID); err != nil || disputed {
+			return nil, err // both addresses were told
+		}
 		secret, err := v.newLink(ctx, m, account.PurposeReset)
 		if err != nil {
 			return nil, err

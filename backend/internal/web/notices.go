@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -109,8 +110,7 @@ func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object stri
 
 // notice writes the email about an event. Its link ends all access to the account.
 func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice, secret string) (*mail.Message, error) {
-	at := page.FormatOf(m.Locale).Clock(event.At.In(civil.Zone(m.Timezone)))
-	where := "It happened on " + at
+	where := "It happened on " + clockOf(m, event.At)
 	if event.Device != "" {
 		where += ", with " + event.Device
 	}
@@ -130,7 +130,7 @@ func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice
 
 // takenBack writes the email to an address that a link took the account back from.
 func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
-	return e.write(used.Replaced, email{
+	return e.write(used.Present, email{
 		Subject: "Your Kith account has its previous e-mail address again",
 		Lines: []string{
 			"The owner of the previous address said that the change to this address was not theirs. All access was ended, and the account has the previous address again.",
@@ -139,17 +139,72 @@ func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
 	})
 }
 
-// notMeContent is the content of the page that the link in a notice opens.
+// willBeTakenBack writes the email to the present address of an account whose former address is to be
+// restored. Its link objects.
+func (e *emails) willBeTakenBack(m *account.Member, used *account.EndedAccess) (*mail.Message, error) {
+	return e.write(used.Present, email{
+		Subject: "Your Kith account is to get its previous e-mail address back",
+		Lines: []string{
+			"Somebody who reads the previous address of the Kith account " + m.Username + " said that the change to this address was not theirs. " +
+				"All access to the account was ended.",
+			"From " + clockOf(m, used.RestoresAt) + " on, they can give the account its previous address back. Until that is decided, nobody can choose a new password by email.",
+			"If the change was yours, open the link and object.",
+		},
+		Button: "Object", Link: e.link(page.PathObject, used.Objection), Close: "If the change was not yours, there is nothing to do.",
+	})
+}
+
+// opensAgain writes the email to the former address about when its link restores the address.
+func (e *emails) opensAgain(m *account.Member, used *account.EndedAccess, secret string) (*mail.Message, error) {
+	return e.write(used.Email, email{
+		Subject: "How your Kith account gets this e-mail address back",
+		Lines: []string{
+			"All access to the Kith account " + m.Username + " is ended, as you asked.",
+			"Open the link from " + clockOf(m, used.RestoresAt) + " on: then the account has this address again, and we send you a link to choose a new password. " +
+				"The link works for 7 days from then.",
+			"Why the wait: the address that the account has now was told, and can object. If it does, the people who run this service decide.",
+		},
+		Button: "Get the account back", Link: e.link(page.PathNotMe, secret), Close: "Until then nobody can choose a new password by email.",
+	})
+}
+
+// objected writes the email to the former address of an account whose present address objected.
+func (e *emails) objected(l *account.NotMeLink) (*mail.Message, error) {
+	return e.write(l.Email, email{
+		Subject: "Your Kith account waits for a decision",
+		Lines: []string{
+			"Somebody who reads the address that the Kith account " + l.Username + " has now objected to giving it this address back.",
+			"All access stays ended, and nobody can choose a new password by email.",
+		},
+		Close: "Ask the people who run this service: they decide whose the account is.",
+	})
+}
+
+// clockOf returns a time in the words and the zone of a member.
+func clockOf(m *account.Member, at time.Time) string {
+	return page.FormatOf(m.Locale).Clock(at.In(civil.Zone(m.Timezone)))
+}
+
+// notMeContent is the content of the pages that the links in a notice, and in an objection, open.
 type notMeContent struct {
-	Link, Username, Email string
-	// Restores is set if the account gets the e-mail address back. EndsOnly is set if the address was
-	// changed after the email.
-	Restores, EndsOnly bool
+	Link, Username, Email, Present string
+	// Restores is set if the account can get the e-mail address back, after so many hours. RestoresAt is set
+	// if it waits for that, Waited if it has waited. EndsOnly is set if the address was changed after
+	// the email.
+	Restores, EndsOnly, Waited bool
+	Hours                      int
+	RestoresAt                 string
 }
 
 func notMeOver() error {
 	return page.Refuse(http.StatusNotFound, "This link is over",
 		"It works once, for 7 days. If somebody else has access to your account, choose a new password: that ends all access, too.")
+}
+
+// inDispute answers a use of a link after the present address objected.
+func inDispute() error {
+	return page.Refuse(http.StatusConflict, "The people who run this service decide",
+		"Two e-mail addresses claim this account. All access is ended, and nobody can choose a new password by email. Ask the people who run this service: they find out whose it is.")
 }
 
 // showNotMe shows what the link does. It changes nothing, because mail programs open links to
@@ -163,16 +218,40 @@ func (v *request) showNotMe() error {
 	if err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "not-me", page.Page{Title: "Was this not you?", Content: notMeContent{
-		Link: secret, Username: l.Username, Email: l.Email, Restores: l.Restores && l.Present != l.Email, EndsOnly: !l.Restores && l.Present != l.Email,
-	}})
+	if !l.ObjectedAt.IsZero() {
+		return inDispute()
+	}
+	content := notMeContent{
+		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, Restores: l.Restores && l.Present != l.Email, EndsOnly: !l.Restores && l.Present != l.Email,
+		Waited: l.Waits(), Hours: int(account.RestoreWait.Hours()),
+	}
+	if l.Waits() && v.Now().Before(l.RestoresAt) {
+		if content.RestoresAt, err = v.restoresAt(l); err != nil {
+			return err
+		}
+	}
+	title := "Was this not you?"
+	if l.Waits() {
+		title = "Get your account back"
+	}
+	v.Render(http.StatusOK, "not-me", page.Page{Title: title, Content: content})
 	return nil
 }
 
+// restoresAt returns when a link restores an address, in the words of its member.
+func (v *request) restoresAt(l *account.NotMeLink) (string, error) {
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, l.MemberID)
+	if err != nil {
+		return "", err
+	}
+	return clockOf(m, l.RestoresAt), nil
+}
+
 // notMe ends all access to the account of the link, and mails a link to choose a new password to
-// where the link was sent.
+// where the link was sent. If that is a former address, the present one is told first, and can object.
 func (v *request) notMe() error {
-	used, err := account.UseNotMeLink(v.R.Context(), v.Store, account.HashSecret(v.R.PostForm.Get(fieldLink)))
+	secret := v.R.PostForm.Get(fieldLink)
+	used, err := account.UseNotMeLink(v.R.Context(), v.Store, account.HashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
 		return notMeOver()
 	}
@@ -181,21 +260,25 @@ func (v *request) notMe() error {
 	}
 	v.record(account.NotMe, used.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
-	if used.Replaced != "" && v.Mailer != nil && !v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.takenBack(used) }) {
-		v.Logger.WarnContext(v.R.Context(), "tell an address that the account was taken back", "error", "the queue of emails is full")
-	}
-	if !used.Reset && !used.Taken {
+	switch {
+	case used.Disputed:
+		return inDispute()
+	case !used.RestoresAt.IsZero():
+		return v.restoreLater(used, secret)
+	case used.Taken:
+		return page.Refuse(http.StatusConflict, "All access is ended, but your e-mail address is taken",
+			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the people who run this service for help.", used.Email))
+	case !used.Reset:
 		return page.Refuse(http.StatusConflict, "All access is ended",
 			"The e-mail address of the account was changed after this email was sent, so it stays as it is. Ask for a new password with the present address, "+
 				"or open the link in the email that told you about the change. If you have neither, ask the people who run this service.")
 	}
-	if !used.Reset {
-		return page.Refuse(http.StatusConflict, "All access is ended, but your e-mail address is taken",
-			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the people who run this service for help.", used.Email))
+	if used.Replaced {
+		v.enqueueAlways("tell an address that the account was taken back", func(context.Context) (*mail.Message, error) { return v.emails.takenBack(used) })
 	}
 	// Without the usual limit of emails to one recipient: an attacker could use it up, and the link
 	// works once.
-	sent := v.Mailer != nil && v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
+	sent := v.enqueueAlways("send a link to choose a new password", func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.GetMemberByID(ctx, v.Store, used.MemberID)
 		if err != nil || !m.Active() || m.Email != used.Email {
 			return nil, err
@@ -212,4 +295,87 @@ func (v *request) notMe() error {
 	}
 	v.RedirectDone(page.PathSignIn, "not-me")
 	return nil
+}
+
+// restoreLater tells both addresses that a former one is to be restored, if that is new.
+func (v *request) restoreLater(used *account.EndedAccess, secret string) error {
+	if used.Objection != "" {
+		for _, write := range []func(*account.Member) (*mail.Message, error){
+			func(m *account.Member) (*mail.Message, error) { return v.emails.willBeTakenBack(m, used) },
+			func(m *account.Member) (*mail.Message, error) { return v.emails.opensAgain(m, used, secret) },
+		} {
+			v.enqueueAlways("tell the addresses of an account that one is to be restored", func(ctx context.Context) (*mail.Message, error) {
+				m, err := account.GetMemberByID(ctx, v.Store, used.MemberID)
+				if err != nil {
+					return nil, err
+				}
+				return write(m)
+			})
+		}
+	}
+	v.Redirect(page.PathNotMe + "?" + url.Values{fieldLink: {secret}}.Encode())
+	return nil
+}
+
+// enqueueAlways sends an email in the background without the limit of emails to one recipient, and
+// reports whether the queue took it.
+func (v *request) enqueueAlways(purpose string, write mail.Write) bool {
+	if v.Mailer == nil {
+		return false
+	}
+	sent := v.Mailer.Enqueue(write)
+	if !sent {
+		v.Logger.WarnContext(v.R.Context(), purpose, "error", "the queue of emails is full")
+	}
+	return sent
+}
+
+// objection returns the link to which the secret of an objection objects.
+func (v *request) objection(secret string) (*account.NotMeLink, error) {
+	l, err := account.GetObjection(v.R.Context(), v.Store, account.HashSecret(secret))
+	if fault.Is(err, fault.NotFound) {
+		return nil, page.Refuse(http.StatusNotFound, "This link is over",
+			"The account has its previous e-mail address again. If it is yours, ask the people who run this service for help.")
+	}
+	return l, err
+}
+
+// showObjection shows what an objection does. It changes nothing.
+func (v *request) showObjection() error {
+	secret := v.R.URL.Query().Get(fieldLink)
+	l, err := v.objection(secret)
+	if err != nil {
+		return err
+	}
+	if !l.ObjectedAt.IsZero() {
+		return inDispute()
+	}
+	at, err := v.restoresAt(l)
+	if err != nil {
+		return err
+	}
+	v.Render(http.StatusOK, "objection", page.Page{Title: "Was the change of address yours?", Content: notMeContent{
+		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at,
+	}})
+	return nil
+}
+
+// object stops the restoration of a former address. Nobody gets access by that.
+func (v *request) object() error {
+	l, err := v.objection(v.R.PostForm.Get(fieldLink))
+	if err != nil {
+		return err
+	}
+	done, err := account.ObjectToRestoration(v.R.Context(), v.Store, l.ObjectionHash)
+	if fault.Is(err, fault.NotFound) {
+		_, err = v.objection("")
+	}
+	if err != nil {
+		return err
+	}
+	if l.ObjectedAt.IsZero() {
+		v.record(account.RestorationOpposed, done.MemberID, "")
+		v.enqueueAlways("tell an address of an objection", func(context.Context) (*mail.Message, error) { return v.emails.objected(l) })
+	}
+	return inDispute()
 }

@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	newDeviceSubject = "New sign-in to your Kith account"
-	newTokenSubject  = "A new token for your Kith account"
-	newAgentSubject  = "A new agent has access to your Kith account"
-	exportSubject    = "Data of your Kith account was downloaded"
-	takenBackSubject = "Your Kith account has its previous e-mail address again"
-	failedSubject    = "Failed sign-ins to your Kith account"
+	newDeviceSubject  = "New sign-in to your Kith account"
+	newTokenSubject   = "A new token for your Kith account"
+	newAgentSubject   = "A new agent has access to your Kith account"
+	exportSubject     = "Data of your Kith account was downloaded"
+	takenBackSubject  = "Your Kith account has its previous e-mail address again"
+	objectSubject     = "Your Kith account is to get its previous e-mail address back"
+	opensAgainSubject = "How your Kith account gets this e-mail address back"
+	disputedSubject   = "Your Kith account waits for a decision"
+	failedSubject     = "Failed sign-ins to your Kith account"
 )
 
 // storedNotMe stores a link as if it had been mailed to the member, and returns its secret.
@@ -64,7 +67,8 @@ func TestNotMe(t *testing.T) {
 		}
 		page := reader.Get(link)
 		want(t, reader.Post(notMePath, webtest.Values("link", page.Form(notMePath).Get("link"))), http.StatusForbidden, "This form is out of date")
-		wantRedirect(t, reader.Submit(page, notMePath, nil), "/sign-in?done=not-me")
+		waiting := reader.Follow(reader.Submit(page, notMePath, nil))
+		want(t, waiting, http.StatusOK, "Get your account back", "All access is ended", "thief@people.example, the address that the account has now, was told")
 		if isSignedIn(thief) || isSignedIn(owner) || !isSignedIn(other) {
 			t.Error("a session of the member goes on, or another member's ended")
 		}
@@ -76,15 +80,24 @@ func TestNotMe(t *testing.T) {
 		for _, login := range []string{"maria", "maria@people.example", "thief@people.example"} {
 			want(t, signIn(s.Browser(t), login, webtest.Password, ""), http.StatusForbidden, "do not belong together")
 		}
+		objection := p.link(t, s, "thief@people.example", objectSubject)
+		want(t, reader.Get(objection), http.StatusOK, "Was the change of address yours?", "The account keeps thief@people.example")
+		if again := p.link(t, s, "maria@people.example", opensAgainSubject); again != link {
+			t.Errorf("the email about the wait links to %s", again)
+		}
+		want(t, thief.Submit(thief.Get("/forgot"), "/forgot", webtest.Values("login", "thief@people.example")), http.StatusOK, "Check your email")
+		want(t, reader.Follow(reader.Submit(page, notMePath, nil)), http.StatusOK, "All access is ended")
+		s.Clock.Advance(account.RestoreWait)
+		page = reader.Get(link)
+		want(t, page, http.StatusOK, "Get your account back", "becomes maria@people.example again.")
+		wantRedirect(t, reader.Submit(page, notMePath, nil), "/sign-in?done=not-me")
 		want(t, reader.Submit(page, notMePath, nil), http.StatusNotFound, "This link is over")
 		want(t, reader.Get(link), http.StatusNotFound, "This link is over")
+		want(t, reader.Get(objection), http.StatusNotFound, "This link is over", "previous e-mail address again")
 		if got := emailOf(t, s, owner.Owner); got != "maria@people.example" {
 			t.Errorf("the address is %s", got)
 		}
-		told := p.Next(t)
-		for isNotice(t, told) && told.To == "maria@people.example" {
-			told = p.Next(t)
-		}
+		told := p.Next(t) // nothing was sent for the thief's forgotten password
 		text, _ := told.Parts(t)
 		if told.To != "thief@people.example" || told.Header.Get("Subject") != takenBackSubject || linkPattern.MatchString(text) {
 			t.Errorf("an email to %s: %q\n%s", told.To, told.Header.Get("Subject"), text)
@@ -93,6 +106,41 @@ func TestNotMe(t *testing.T) {
 		reader.Submit(reader.Get(reset), "/reset", webtest.Values("new_password", newPassword, "repeat_password", newPassword))
 		wantRedirect(t, signIn(reader, "maria", newPassword, ""), "/")
 		want(t, reader.Get(securityPage), http.StatusOK, "Said “this was not me”: all access ended", "Signed in on a new device", "Safari on iPhone")
+	})
+}
+
+// The present address can object: then nobody gets access by email, and the operator decides.
+func TestObjection(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		b := s.SignedIn(t, "maria")
+		b.Submit(b.Get(p.changeLink(t, s, b, "new@people.example")), confirmForm, nil)
+		link := p.link(t, s, "maria@people.example", emailChangedSubject)
+		stranger := s.Browser(t) // reads maria's old mailbox
+		stranger.Submit(stranger.Get(link), notMePath, nil)
+		objection := p.link(t, s, "new@people.example", objectSubject)
+		p.link(t, s, "maria@people.example", opensAgainSubject)
+		page := b.Get(objection)
+		want(t, b.Post(objectPath, webtest.Values("link", page.Form(objectPath).Get("link"))), http.StatusForbidden, "This form is out of date")
+		for range 2 {
+			want(t, b.Submit(page, objectPath, nil), http.StatusConflict, "The people who run this service decide")
+		}
+		if told := p.Next(t); told.To != "maria@people.example" || told.Header.Get("Subject") != disputedSubject {
+			t.Errorf("an email to %s: %q", told.To, told.Header.Get("Subject"))
+		}
+		s.Clock.Advance(account.RestoreWait)
+		for _, path := range []string{link, objection} {
+			want(t, stranger.Get(path), http.StatusConflict, "Ask the people who run this service")
+		}
+		for _, login := range []string{"maria", "new@people.example"} {
+			want(t, b.Submit(b.Get("/forgot"), "/forgot", webtest.Values("login", login)), http.StatusOK, "Check your email")
+		}
+		if n := p.settle(t); n != 0 {
+			t.Errorf("%d emails for a forgotten password while the address is disputed", n)
+		}
+		if got := emailOf(t, s, b.Owner); got != "new@people.example" {
+			t.Errorf("the address is %s", got)
+		}
 	})
 }
 

@@ -40,6 +40,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	reset, verify, finish := links(t, s, b.Owner)
 	resetPage, finishPage := anonymous.Get(reset), anonymous.Get(finish)
 	secret := storedNotMe(t, s, b.Owner)
+	waiting, objection := contested(t, s, s.SignedIn(t, "contested").Owner)
 	careful := s.SignedIn(t, "careful")
 	setUp := careful.Get(factorsPath)
 	setUpWrong := careful.Submit(setUp, factorsPath, webtest.Values("code", "1"))
@@ -58,7 +59,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"sign-in": anonymous.Get("/sign-in"), "sign-in, wrong": signIn(anonymous, "x", "y", ""), "sign-up": signUp,
 		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", webtest.Values("username", "x")), "forgot": anonymous.Get("/forgot"),
 		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", webtest.Values("login", "x")),
-		"not-me":    anonymous.Get(notMePath + "?link=" + secret), "problem, not me": anonymous.Get(notMePath + "?link=x"), "reset": resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", webtest.Values("new_password", "x")), "verify": anonymous.Get(verify),
+		"not-me":    anonymous.Get(notMePath + "?link=" + secret), "problem, not me": anonymous.Get(notMePath + "?link=x"), "not-me, waiting": anonymous.Get(waiting), "objection": anonymous.Get(objection), "reset": resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", webtest.Values("new_password", "x")), "verify": anonymous.Get(verify),
 		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", webtest.Values("username", "x")),
 		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, wrong": b.Submit(b.Get(authorizePath(c.ID, "https://a.example/cb")), "/oauth/consent", map[string][]string{"decision": {"allow"}, "scope": {"write"}}),
 		"consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
@@ -104,6 +105,32 @@ func links(t *testing.T, s *webtest.Site, owner tenant.ID) (reset, verify, finis
 		t.Fatal(err)
 	}
 	return "/reset?link=reset" + tag, "/verify?link=verify" + tag, "/verify?link=finish" + tag
+}
+
+// contested gives a member another address and begins to restore the former one. It returns the paths
+// of the mailed links.
+func contested(t *testing.T, s *webtest.Site, owner tenant.ID) (waiting, objection string) {
+	t.Helper()
+	m, err := account.GetMemberByID(t.Context(), s.Store, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := &account.MailLink{Hash: "contested", MemberID: owner, Purpose: account.PurposeChange, Email: m.Email, NewEmail: "elsewhere@people.example"}
+	if err := account.CreateMailLink(t.Context(), s.Store, change); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.ChangeEmail(t.Context(), s.Store, m.Access(), "", change.Hash); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := account.CreateNotMeLink(t.Context(), s.Store, owner, m.Email)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := account.UseNotMeLink(t.Context(), s.Store, account.HashSecret(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return notMePath + "?link=" + secret, objectPath + "?link=" + used.Objection
 }
 
 func TestPagesForEverybody(t *testing.T) {

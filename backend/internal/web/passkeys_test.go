@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -311,9 +312,19 @@ func TestWrongNewPasskeys(t *testing.T) {
 	evil, unverified := authenticator(t, s), authenticator(t, s)
 	evil.Origin, unverified.Flags = "https://evil.example", passkeytest.Present
 	known := authenticator(t, s)
+	one := append(make([]byte, 31), 1)
+	made := func(key any) string {
+		a := authenticator(t, s)
+		a.Key = key
+		return a.Create(t, options)
+	}
 	for name, answer := range map[string]string{
 		"another origin": evil.Create(t, options), "without verification": unverified.Create(t, options), "a challenge of another": authenticator(t, s).Create(t, theirs),
-		"no answer": "{}", "nothing": "", "a sign-in": known.Sign(t, passkeytest.ChallengeOf(t, options)),
+		"a point that is not on the curve":    made(passkeytest.PointKey(one, one)),
+		"a short RSA key":                     made(passkeytest.RSAKey(bytes.Repeat([]byte{255}, 64), []byte{1, 0, 1})),
+		"an even RSA key":                     made(passkeytest.RSAKey(bytes.Repeat([]byte{254}, 256), []byte{1, 0, 1})),
+		"an RSA key with which anybody signs": made(passkeytest.RSAKey(bytes.Repeat([]byte{255}, 256), []byte{1})),
+		"no answer":                           "{}", "nothing": "", "a sign-in": known.Sign(t, passkeytest.ChallengeOf(t, options)),
 	} {
 		p := owner.Submit(page, passkeysPath, webtest.Values("name", "x", "passkey", answer))
 		if p.Status != http.StatusUnprocessableEntity {

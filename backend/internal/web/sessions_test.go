@@ -18,6 +18,7 @@ const (
 	endOthersForm = "/settings/security/sessions/end-others"
 	seenForm      = "/settings/security/seen"
 	notMePath     = "/not-me"
+	objectPath    = "/not-me/object"
 
 	firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 	safari  = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1"

@@ -213,6 +213,8 @@ func routes() []route {
 		row("POST "+page.PathSeen, page.MembersOnly, (*request).dismissNotices),
 		row("GET "+page.PathNotMe, page.Anyone, (*request).showNotMe),
 		row("POST "+page.PathNotMe, page.Anyone, (*request).notMe),
+		row("GET "+page.PathObject, page.Anyone, (*request).showObjection),
+		row("POST "+page.PathObject, page.Anyone, (*request).object),
 		row("POST "+page.PathSecurity+"/provider/unlink", page.MembersOnly, (*request).unlinkProvider).fresh(fieldUnlinkPassword),
 		row("GET "+page.PathAccount, page.MembersOnly, (*request).showAccount),
 		row("GET "+page.PathAccount+"/export", page.MembersOnly, (*request).export).fresh(""),

@@ -108,6 +108,7 @@ func accessPages() []route.Route {
 		{Name: "reset", Methods: both, Pattern: "/reset", Anonymous: true, Summary: "Sets a new password, with a link that was mailed."},
 		{Name: "verify", Methods: both, Pattern: "/verify", Anonymous: true, Summary: "Confirms an e-mail address, with a link that was mailed."},
 		{Name: "not-me", Methods: both, Pattern: "/not-me", Anonymous: true, Summary: "Ends all access to an account, with a link that was mailed."},
+		{Name: "not-me-object", Methods: both, Pattern: "/not-me/object", Anonymous: true, Summary: "Objects, with a link that was mailed, to giving an account its previous e-mail address back."},
 		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
 		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
 		{Name: "manifest", Methods: get, Pattern: "/assets/kith.webmanifest", Anonymous: true, Summary: "The web app manifest, with which browsers install Kith."},

@@ -7,13 +7,16 @@ package passkey
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"math/big"
 	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -109,7 +112,7 @@ func (p *Party) Ask(owner *Owner) (options any, challenge string, err error) {
 // already has a passkey of the member does not make a second one.
 func (p *Party) AskNew(owner *Owner) (options any, challenge string, err error) {
 	known := webauthn.Credentials(owner.WebAuthnCredentials()).CredentialDescriptors()
-	asked, session, err := p.web.BeginRegistration(owner, webauthn.WithExclusions(known))
+	asked, session, err := p.web.BeginRegistration(owner, webauthn.WithExclusions(known), webauthn.WithCredentialParameters(algorithms()))
 	if err != nil {
 		return nil, "", fmt.Errorf("ask for a new passkey: %w", err)
 	}
@@ -182,10 +185,13 @@ func (a *NewAnswer) Challenge() string { return a.parsed.Response.CollectedClien
 func (p *Party) CheckNew(a *NewAnswer, challenge string, owner tenant.ID) (*account.Passkey, error) {
 	o := &Owner{ID: owner}
 	made, err := p.web.CreateCredential(o, webauthn.SessionData{
-		Challenge: challenge, UserID: o.WebAuthnID(), UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
+		Challenge: challenge, UserID: o.WebAuthnID(), UserVerification: protocol.VerificationRequired, CredParams: algorithms(),
 	}, a.parsed)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unauthenticated, "the new passkey is not right")
+	}
+	if err := checkKey(made.PublicKey); err != nil {
+		return nil, fault.Wrap(err, fault.Unauthenticated, "the key of the new passkey is not right")
 	}
 	transports := make([]string, len(made.Transport))
 	for i, name := range made.Transport {
@@ -195,4 +201,41 @@ func (p *Party) CheckNew(a *NewAnswer, challenge string, owner tenant.ID) (*acco
 		MemberID: owner, CredentialID: base64.RawURLEncoding.EncodeToString(made.ID), PublicKey: made.PublicKey, Transports: strings.Join(transports, ","),
 		BackupEligible: made.Flags.BackupEligible, SignCount: made.Authenticator.SignCount,
 	}, nil
+}
+
+// algorithms are those of new passkeys: every platform has one of them.
+func algorithms() []protocol.CredentialParameter {
+	return []protocol.CredentialParameter{
+		{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.AlgES256},
+		{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.AlgRS256},
+	}
+}
+
+// minRSABits is the length of the shortest RSA key that NIST SP 800-131A allows.
+const minRSABits = 2048
+
+// checkKey refuses a key with which nobody or anybody could sign, because without attestation the library
+// does not look at it: a point that is not on its curve, or a short or impossible RSA key.
+func checkKey(cose []byte) error {
+	key, err := webauthncose.ParsePublicKey(cose)
+	if err != nil {
+		return err
+	}
+	switch k := key.(type) {
+	case webauthncose.EC2PublicKeyData:
+		_, err = k.ToECDSA()
+		return err
+	case webauthncose.RSAPublicKeyData:
+		exponent, err := webauthncose.ParseRSAPublicKeyDataExponent(&k)
+		if err != nil {
+			return err
+		}
+		n := new(big.Int).SetBytes(k.Modulus)
+		if n.BitLen() < minRSABits || n.Bit(0) == 0 || exponent < 3 || exponent%2 == 0 {
+			return errors.New("an RSA key that is too short, or impossible")
+		}
+		return nil
+	default:
+		return fmt.Errorf("a key of the type %T", key)
+	}
 }

@@ -110,45 +110,53 @@ func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, e
 // Above reports whether a hash was made at a lower cost, in memory or in passes. It is false for an
 // invalid hash.
 func (c Cost) Above(hash string) bool {
-	parts := strings.Split(hash, "$")
-	var memory, passes uint32
-	var threads uint8
-	if len(parts) != 6 {
-		return false
-	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads); err != nil {
-		return false
-	}
-	return memory < cmp.Or(c.MemoryKiB, defaultMemoryKiB) || passes < cmp.Or(c.Passes, defaultPasses)
+	h, ok := parse(hash)
+	return ok && (h.memory < cmp.Or(c.MemoryKiB, defaultMemoryKiB) || h.passes < cmp.Or(c.Passes, defaultPasses))
 }
 
 // Verify reports whether the password matches the hash. No password matches an invalid
 // hash.
 func Verify(hash, password string) bool {
+	h, ok := parse(hash)
+	if !ok {
+		return false
+	}
+	got := argon2.IDKey([]byte(password), h.salt, h.passes, h.memory, h.threads, uint32(len(h.key)))
+	return subtle.ConstantTimeCompare(got, h.key) == 1
+}
+
+// Takes reports whether Verify takes a hash: it is one of argon2id whose cost is in the bounds.
+func Takes(hash string) bool {
+	_, ok := parse(hash)
+	return ok
+}
+
+// parsed are the parts of a hash.
+type parsed struct {
+	memory, passes uint32
+	threads        uint8
+	salt, key      []byte
+}
+
+func parse(hash string) (h parsed, ok bool) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
-		return false
+		return h, false
 	}
 	var version int
-	var memory, time uint32
-	var threads uint8
 	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
-		return false
+		return h, false
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
-		return false
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.memory, &h.passes, &h.threads); err != nil {
+		return h, false
 	}
-	if memory > maxMemoryKiB || time < 1 || time > maxPasses || threads < 1 {
-		return false
+	if h.memory > maxMemoryKiB || h.passes < 1 || h.passes > maxPasses || h.threads < 1 {
+		return h, false
 	}
-	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
-	if err != nil {
-		return false
+	var err error
+	if h.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
+		return h, false
 	}
-	want, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(want) == 0 {
-		return false
-	}
-	got := argon2.IDKey([]byte(password), salt, time, memory, threads, uint32(len(want)))
-	return subtle.ConstantTimeCompare(got, want) == 1
+	h.key, err = base64.RawStdEncoding.DecodeString(parts[5])
+	return h, err == nil && len(h.key) > 0
 }

@@ -37,6 +37,7 @@ const (
 	PathReset    = "/reset"
 	PathVerify   = "/verify"
 	PathNotMe    = "/not-me"
+	PathObject   = "/not-me/object"
 	PathPeople   = "/people"
 	PathAdd      = "/people/new"
 	PathBin      = "/people/bin"

@@ -33,6 +33,9 @@ type Authenticator struct {
 	// Flags are Present and Verified, unless a test removes one.
 	Flags byte
 
+	// Key is the COSE key that a new passkey is said to have; nil means the authenticator's own.
+	Key any
+
 	key    *ecdsa.PrivateKey
 	id     []byte
 	handle []byte
@@ -93,10 +96,11 @@ func (a *Authenticator) Create(t testing.TB, document string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cose, err := webauthncbor.Marshal(webauthncose.EC2PublicKeyData{
-		PublicKeyData: webauthncose.PublicKeyData{KeyType: int64(webauthncose.EllipticKey), Algorithm: int64(webauthncose.AlgES256)},
-		Curve:         int64(webauthncose.P256), XCoord: point[1:33], YCoord: point[33:],
-	})
+	key := a.Key
+	if key == nil {
+		key = PointKey(point[1:33], point[33:])
+	}
+	cose, err := webauthncbor.Marshal(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +113,22 @@ func (a *Authenticator) Create(t testing.TB, document string) string {
 		t.Fatal(err)
 	}
 	return a.answer(t, map[string]any{"clientDataJSON": a.client(t, "webauthn.create", o.Challenge), "attestationObject": text(object)})
+}
+
+// PointKey is the COSE key of a point of P-256.
+func PointKey(x, y []byte) any {
+	return webauthncose.EC2PublicKeyData{
+		PublicKeyData: webauthncose.PublicKeyData{KeyType: int64(webauthncose.EllipticKey), Algorithm: int64(webauthncose.AlgES256)},
+		Curve:         int64(webauthncose.P256), XCoord: x, YCoord: y,
+	}
+}
+
+// RSAKey is the COSE key of an RSA modulus and exponent.
+func RSAKey(modulus, exponent []byte) any {
+	return webauthncose.RSAPublicKeyData{
+		PublicKeyData: webauthncose.PublicKeyData{KeyType: int64(webauthncose.RSAKey), Algorithm: int64(webauthncose.AlgRS256)},
+		Modulus:       modulus, Exponent: exponent,
+	}
 }
 
 // Get returns the answer to the options of navigator.credentials.get.

@@ -166,7 +166,10 @@ CREATE TABLE not_me_links (
     email      TEXT NOT NULL,                 -- where it was sent
     changed_at TIMESTAMPTZ,  -- when the address was replaced, if the email told that: the link may restore it; else NULL
     created_at TIMESTAMPTZ NOT NULL,
-    expires_at TIMESTAMPTZ NOT NULL
+    expires_at TIMESTAMPTZ NOT NULL,
+    restores_at TIMESTAMPTZ,    -- from when on it may restore the address: it was used once, and the restoration waits; else NULL
+    objection_hash TEXT COLLATE "C" UNIQUE, -- of the secret with which the present address objects; else NULL
+    objected_at TIMESTAMPTZ     -- when that was used: an operator has to decide; else NULL
 );
 -- The links of a member.
 CREATE INDEX not_me_links_member ON not_me_links (member_id);

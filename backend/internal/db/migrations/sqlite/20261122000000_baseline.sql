@@ -152,7 +152,10 @@ CREATE TABLE not_me_links (
     email      TEXT NOT NULL,     -- where it was sent
     changed_at TIMESTAMP,  -- when the address was replaced, if the email told that: the link may restore it; else NULL
     created_at TIMESTAMP NOT NULL,
-    expires_at TIMESTAMP NOT NULL
+    expires_at TIMESTAMP NOT NULL,
+    restores_at TIMESTAMP,    -- from when on it may restore the address: it was used once, and the restoration waits; else NULL
+    objection_hash TEXT UNIQUE, -- of the secret with which the present address objects; else NULL
+    objected_at TIMESTAMP     -- when that was used: an operator has to decide; else NULL
 );
 -- The links of a member.
 CREATE INDEX not_me_links_member ON not_me_links (member_id);
