@@ -23,7 +23,7 @@ func someTables() []table {
 		{name: "profiles", owner: "member_id", columns: []db.Column{column("member_id", db.TextColumn), column("username", db.TextColumn)}},
 		{name: "photos", owner: "tenant_id", columns: []db.Column{column("tenant_id", db.TextColumn), column("media", db.TextColumn), column("data", db.BytesColumn)}},
 		{name: "jobs", owner: "tenant_id", states: ended()["jobs"], columns: []db.Column{column("tenant_id", db.TextColumn), column("state", db.TextColumn), column("number", db.NumberColumn)}},
-		{name: statesTable, owner: "tenant_id", columns: []db.Column{column("tenant_id", db.TextColumn), column("read_only", db.FlagColumn)}},
+		{name: statesTable, owner: "tenant_id", columns: []db.Column{column("tenant_id", db.TextColumn), column("jobs", db.NumberColumn), column("read_only", db.FlagColumn)}},
 	}
 }
 
