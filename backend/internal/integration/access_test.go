@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun/dialect"
 )
 
 // thiefStores returns each way in which a thief who was let in stores a credential, or replaces one. n
@@ -555,6 +558,47 @@ func TestTokensAreLimitedTogether(t *testing.T) {
 		}
 		if made != 5 {
 			t.Errorf("%d more tokens were made", made)
+		}
+	})
+}
+
+// A transaction that PostgreSQL aborts because of a deadlock is repeated, and nobody sees an error. SQLite has
+// one writer, so there the second begins when the first has ended.
+func TestDeadlocksAreRepeated(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		pg := s.Dialect().Name() == dialect.PG
+		members := []tenant.ID{dbtest.Member(t, s, "maria"), dbtest.Member(t, s, "other")}
+		var first sync.WaitGroup // until both hold a lock that the other one wants
+		first.Add(len(members))
+		var tries atomic.Int64
+		for i, err := range together(len(members), func(i int) error {
+			return s.Write(t.Context(), func(ctx context.Context, tx db.Querier) error {
+				try := tries.Add(1)
+				for n := range members {
+					_, err := tx.NewRaw("UPDATE members SET access_epoch = access_epoch + 1 WHERE id = ?", members[(i+n)%len(members)]).Exec(ctx)
+					if err != nil {
+						return err
+					}
+					if pg && n == 0 && try <= int64(len(members)) {
+						first.Done()
+						first.Wait()
+					}
+				}
+				return nil
+			})
+		}) {
+			if err != nil {
+				t.Errorf("transaction %d: %v", i, err)
+			}
+		}
+		for _, m := range members {
+			if n := dbtest.Epoch(t, s, m); n != int64(len(members)) {
+				t.Errorf("%s was changed %d times", m, n)
+			}
+		}
+		if n := tries.Load(); pg && n < 3 {
+			t.Errorf("%d tries: nothing deadlocked", n)
 		}
 	})
 }
