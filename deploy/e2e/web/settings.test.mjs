@@ -137,8 +137,25 @@ test('the address changes by a link to the new one, in the browser of the member
   const card = await box(page, 'E-mail address').innerText();
   assert.ok(card.includes(now) && !card.includes('not confirmed'), card);
   await portray(page, 'email-changed');
-  await mailbox.next(before, 'Your Kith e-mail address was changed');
+  const told = await mailbox.next(before, 'Your Kith e-mail address was changed');
   await page.goto(link);
   await expectHeading(page, 'This link is over');
+
+  const reader = await newPerson(browser); // of the old mailbox
+  await reader.page.goto(told.link);
+  await expectHeading(reader.page, 'Was this not you?');
+  await portray(reader.page, 'not-me', { everyView: true });
+  await press(reader.page, 'End all access');
+  await expectHeading(reader.page, 'Get your account back');
+  await portray(reader.page, 'not-me-waiting', { everyView: true });
+  await reader.leave();
+  await mailbox.next(before, 'How your Kith account gets this e-mail address back');
+  await page.goto((await mailbox.next(now, 'Your Kith account is to get its previous e-mail address back')).link);
+  await expectHeading(page, 'Was the change of address yours?');
+  await portray(page, 'objection', { everyView: true });
+  await press(page, 'Object');
+  await expectHeading(page, 'The people who run this service decide');
+  await portray(page, 'disputed');
+  await mailbox.next(before, 'Your Kith account waits for a decision');
   assert.deepEqual(mailbox.emails.filter(({ text }) => !text.includes('This was not me')).map(({ to, subject }) => [to, subject]), [], 'unexpected emails');
 });
