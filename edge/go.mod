@@ -27,6 +27,7 @@ require (
 )
 
 require (
+	connectrpc.com/grpchealth v1.5.0
 	connectrpc.com/otelconnect v0.10.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

@@ -99,7 +99,18 @@ func (p *Program) AwaitReady() {
 // Signal sends the process a signal to stop.
 func (p *Program) Signal() {
 	p.t.Helper()
-	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	p.signal(syscall.SIGTERM)
+}
+
+// Freeze stops the process from running, until Continue.
+func (p *Program) Freeze() { p.signal(syscall.SIGSTOP) }
+
+// Continue lets a frozen process run.
+func (p *Program) Continue() { p.signal(syscall.SIGCONT) }
+
+func (p *Program) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.Command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Error(err)
 	}
 }

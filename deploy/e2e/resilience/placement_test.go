@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run 'TestPlacement|TestPlacementThroughARollout|TestPlacementOfPages'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run 'TestPlacement|TestFrozenBackend|TestPlacementThroughARollout|TestPlacementOfPages'
 
 package resilience
 
@@ -7,12 +7,20 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// leftOutTime is longer than an edge takes to notice a frozen backend: two seconds until the next health check, and
+// three for that. statusTime is longer than the interval of the readings of /status.
+const (
+	leftOutTime = 10 * time.Second
+	statusTime  = 60 * time.Second
 )
 
 // returnTime is longer than the edges take to send members back to a restarted backend.
@@ -137,6 +145,47 @@ func TestPlacement(t *testing.T) {
 	if again := p.builds(t); again != [2]int{first[0], members} {
 		t.Errorf("the indexes were built %v times, at first %v", again, first)
 	}
+}
+
+// TestFrozenBackend: a backend that accepts connections but answers nothing is left out once it misses a health
+// check, so its members are served again although it is still frozen. The gauge and /status tell it.
+// When it goes on, it gets calls again.
+func TestFrozenBackend(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	p := newPair(t)
+	up := func(of int) int {
+		return p.metric(t, p.Edge, fmt.Sprintf("kith_placement_backend_up{backend=%q}", p.addresses[of]))
+	}
+	both := func() bool { return up(0) == 1 && up(1) == 1 }
+	harness.Eventually(t, "both backends pass a health check", both)
+	var agents []harness.Agent
+	for i := range 8 {
+		a := p.NewMember(t).Agent(t)
+		a.Create(t, harness.Arguments{"name": fmt.Sprintf("Ana Reyes %d", i)})
+		agents = append(agents, a)
+	}
+	told := func() bool {
+		return strings.Contains(harness.Get(t, p.Edge.Admin+"/status", "Accept: text/html").Body, "KithBackendLeftOut")
+	}
+	if told() {
+		t.Error("/status tells of a backend that is left out, and there is none")
+	}
+	p.backends[0].Freeze()
+	harness.Within(t, leftOutTime, "the frozen backend is left out", func() bool { return up(0) == 0 })
+	for i, a := range agents {
+		if _, found := trySearch(a); !found {
+			t.Errorf("member %d is not served while a backend is frozen", i)
+		}
+	}
+	if up(1) != 1 {
+		t.Error("the other backend is left out, too")
+	}
+	harness.Within(t, statusTime, "/status tells of it", told)
+	p.backends[0].Continue()
+	harness.Within(t, returnTime, "the backend is back", both)
 }
 
 // TestPlacementThroughARollout: backends that are replaced one by one, while members read and write

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"connectrpc.com/grpchealth"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/edge/internal/upstream"
@@ -45,9 +46,8 @@ func newFakeBackend(t *testing.T, name string) *fakeBackend {
 
 // ServeHTTP implements http.Handler.
 func (b *fakeBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/grpc.health.v1.Health/") {
-		status := map[bool]string{false: "SERVING", true: "NOT_SERVING"}[b.sick.Load()]
-		_, _ = fmt.Fprintf(w, `{"status": %q}`, status)
+	if path, health := grpchealth.NewHandler(b); strings.HasPrefix(r.URL.Path, path) { // as a backend serves it
+		health.ServeHTTP(w, r)
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
@@ -63,6 +63,14 @@ func (b *fakeBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Kith-Placement", member)
 	}
 	_, _ = fmt.Fprintf(w, "%s %s", b.name, body)
+}
+
+// Check implements grpchealth.Checker.
+func (b *fakeBackend) Check(context.Context, *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if b.sick.Load() {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
+	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
 }
 
 // two are two backends and a placement over them.

@@ -2,7 +2,7 @@ package placement
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -21,10 +21,10 @@ const (
 	lookupTimeout = 2 * time.Second
 	// checkTimeout bounds one health check. It is long enough for a process that is busy.
 	checkTimeout = 3 * time.Second
-	// healthPath is a check of the gRPC health protocol, as a Connect GET request: whether the backend
+	// healthPath is the check of the gRPC health protocol, which Connect serves by POST: whether the backend
 	// and its database are available.
-	healthPath = "/grpc.health.v1.Health/Check?connect=v1&encoding=json&message=%7B%7D"
-	serving    = `"SERVING"`
+	healthPath = "/grpc.health.v1.Health/Check"
+	serving    = "SERVING_STATUS_SERVING"
 	maxHealth  = 4 << 10 // bytes of an answer
 )
 
@@ -164,21 +164,25 @@ func (p *Placement) checkAll(ctx context.Context) {
 func (b *backend) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.site.base.Scheme+"://"+b.host+healthPath, http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.site.base.Scheme+"://"+b.host+healthPath, strings.NewReader("{}"))
 	if err != nil {
 		return fmt.Errorf("check health: %w", err)
 	}
+	r.Header.Set("Content-Type", "application/json")
 	response, err := b.site.transport.RoundTrip(r)
 	if err != nil {
 		return fmt.Errorf("check health: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxHealth))
-	if err != nil {
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("check health: the backend answers %d", response.StatusCode)
+	}
+	var health struct{ Status string }
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxHealth)).Decode(&health); err != nil {
 		return fmt.Errorf("check health: %w", err)
 	}
-	if response.StatusCode != http.StatusOK || !strings.Contains(string(body), serving) {
-		return errors.New("check health: the backend or its database is not serving")
+	if health.Status != serving {
+		return fmt.Errorf("check health: the backend or its database is not serving (%.50q)", health.Status)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func edge() Dashboard {
 				{Title: "Requests by backend", Description: "Requests of the edges to each backend. The calls of a member go to the same one.", Unit: "reqps",
 					Queries: one(rate("backend", "kith_placement_calls_total"), "{{backend}}")},
 				{Title: "Backends left out", Description: "Backends that an edge does not call, because they refuse connections or fail their health check.", Unit: "short", Max: 1,
-					Link: runbook("KithBackendUnreachable"), Queries: one(`1 - kith_placement_backend_up{instance=~"$instance"}`, "{{instance}} {{backend}}")},
+					Link: runbook("KithBackendLeftOut"), Queries: one(`1 - kith_placement_backend_up{instance=~"$instance"}`, "{{instance}} {{backend}}")},
 				{Title: "Requests that another backend answered", Description: "Requests for members of a backend that was left out or failed, by that backend.", Unit: "reqps",
 					Queries: one(rate("backend", "kith_placement_fallbacks_total"), "{{backend}}")},
 			}},
