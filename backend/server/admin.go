@@ -58,7 +58,7 @@ type Admin struct {
 	secretKeyFile string
 }
 
-// OpenAdmin opens the database, whose schema must be the binary's. credits are those of
+// OpenAdmin opens the database, which must exist, with the binary's schema. credits are those of
 // Config. Security events are logged to logger.
 func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, logger *slog.Logger) (*Admin, error) {
 	rpcs, err := catalog.Load()
@@ -68,6 +68,12 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, 
 	plans, err := billing.NewPlans(credits)
 	if err != nil {
 		return nil, err
+	}
+	if file := db.File(databaseURL); file != "" {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database %s: use the settings of the service, in KITH_DATABASE_URL or with --env-file, "+
+				"or run `kith migrate` to make an empty database", file)
+		}
 	}
 	data, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 2})
 	if err != nil {

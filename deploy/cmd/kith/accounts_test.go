@@ -12,6 +12,9 @@ func TestAccountMovesByCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	here, there, file := filepath.Join(dir, "here.db"), filepath.Join(dir, "there.db"), filepath.Join(dir, "ada.gz")
+	for _, path := range []string{here, there} {
+		command(t, path, "migrate")
+	}
 	const created = "Member ada was created"
 	if out := command(t, here, "member create", "ada", "--email", "ada@example.com", "--password-stdin"); !strings.Contains(out, created) {
 		t.Fatal(out)

@@ -45,9 +45,8 @@ func (p *program) print(format string, args ...any) error {
 	return err
 }
 
-// withAdmin calls fn with the database, which is migrated first if that is on: members
-// can be created before the service has run. Security events are logged to standard
-// error.
+// withAdmin calls fn with the database, which must exist and have the schema of this version: only serve,
+// backend, migrate and restore make one. Security events are logged to standard error.
 func (p *program) withAdmin(fn func(a *server.Admin) error) error {
 	logger, err := logging.New(p.err, p.settings.LogLevel, p.settings.LogFormat)
 	if err != nil {
@@ -63,11 +62,6 @@ func (p *program) withQuietAdmin(fn func(a *server.Admin) error) error {
 }
 
 func (p *program) withAdminLogging(logger *slog.Logger, fn func(a *server.Admin) error) (err error) {
-	if p.settings.AutoMigrate {
-		if _, err := server.Migrate(p.ctx, p.settings.DatabaseURL); err != nil {
-			return err
-		}
-	}
 	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL, p.settings.credits(), logger)
 	if err != nil {
 		return err

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +44,7 @@ func TestNoCommandShowsNotes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kith.db")
 	const secret = "xylophone"
+	command(t, path, "migrate")
 	command(t, path, "member create", "ada", "--email", "ada@example.com", "--password-stdin")
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -117,4 +121,22 @@ func command(t *testing.T, path, name string, args ...string) string {
 		return out.String() + err.Error()
 	}
 	return out.String()
+}
+
+// A command with other settings than the service's makes no empty database beside it, and says what to do.
+func TestCommandsMakeNoDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kith.db")
+	for _, name := range leaves(t) {
+		args, called := shown()[name]
+		if !called || slices.Contains([]string{"config", "migrate", "version", "man"}, name) {
+			continue
+		}
+		if out := command(t, path, name, args...); !strings.Contains(out, "there is no database") {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the database: %v", err)
+	}
 }

@@ -17,6 +17,9 @@ func TestSecretKeyCommands(t *testing.T) {
 		code := run(t.Context(), args, strings.NewReader(""), &out, &out)
 		return code, out.String()
 	}
+	if code, out := kith("migrate"); code != 0 {
+		t.Fatal(out)
+	}
 	if code, out := kith("secret", "rotate"); code == 0 || !strings.Contains(out, "secret.key") {
 		t.Errorf("without a key: %d %s", code, out)
 	}

@@ -21,6 +21,7 @@ type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
 	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
 	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens are then sent unencrypted: use it only in a network that you trust."`
+	EnvFile     string   `env:"KITH_ENV_FILE" placeholder:"FILE" help:"File with settings, one NAME=value on each line, as for systemd. Variables of the environment come first. Default: /etc/kith/kith.env, if it exists; empty for none."`
 	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address, with pool_mode=transaction if a pooler at that address shares connections."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
 	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend use a database that the next version has migrated, so that you can go back to this version. They then migrate nothing."`

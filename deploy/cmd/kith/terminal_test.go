@@ -80,7 +80,9 @@ func TestMemberCreateAsks(t *testing.T) {
 		"and checks":             {nil, []string{"Username: ", "A", "E-mail address: ", "ada@people.example", "Password: ", password, "password again: ", password}, 1, "3 to 30 lower-case letters"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("KITH_DATABASE_URL", filepath.Join(t.TempDir(), "kith.db"))
+			path := filepath.Join(t.TempDir(), "kith.db")
+			command(t, path, "migrate")
+			t.Setenv("KITH_DATABASE_URL", path)
 			tty, person := openTerminal(t)
 			var out, errOut bytes.Buffer
 			code := make(chan int)
@@ -111,7 +113,9 @@ func (b *both) Write(p []byte) (int, error) {
 
 // Without a terminal, everything must be given.
 func TestMemberCreateWithoutTerminal(t *testing.T) {
-	t.Setenv("KITH_DATABASE_URL", filepath.Join(t.TempDir(), "kith.db"))
+	path := filepath.Join(t.TempDir(), "kith.db")
+	command(t, path, "migrate")
+	t.Setenv("KITH_DATABASE_URL", path)
 	for _, c := range []struct {
 		args string
 		says string
