@@ -49,7 +49,10 @@ func checks() []check {
 		{alert: "KithErrors", title: "Tool calls that failed", unit: "%", metric: "kith_tool_calls_total", scale: percent, measure: shareOf("kith_tool_calls_total", "outcome", "internal", "unavailable")},
 		{alert: "KithSlow", title: "Requests slower than half a second", unit: "%", metric: "kith_http_request_duration_seconds", scale: percent, measure: slower("kith_http_request_duration_seconds")},
 		{alert: "KithSlow", title: "Tool calls slower than half a second", unit: "%", metric: "kith_tool_call_duration_seconds", scale: percent, measure: slower("kith_tool_call_duration_seconds")},
-		{alert: "KithSignInsFail", title: "Sign-ins and authorizations that failed", unit: "%", metric: "kith_oauth_events_total", scale: percent, measure: shareOf("kith_oauth_events_total", "result", "failed")},
+		{alert: "KithSignInsFail", title: "Sign-ins and authorizations that failed", unit: "%", metric: "kith_oauth_events_total", scale: percent, measure: func(s span) (part, whole float64) {
+			part = s.increase("kith_oauth_events_total", labels{"result": "failed"})
+			return part, part + s.increase("kith_oauth_events_total", labels{"result": "ok"})
+		}},
 		{alert: "KithOverloaded", title: "Requests shed (503)", unit: "/s", metric: "kith_http_shed_total", measure: rateOf("kith_http_shed_total", nil)},
 		{alert: "KithStorePoolExhausted", title: "Callers that wait for a database connection", metric: "go_sql_wait_duration_seconds_total", measure: rateOf("go_sql_wait_duration_seconds_total", nil)},
 		{alert: "KithStoreConflicts", title: "Database statements in conflict", unit: "/s", metric: "kith_store_queries_total", measure: rateOf("kith_store_queries_total", labels{"outcome": "conflict"})},

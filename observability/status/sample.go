@@ -60,11 +60,17 @@ func (f families) minimum(name string) float64 {
 	return smallest
 }
 
+// waiting is the tool that waits for a job, as long as it is told to: its time says nothing about the service.
+const waiting = "get_job"
+
 // buckets returns the cumulative counts of a histogram's classic buckets by their upper
-// bounds.
+// bounds, without calls of the tool that waits.
 func (f families) buckets(name string) map[float64]float64 {
 	counts := map[float64]float64{}
 	for _, m := range f[name].GetMetric() {
+		if (labels{"tool": waiting}).match(m.GetLabel()) {
+			continue
+		}
 		h := m.GetHistogram()
 		for _, b := range h.GetBucket() {
 			counts[b.GetUpperBound()] += float64(b.GetCumulativeCount())

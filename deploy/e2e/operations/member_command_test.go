@@ -77,6 +77,7 @@ func TestMemberCommands(t *testing.T) {
 			}
 			return done.Stdout
 		}
+		must("", "migrate")
 		must(goodPassword, "member", "create", "ada", "--email", "ada@member.example", "--password-stdin")
 		must(goodPassword+"\r\n", "member", "create", "bob", "--email", "bob@member.example", "--password-stdin", "--plan", "pro")
 		lines := strings.Split(strings.TrimSpace(must("", "token", "create", "ada", "--name", "laptop")), "\n")
