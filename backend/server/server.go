@@ -173,13 +173,23 @@ func (s *Server) maintain(ctx context.Context) {
 	}
 }
 
-// Start seeds the sandbox, starts the background work and, if an address is set, the
+// startSandbox seeds the sandbox, or removes it if it is off: its members are in the directory, too.
+func (s *Server) startSandbox(ctx context.Context) error {
+	if s.config.Sandbox {
+		return s.seeder.Start(ctx)
+	}
+	removed, err := demo.RemoveDemo(ctx, s.store)
+	if removed {
+		s.config.Logger.Info("sandbox removed, because it is off")
+	}
+	return err
+}
+
+// Start seeds or removes the sandbox, starts the background work and, if an address is set, the
 // listener. It returns once the server answers calls.
 func (s *Server) Start(ctx context.Context) error {
-	if s.config.Sandbox {
-		if err := s.seeder.Start(ctx); err != nil {
-			return err
-		}
+	if err := s.startSandbox(ctx); err != nil {
+		return err
 	}
 	s.recorder.Start(ctx)
 	s.maintenance.Start(ctx, maintainEvery, s.maintain)

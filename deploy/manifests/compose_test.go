@@ -179,6 +179,21 @@ func TestComposeUserIsOrdinary(t *testing.T) {
 	}
 }
 
+// TestComposePassesSettings: mail and sign-up are settings of the file .env.
+func TestComposePassesSettings(t *testing.T) {
+	t.Parallel()
+	given := settings(t)
+	given["KITH_SIGN_UP"], given["KITH_SMTP_URL"] = "true", "smtp://relay.example:587?from=kith@kith.example"
+	project := load(t, given)
+	for name, variables := range map[string][]string{"backend-1": {"KITH_SIGN_UP", "KITH_SMTP_URL"}, "backend-2": {"KITH_SIGN_UP", "KITH_SMTP_URL"}, "edge-1": {"KITH_SIGN_UP"}, "edge-2": {"KITH_SIGN_UP"}} {
+		for _, variable := range variables {
+			if got := project.Services[name].Environment[variable]; got == nil || *got != given[variable] {
+				t.Errorf("%s has no %s of the file", name, variable)
+			}
+		}
+	}
+}
+
 // TestComposeReceivesAlerts: every route ends at a receiver that sends somewhere, and
 // the mail server is a service of the file.
 func TestComposeReceivesAlerts(t *testing.T) {

@@ -137,6 +137,9 @@ func restoreSQLite(ctx context.Context, databaseURL, file string) (err error) {
 		err = checkRestored(ctx, partial)
 	}
 	if err == nil {
+		err = giveToFolder(partial)
+	}
+	if err == nil {
 		err = errors.Join(os.Rename(partial, path), syncFile(filepath.Dir(path)))
 	}
 	removeLeftovers(partial)

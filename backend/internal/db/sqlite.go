@@ -112,7 +112,7 @@ func createPrivate(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	return errors.Join(f.Close(), makePrivate(path))
+	return errors.Join(f.Close(), giveToFolder(path), makePrivate(path))
 }
 
 // makePrivate removes all permissions of a file except its owner's.
@@ -149,6 +149,9 @@ func lockFile(ctx context.Context, path string) (func() error, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the database: %w", err)
+	}
+	if err := giveToFolder(path); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	wait := time.NewTicker(20 * time.Millisecond)
 	defer wait.Stop()

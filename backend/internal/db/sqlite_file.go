@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -82,6 +83,9 @@ func holdFile(path string) (*heldFile, error) {
 		return nil, fmt.Errorf("cannot open the database: %w", err)
 	}
 	info, err := f.Stat()
+	if err == nil {
+		err = giveToFolder(path)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the database: %w", err), f.Close())
 	}
@@ -283,10 +287,37 @@ func flock(path string, how int) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the database: %w", err)
 	}
+	if err := giveToFolder(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// giveToFolder gives a file that root made to the owner of its folder: an operator's command with sudo must not
+// leave files that the service cannot open. For other users, and in a folder of root, it does nothing.
+func giveToFolder(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("look at the folder of the database: %w", err)
+	}
+	file, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	to, _ := folder.Sys().(*syscall.Stat_t)
+	if now, _ := file.Sys().(*syscall.Stat_t); now.Uid != 0 || to.Uid == 0 {
+		return nil
+	}
+	if err := os.Lchown(path, int(to.Uid), int(to.Gid)); err != nil {
+		return fmt.Errorf("give the database to the user that runs kith: %w", err)
+	}
+	return nil
 }
 
 // newMarker returns a random marker for a new database or a backup.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -301,4 +302,48 @@ func TestRestoreWhileRunning(t *testing.T) {
 		t.Fatalf("afterwards: %v", err)
 	}
 	dbtest.Open(t, path, time.Now)
+}
+
+// What an operator's command as root makes belongs to the owner of the folder, who runs the service. Other users
+// make files of their own, and the folder is theirs.
+func TestRootLeavesFilesToTheService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	service := os.Geteuid()
+	if service == 0 {
+		service = 12345
+		if err := os.Chown(dir, service, service); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, backup := filepath.Join(dir, "kith.db"), filepath.Join(t.TempDir(), "backup.db")
+	if _, err := db.Migrate(t.Context(), db.Config{URL: path}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Open(t.Context(), db.Config{URL: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Backup(t.Context(), path, backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Restore(t.Context(), filepath.Join(dir, "restored.db"), backup); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		info, err := file.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of, _ := info.Sys().(*syscall.Stat_t); int(of.Uid) != service {
+			t.Errorf("%s belongs to %d", file.Name(), of.Uid)
+		}
+	}
 }

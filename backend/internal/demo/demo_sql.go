@@ -83,6 +83,32 @@ func ReplaceDemo(ctx context.Context, s *db.DB, d Demo) error {
 	return nil
 }
 
+// RemoveDemo deletes the sandbox's members with all their data, and reports whether there were any. Only they
+// are read-only.
+func RemoveDemo(ctx context.Context, s *db.DB) (removed bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		if err := db.LockTable(ctx, tx, "sandbox_states"); err != nil {
+			return err
+		}
+		var ids []tenant.ID
+		if err := tx.NewRaw("SELECT tenant_id FROM tenant_states WHERE read_only").Scan(ctx, &ids); err != nil {
+			return err
+		}
+		if removed = len(ids) > 0; !removed {
+			return nil
+		}
+		if _, err := removeDemo(ctx, tx, ids); err != nil {
+			return err
+		}
+		_, err := tx.NewRaw("DELETE FROM sandbox_states").Exec(ctx)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("remove the sandbox: %w", err)
+	}
+	return removed, nil
+}
+
 func replaceDemo(ctx context.Context, s *db.DB, tx db.Querier, d Demo) error {
 	ids := make([]tenant.ID, len(d.Members))
 	for i, m := range d.Members {

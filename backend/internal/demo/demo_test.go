@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/kith-crm/kith/sandbox"
+	"github.com/uptrace/bun/dialect"
 )
 
 func seeder(t *testing.T, s *db.DB, now func() time.Time) *demo.Seeder {
@@ -64,6 +65,47 @@ func TestSeedOncePerDay(t *testing.T) {
 		listed, err := account.ListPublicProfiles(t.Context(), s, nil, account.Position{}, 100)
 		if err != nil || len(listed) < 23 {
 			t.Errorf("listed members: %d, %v", len(listed), err)
+		}
+	})
+}
+
+// Off means gone: no member of the sandbox stays, in the directory or elsewhere, and all others do.
+func TestRemoveDemo(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, time.Now)
+		maria := dbtest.Member(t, s, "maria")
+		rows := func(of string) (n int) {
+			t.Helper()
+			if err := s.NewRaw("SELECT count(*) FROM "+of).Scan(t.Context(), &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if removed, err := demo.RemoveDemo(t.Context(), s); err != nil || removed {
+			t.Fatalf("before there is one: %t, %v", removed, err)
+		}
+		for range 2 { // it can be turned on again
+			if seeded, err := seeder(t, s, time.Now).Seed(t.Context()); err != nil || !seeded || rows("members") < 20 || rows("connections") == 0 {
+				t.Fatalf("seeded %t, %v", seeded, err)
+			}
+			if removed, err := demo.RemoveDemo(t.Context(), s); err != nil || !removed {
+				t.Fatalf("removed %t, %v", removed, err)
+			}
+			for table, want := range map[string]int{"members": 1, "profiles": 1, "connections": 0, "notes": 0, "personal_tokens": 0, "directory_words": 0, "sandbox_states": 0} {
+				if table == "directory_words" && s.Dialect().Name() == dialect.PG {
+					continue // an index of SQLite
+				}
+				if got := rows(table); got != want {
+					t.Errorf("%d rows of %s", got, table)
+				}
+			}
+		}
+		if _, err := account.GetMemberByID(t.Context(), s, maria); err != nil {
+			t.Errorf("another member: %v", err)
+		}
+		if _, err := oauth.Authenticate(t.Context(), s, sandbox.Token); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("the public token: %v", err)
 		}
 	})
 }

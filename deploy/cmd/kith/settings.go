@@ -31,7 +31,7 @@ type settings struct {
 	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off for none."`
 	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names, in addition to localhost, by which clients such as Prometheus reach KITH_ADMIN_ADDR. Its IP address always works."`
 	AdminPprof  bool     `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
-	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
+	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox. Off removes the members of the sandbox, from the directory too."`
 	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
