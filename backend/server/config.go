@@ -25,6 +25,8 @@ type Config struct {
 	// least MinServiceToken characters. It may be empty if TLS requires client
 	// certificates.
 	ServiceToken string
+	// PreviousServiceToken is accepted too, while ServiceToken replaces it; empty for none.
+	PreviousServiceToken string
 	// TLS is the TLS configuration of the listener; nil means no TLS.
 	TLS *tls.Config
 	// ConnectionMaxAge is the maximum age of a connection. It is closed after a response,
@@ -147,6 +149,9 @@ func (c Config) resolved() (Config, error) {
 	mutualTLS := c.TLS != nil && c.TLS.ClientAuth == tls.RequireAndVerifyClientCert
 	if len(c.ServiceToken) < MinServiceToken && !mutualTLS {
 		return c, fmt.Errorf("the service token needs at least %d characters: set KITH_SERVICE_TOKEN, the same for backend and edge", MinServiceToken)
+	}
+	if c.PreviousServiceToken != "" && len(c.PreviousServiceToken) < MinServiceToken {
+		return c, fmt.Errorf("the previous service token needs at least %d characters: set KITH_SERVICE_TOKEN_PREVIOUS to what KITH_SERVICE_TOKEN was", MinServiceToken)
 	}
 	if c.Addr != "" {
 		if _, _, err := net.SplitHostPort(c.Addr); err != nil {

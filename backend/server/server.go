@@ -262,7 +262,7 @@ func (s *Server) Stop(ctx context.Context) error {
 // address, the pages. The pages serve trusted callers only: a browser reaches them
 // through the edge.
 func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
-	service := rpc.NewServiceCredential(s.config.ServiceToken)
+	service := rpc.NewServiceCredential(s.config.ServiceToken, s.config.PreviousServiceToken)
 	tools := handlers.New(handlers.Config{
 		Store: s.store, Kinds: kinds.All(), Indexes: s.indexes, Search: s.search, Jobs: s.jobs, BaseURL: s.config.BaseURL, Now: s.config.Now,
 	})

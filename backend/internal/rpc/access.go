@@ -141,12 +141,17 @@ func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) h
 }
 
 // ServiceCredential recognises the edge and internal callers.
-type ServiceCredential struct{ sum [sha256.Size]byte }
+type ServiceCredential struct{ sums [][sha256.Size]byte }
 
-// NewServiceCredential returns the check for a service token. With an empty token, only
-// client certificates are accepted.
-func NewServiceCredential(token string) ServiceCredential {
-	return ServiceCredential{sum: sha256.Sum256([]byte(token))}
+// NewServiceCredential returns the check for service tokens: the present one, and the previous one while it is
+// replaced. Empty tokens are none. Without a token, only client certificates are accepted.
+func NewServiceCredential(tokens ...string) (c ServiceCredential) {
+	for _, token := range tokens {
+		if token != "" {
+			c.sums = append(c.sums, sha256.Sum256([]byte(token)))
+		}
+	}
+	return c
 }
 
 // Trusted reports whether the request carries the service credential or a verified
@@ -155,9 +160,12 @@ func (c ServiceCredential) Trusted(r *http.Request) bool {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		return true
 	}
-	token := r.Header.Get(HeaderServiceToken)
-	given := sha256.Sum256([]byte(token))
-	return token != "" && subtle.ConstantTimeCompare(given[:], c.sum[:]) == 1
+	given := sha256.Sum256([]byte(r.Header.Get(HeaderServiceToken)))
+	known := 0
+	for _, sum := range c.sums {
+		known |= subtle.ConstantTimeCompare(given[:], sum[:])
+	}
+	return known == 1
 }
 
 // Guard protects handlers that are not RPCs: it lets only trusted callers through.

@@ -160,7 +160,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		return nil, err
 	}
 	core, err := backend.New(r.ctx, backend.Config{
-		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
+		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, PreviousServiceToken: r.settings.Previous, Sandbox: r.settings.Sandbox,
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,

@@ -85,6 +85,7 @@ func countEveryOutcome(t *testing.T, c edge.Config, queries *metrics.Queries, jo
 	t.Helper()
 	for outcome := range metrics.OutcomeAbandoned + 1 {
 		c.Tools.Observe(t.Context(), "undo_change", outcome, 0)
+		c.Tools.Observe(t.Context(), "get_job", outcome, 0)
 	}
 	for _, route := range edge.RouteNames() {
 		for _, status := range []int{200, 404, 500} {

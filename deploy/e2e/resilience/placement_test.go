@@ -1,8 +1,9 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run 'TestPlacement|TestFrozenBackend|TestPlacementThroughARollout|TestPlacementOfPages'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/resilience -run 'TestPlacement|TestFrozenBackend|TestPlacementThroughARollout|TestServiceTokenIsReplaced|TestPlacementOfPages'
 
 package resilience
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -229,6 +230,62 @@ func TestPlacementThroughARollout(t *testing.T) {
 	wait.Wait()
 	if n := failed.Load(); n > 0 {
 		t.Errorf("%d of %d calls failed", n, made.Load())
+	}
+}
+
+// TestServiceTokenIsReplaced: the service token changes in three steps, and no call fails. Afterwards the old one is worth nothing.
+func TestServiceTokenIsReplaced(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	p := newPair(t)
+	before, after := p.ServiceToken, harness.Secrets.Keep("service token", rand.Text())
+	a := p.NewMember(t).Agent(t)
+	var wait sync.WaitGroup
+	var over atomic.Bool
+	var made, failed atomic.Int64
+	call := func(on *harness.Service) (ok bool) {
+		a := a
+		a.Service = on
+		_, ok = trySearch(a)
+		return ok
+	}
+	calls := func(on *harness.Service) { // while the backends are restarted one after the other
+		over.Store(false)
+		wait.Go(func() {
+			for !over.Load() {
+				made.Add(1)
+				if !call(on) {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	restart := func(settings map[string]string) {
+		for i := range p.backends {
+			p.backends[i].Stop()
+			settings["KITH_BACKEND_ADDR"] = p.addresses[i]
+			p.backends[i] = p.Run("backend", p.Database(), settings)
+			from := made.Load()
+			harness.Eventually(t, "calls are made", func() bool { return made.Load() > from+10 })
+		}
+		over.Store(true)
+		wait.Wait()
+	}
+	calls(p.Service)
+	restart(map[string]string{"KITH_SERVICE_TOKEN": after, "KITH_SERVICE_TOKEN_PREVIOUS": before})
+	p.second.Edge.Stop()
+	p.second.Edge = p.second.Run("edge", map[string]string{
+		"KITH_BACKEND_URL": "http://" + p.addresses[0] + ",http://" + p.addresses[1], "KITH_SERVICE_TOKEN": after,
+	})
+	calls(p.second)
+	restart(map[string]string{"KITH_SERVICE_TOKEN": after})
+	if n := failed.Load(); n > 0 {
+		t.Errorf("%d of %d calls failed", n, made.Load())
+	}
+	if call(p.Service) || !call(p.second) {
+		t.Error("the old service token still works, or the new one does not")
 	}
 }
 
