@@ -211,6 +211,25 @@ func TestResource(t *testing.T) {
 	}
 }
 
+// After a change of the base URL, an agent refreshes with the resource that its grant is for, and with the new one. It
+// cannot name the resource of another agent's grant.
+func TestRefreshAfterTheBaseURLChanged(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	a, other, b := newAgent(t, s), newAgent(t, s), s.SignedIn(t, "maria")
+	pair, others := a.exchange(t, a.code(t, b)), other.exchange(t, other.code(t, b))
+	const before = "https://before.example/mcp"
+	if _, err := s.Store.NewWrite("UPDATE grants SET resource = ? WHERE client_id = ?", before, a.id).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, other.refresh(t, others.RefreshToken, "resource", before), "invalid_target")
+	wantError(t, other.refresh(t, pair.RefreshToken, "resource", before), "invalid_target")
+	wantError(t, a.refresh(t, pair.RefreshToken, "resource", "https://elsewhere.example/mcp"), "invalid_target")
+	next := a.refresh(t, pair.RefreshToken, "resource", before)
+	wantTokens(t, next)
+	wantTokens(t, a.refresh(t, next.RefreshToken, "resource", s.URL+"/mcp"))
+}
+
 // A browser without a session returns to the same request after sign-in.
 func TestSignInComesFirst(t *testing.T) {
 	t.Parallel()

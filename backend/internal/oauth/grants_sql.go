@@ -199,6 +199,15 @@ expires_at = excluded.expires_at, answer = excluded.answer`,
 	return nil
 }
 
+// GetResource returns the resource that the grant of a refresh token is for, as the client named it when it asked.
+// It fails with fault.NotFound for another client's token, and for one that does not exist.
+func GetResource(ctx context.Context, s *db.DB, hash, clientID string) (resource string, err error) {
+	err = s.NewRaw("SELECT g.resource FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id WHERE r.hash = ? AND g.client_id = ?", hash, clientID).
+		Scan(ctx, &resource)
+	_, err = db.Found(&resource, err, "there is no such refresh token")
+	return resource, err
+}
+
 // RotateRefreshToken marks the current refresh token of a client's live grant as spent
 // and replaces it with the pair. It fails with fault.Conflict for any other token; for
 // a spent one it also revokes the grant, and returns that as RedeemCode does. It fails

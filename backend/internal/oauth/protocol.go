@@ -107,8 +107,15 @@ func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Ac
 // RefreshToken implements op.Server: the grant_type refresh_token. A scope narrows the
 // new access token (RFC 6749 §6); the grant keeps its own scopes.
 func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
-	if err := p.server.checkResource(r.PostForm); err != nil {
-		return nil, err
+	if unknown := p.server.checkResource(r.PostForm); unknown != nil {
+		// After a change of the base URL, clients go on with the resource that their grant is for.
+		resource, err := GetResource(ctx, p.server.Store, Hash(r.Data.RefreshToken), r.Client.GetID())
+		switch {
+		case fault.Is(err, fault.NotFound), err == nil && resource != r.PostForm.Get("resource"):
+			return nil, unknown
+		case err != nil:
+			return nil, p.outage(ctx, "read grant", err)
+		}
 	}
 	pair, access, refresh, err := p.server.pair()
 	if err != nil {
