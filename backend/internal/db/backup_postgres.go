@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/uptrace/bun"
 )
 
 // dumpMagic is how every archive of pg_dump begins.
@@ -51,7 +53,33 @@ func restorePostgres(ctx context.Context, databaseURL, file string) (err error) 
 			return fmt.Errorf("make the role %s: %w", role, err)
 		}
 	}
-	return runPostgres(ctx, databaseURL, "pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", file)
+	args := []string{"--exit-on-error", "--single-transaction", "--no-owner"}
+	owner, err := otherOwner(ctx, s)
+	if err != nil {
+		return err
+	}
+	if owner != "" {
+		args = append(args, "--role="+owner)
+	}
+	return runPostgres(ctx, databaseURL, "pg_restore", append(args, file)...)
+}
+
+// otherOwner returns the owner of the database if that is not the user of its URL, and gives them the roles that
+// kith works as: backups need another user than the service, whose tables the restored ones must be. It returns
+// an empty name for a database that the user owns.
+func otherOwner(ctx context.Context, s *DB) (string, error) {
+	var owner, user string
+	err := s.engine.admin.NewRaw("SELECT pg_get_userbyid(datdba), current_user FROM pg_database WHERE datname = current_database()").Scan(ctx, &owner, &user)
+	if err != nil {
+		return "", fmt.Errorf("look up the owner of the database: %w", err)
+	}
+	if owner == user {
+		return "", nil
+	}
+	if _, err := s.engine.admin.ExecContext(ctx, "GRANT ?, ? TO ?", bun.Ident(tenantRole), bun.Ident(serviceRole), bun.Ident(owner)); err != nil {
+		return "", fmt.Errorf("give %s, the owner of the database, the roles of kith: %w", owner, err)
+	}
+	return owner, nil
 }
 
 // runPostgres runs one of PostgreSQL's programs on a database.
