@@ -194,6 +194,8 @@ type notMeContent struct {
 	Restores, EndsOnly, Waited bool
 	Hours                      int
 	RestoresAt                 string
+	// Objected is set if the present address objected.
+	Objected bool
 }
 
 func notMeOver() error {
@@ -201,10 +203,14 @@ func notMeOver() error {
 		"It works once, for 7 days. If somebody else has access to your account, choose a new password: that ends all access, too.")
 }
 
+const (
+	decideTitle = "The people who run this service decide"
+	decideText  = "Two e-mail addresses claim this account. All access is ended, and nobody can choose a new password by email. Ask the people who run this service: they find out whose it is."
+)
+
 // inDispute answers a use of a link after the present address objected.
 func inDispute() error {
-	return page.Refuse(http.StatusConflict, "The people who run this service decide",
-		"Two e-mail addresses claim this account. All access is ended, and nobody can choose a new password by email. Ask the people who run this service: they find out whose it is.")
+	return page.Refuse(http.StatusConflict, decideTitle, decideText)
 }
 
 // showNotMe shows what the link does. It changes nothing, because mail programs open links to
@@ -340,29 +346,31 @@ func (v *request) objection(secret string) (*account.NotMeLink, error) {
 	return l, err
 }
 
-// showObjection shows what an objection does. It changes nothing.
+// showObjection shows what an objection does, or has done. It changes nothing.
 func (v *request) showObjection() error {
 	secret := v.R.URL.Query().Get(fieldLink)
 	l, err := v.objection(secret)
 	if err != nil {
 		return err
 	}
-	if !l.ObjectedAt.IsZero() {
-		return inDispute()
-	}
 	at, err := v.restoresAt(l)
 	if err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "objection", page.Page{Title: "Was the change of address yours?", Content: notMeContent{
-		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at,
+	title := "Was the change of address yours?"
+	if !l.ObjectedAt.IsZero() {
+		title = decideTitle
+	}
+	v.Render(http.StatusOK, "objection", page.Page{Title: title, Content: notMeContent{
+		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at, Objected: !l.ObjectedAt.IsZero(),
 	}})
 	return nil
 }
 
 // object stops the restoration of a former address. Nobody gets access by that.
 func (v *request) object() error {
-	l, err := v.objection(v.R.PostForm.Get(fieldLink))
+	secret := v.R.PostForm.Get(fieldLink)
+	l, err := v.objection(secret)
 	if err != nil {
 		return err
 	}
@@ -377,5 +385,6 @@ func (v *request) object() error {
 		v.record(account.RestorationOpposed, done.MemberID, "")
 		v.enqueueAlways("tell an address of an objection", func(context.Context) (*mail.Message, error) { return v.emails.objected(l) })
 	}
-	return inDispute()
+	v.Redirect(page.PathObject + "?" + url.Values{fieldLink: {secret}}.Encode())
+	return nil
 }

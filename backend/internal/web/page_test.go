@@ -59,7 +59,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"sign-in": anonymous.Get("/sign-in"), "sign-in, wrong": signIn(anonymous, "x", "y", ""), "sign-up": signUp,
 		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", webtest.Values("username", "x")), "forgot": anonymous.Get("/forgot"),
 		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", webtest.Values("login", "x")),
-		"not-me":    anonymous.Get(notMePath + "?link=" + secret), "problem, not me": anonymous.Get(notMePath + "?link=x"), "not-me, waiting": anonymous.Get(waiting), "objection": anonymous.Get(objection), "reset": resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", webtest.Values("new_password", "x")), "verify": anonymous.Get(verify),
+		"not-me":    anonymous.Get(notMePath + "?link=" + secret), "problem, not me": anonymous.Get(notMePath + "?link=x"), "not-me, waiting": anonymous.Get(waiting), "objection": anonymous.Get(objection), "objection, made": anonymous.Follow(anonymous.Submit(anonymous.Get(objection), objectPath, nil)), "reset": resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", webtest.Values("new_password", "x")), "verify": anonymous.Get(verify),
 		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", webtest.Values("username", "x")),
 		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, wrong": b.Submit(b.Get(authorizePath(c.ID, "https://a.example/cb")), "/oauth/consent", map[string][]string{"decision": {"allow"}, "scope": {"write"}}),
 		"consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
