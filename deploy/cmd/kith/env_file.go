@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func readEnvFile(args []string) error {
 		return nil
 	}
 	if errors.Is(err, fs.ErrPermission) && !named {
+		if needsNothing(args) {
+			return nil
+		}
 		return fmt.Errorf("the settings of the service are in %s, which you cannot read: run the command with sudo, or set KITH_ENV_FILE to another file", path)
 	}
 	if err != nil {
@@ -54,6 +58,11 @@ func readEnvFile(args []string) error {
 		}
 	}
 	return nil
+}
+
+// needsNothing reports whether a command line needs no settings.
+func needsNothing(args []string) bool {
+	return len(args) == 0 || args[0] == "version" || args[0] == "man" || slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
 
 // parseEnvFile reads lines NAME=value as the EnvironmentFile of systemd.exec(5) has them: comments begin with #

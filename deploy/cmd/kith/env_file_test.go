@@ -39,6 +39,15 @@ func TestShippedEnvFile(t *testing.T) {
 	}
 }
 
+func TestCommandsWithoutSettings(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{"": true, "version": true, "man": true, "member create --help": true, "member list": false, "serve": false} {
+		if got := needsNothing(strings.Fields(line)); got != want {
+			t.Errorf("kith %s: %t", line, got)
+		}
+	}
+}
+
 // The variables of the process come before those of the file, and a file that is named must be there.
 func TestEnvFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kith.env")
