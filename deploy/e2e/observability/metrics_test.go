@@ -142,12 +142,12 @@ func TestMetrics(t *testing.T) {
 			ada := s.NewMember(t).Agent(t)
 			provoke(t, s, ada)
 			var got scrape
-			harness.Eventually(t, "a request was shed, and a writer waited for SQLite's only connection", func() bool {
+			harness.Eventually(t, "a request was shed, a writer waited for SQLite's only connection, and the first sweep is over", func() bool {
 				callAtOnce(t, ada)
 				got = readMetrics(t, s)
 				shed, _ := got.of("kith_http_shed_total", "counter")
 				waits, _ := got.of("go_sql_wait_count_total", "counter")
-				return shed > 0 && (way.Postgres || waits > 0)
+				return shed > 0 && (way.Postgres || waits > 0) && got[`kith_jobs{kind="sweep",state="scheduled"}`] > 0
 			})
 			judgeMetrics(t, way, got)
 		})
