@@ -36,7 +36,7 @@ type NotMeLink struct {
 	ChangedAt time.Time `bun:",nullzero"`
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// RestoresAt is from when on a second use restores the address; zero before the first.
+	// RestoresAt is the earliest time at which a second use restores the address; zero before the first use.
 	RestoresAt time.Time `bun:",nullzero"`
 	// ObjectionHash is the hash of the secret with which the present address objects.
 	ObjectionHash string `bun:",nullzero"`
@@ -139,8 +139,8 @@ type EndedAccess struct {
 // changes of the address.
 //
 // If the link went to the member's present address, or tells of the change that replaced its address,
-// it also removes second factors that were added at the time of the event or later, because a thief's
-// second factor would lock the member out. In the second case the address becomes the member's again
+// it also removes the second factors that were added since the event, because a thief's second factor
+// would lock the member out. In the second case the address becomes the member's again
 // when the link is used once more, RestoreWait later, if the present address has not objected. A link of
 // before a change of the address ends access only, because the mailbox may be somebody else's by now; so
 // does one to the present address while a restoration waits.
@@ -281,10 +281,10 @@ func deleteOtherLinks(ctx context.Context, tx db.Querier, l *NotMeLink) error {
 	return err
 }
 
-// ObjectToRestoration says, for the present address of a member, that a former one is not to be restored.
-// All access stays ended, and mailed links stay without effect, until the people who run the
-// service set a password (ReplacePassword). It returns the link whose restoration ends. It fails with
-// fault.NotFound if there is none, or it was done already.
+// ObjectToRestoration records that the present address of a member objects to restoring a former one. All access
+// stays ended, and no mailed link resets the password, until an operator sets a password (ReplacePassword).
+// It returns the link that was to restore the address. It fails with fault.NotFound if the secret is unknown or
+// the address was restored already.
 func ObjectToRestoration(ctx context.Context, s *db.DB, hash string) (*NotMeLink, error) {
 	var l *NotMeLink
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) (err error) {

@@ -17,7 +17,7 @@ const (
 	ReasonRefund = "refund"
 )
 
-// PeriodFormat is the layout of a period, the month in UTC, for package time.
+// PeriodFormat is the layout of a period for time.Format: the month in UTC, YYYY-MM.
 const PeriodFormat = "2006-01"
 
 // Entry is a line of the ledger, and its database row.

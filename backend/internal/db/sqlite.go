@@ -112,7 +112,7 @@ func createPrivate(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	return errors.Join(f.Close(), giveToFolder(path), makePrivate(path))
+	return errors.Join(f.Close(), makePrivate(path))
 }
 
 // makePrivate removes all permissions of a file except its owner's.

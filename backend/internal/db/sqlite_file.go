@@ -311,7 +311,8 @@ func giveToFolder(path string) error {
 		return fmt.Errorf("look at the database: %w", err)
 	}
 	to, _ := folder.Sys().(*syscall.Stat_t)
-	if now, _ := file.Sys().(*syscall.Stat_t); now.Uid != 0 || to.Uid == 0 {
+	// A file with several names may be one of the system, which the owner of the folder must not get.
+	if now, _ := file.Sys().(*syscall.Stat_t); now.Uid != 0 || now.Nlink > 1 || to.Uid == 0 {
 		return nil
 	}
 	if err := os.Lchown(path, int(to.Uid), int(to.Gid)); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
-// maxNumber is more than any count, version or size that kith writes, and small enough to be counted on from.
+// maxNumber is the largest number in a column without a rule of its own. It is larger than any count, version or size
+// that kith writes, and so far below the limit of 64 bits that adding to it cannot overflow.
 const maxNumber = 1 << 53
 
 // rule reports whether a feature of kith can have written a value, which is not null and of its column's
@@ -33,8 +33,8 @@ func rules() map[string]rule {
 	array, object := isJSON[[]any], isJSON[map[string]any]
 	return map[string]rule{
 		"duplicate_keys.key": of(func(int64) bool { return true }), // a hash
-		"version":            atLeast(1), "data_version": atLeast(0), "cadence_days": between(0, 3650),
-		"members.password_hash": of(func(s string) bool { return s == "" || password.Takes(s) }),
+		"version":            atLeast(1), "data_version": atLeast(0), "cadence_days": between(0, 730),
+		"members.password_hash": of(func(s string) bool { return s == "" || password.ValidHash(s) }),
 		"members.timezone":      of(func(s string) bool { name, ok := civil.FindZone(s); return ok && name == s }),
 		"members.locale":        of(func(s string) bool { return len(s) <= account.MaxLocale }),
 		"profiles.skills":       array, "profiles.languages": array, "profiles.links": array, "profiles.open_to": array, "profiles.field_visibility": object,
@@ -47,17 +47,17 @@ func rules() map[string]rule {
 		"important_dates.day":   between(0, 31),
 		"important_dates.year":  between(0, 9999),
 		"reminders.state":       oneOf(reminders.Open, reminders.Done, reminders.Dismissed),
-		"reminders.due_on":      in(time.DateOnly),
-		"reminders.starts_on":   in(time.DateOnly),
+		"reminders.due_on":      inLayout(time.DateOnly),
+		"reminders.starts_on":   inLayout(time.DateOnly),
 		"changes.effects":       of(areEffects),
 		"jobs.params":           isJSONOrEmpty(), "jobs.checkpoint": isJSONOrEmpty(), "jobs.result": isJSONOrEmpty(),
 		"decisions.arguments":       oneOf(""),
 		"decisions.preview":         isJSONOrEmpty(),
-		"agent_reads.day":           in(time.DateOnly),
-		"credit_balances.period":    in(billing.PeriodFormat),
+		"agent_reads.day":           inLayout(time.DateOnly),
+		"credit_balances.period":    inLayout(billing.PeriodFormat),
 		"credit_balances.allowance": between(0, billing.MaxAllowance),
 		"credit_balances.balance":   between(0, billing.MaxAllowance),
-		"credit_entries.period":     in(billing.PeriodFormat),
+		"credit_entries.period":     inLayout(billing.PeriodFormat),
 		"credit_entries.delta":      between(-billing.MaxAllowance, billing.MaxAllowance),
 		"credit_entries.reason":     oneOf(billing.ReasonAllowance, billing.ReasonPlan, billing.ReasonCalls, billing.ReasonRefund),
 		"embeddings.dimensions":     between(1, 1<<16),
@@ -65,7 +65,7 @@ func rules() map[string]rule {
 }
 
 // follows reports whether a value follows the rule of its column, and what every column refuses: NUL in a
-// text, and numbers that cannot be counted on from.
+// text, negative numbers, and numbers above maxNumber.
 func follows(rules map[string]rule, table, column string, value any) bool {
 	keep, special := rules[table+"."+column]
 	if !special {
@@ -103,13 +103,13 @@ func between(least, most int64) rule {
 
 func atLeast(least int64) rule { return between(least, maxNumber) }
 
-// in is the rule for a text in a layout of package time.
-func in(layout string) rule {
+// inLayout is the rule for a text in a layout of package time.
+func inLayout(layout string) rule {
 	return of(func(s string) bool { _, err := time.Parse(layout, s); return err == nil })
 }
 
 func partialDate() rule {
-	return of(regexp.MustCompile(`^(\d{4}(-\d{2}(-\d{2})?)?)?$`).MatchString)
+	return of(func(s string) bool { return people.CheckPartialDate("", s) == nil })
 }
 
 func isJSON[T any](value any) bool {

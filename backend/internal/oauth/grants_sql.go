@@ -199,8 +199,8 @@ expires_at = excluded.expires_at, answer = excluded.answer`,
 	return nil
 }
 
-// GetResource returns the resource that the grant of a refresh token is for, as the client named it when it asked.
-// It fails with fault.NotFound for another client's token, and for one that does not exist.
+// GetResource returns the resource (RFC 8707) of the grant that a refresh token belongs to, exactly as the client
+// named it. It fails with fault.NotFound if the token is unknown or belongs to another client.
 func GetResource(ctx context.Context, s *db.DB, hash, clientID string) (resource string, err error) {
 	err = s.NewRaw("SELECT g.resource FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id WHERE r.hash = ? AND g.client_id = ?", hash, clientID).
 		Scan(ctx, &resource)

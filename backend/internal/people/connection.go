@@ -263,7 +263,7 @@ func (c *Connection) check() error {
 	if !text.Visible(c.Name) {
 		return fault.InvalidField("name", "must hold at least one visible character")
 	}
-	if err := checkPartialDate("met_on", c.MetOn); err != nil {
+	if err := CheckPartialDate("met_on", c.MetOn); err != nil {
 		return err
 	}
 	return c.checkLimits()

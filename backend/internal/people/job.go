@@ -28,10 +28,10 @@ func (d JobDraft) position(field string) (Position, error) {
 	if p.Organization == "" && p.Title == "" {
 		return p, fault.InvalidField(field, "needs an organization or a title")
 	}
-	if err := checkPartialDate(field+".started_on", p.StartedOn); err != nil {
+	if err := CheckPartialDate(field+".started_on", p.StartedOn); err != nil {
 		return p, err
 	}
-	if err := checkPartialDate(field+".ended_on", p.EndedOn); err != nil {
+	if err := CheckPartialDate(field+".ended_on", p.EndedOn); err != nil {
 		return p, err
 	}
 	if common := min(len(p.StartedOn), len(p.EndedOn)); p.EndedOn[:common] < p.StartedOn[:common] {

@@ -104,9 +104,9 @@ func legalForm(word string) bool {
 	return false
 }
 
-// checkPartialDate fails with fault.Invalid unless value is empty or a real
+// CheckPartialDate fails with fault.Invalid unless value is empty or a real
 // YYYY, YYYY-MM or YYYY-MM-DD.
-func checkPartialDate(field, value string) error {
+func CheckPartialDate(field, value string) error {
 	if value == "" {
 		return nil
 	}

@@ -154,8 +154,8 @@ func (e *emails) willBeTakenBack(m *account.Member, used *account.EndedAccess) (
 	})
 }
 
-// opensAgain writes the email to the former address about when its link restores the address.
-func (e *emails) opensAgain(m *account.Member, used *account.EndedAccess, secret string) (*mail.Message, error) {
+// restoreInstructions writes the email to the former address: from when on its link restores the address.
+func (e *emails) restoreInstructions(m *account.Member, used *account.EndedAccess, secret string) (*mail.Message, error) {
 	return e.write(used.Email, email{
 		Subject: "How your Kith account gets this e-mail address back",
 		Lines: []string{
@@ -180,7 +180,7 @@ func (e *emails) objected(l *account.NotMeLink) (*mail.Message, error) {
 	})
 }
 
-// clockOf returns a time in the words and the zone of a member.
+// clockOf formats a time in a member's language and time zone.
 func clockOf(m *account.Member, at time.Time) string {
 	return page.FormatOf(m.Locale).Clock(at.In(civil.Zone(m.Timezone)))
 }
@@ -194,8 +194,8 @@ type notMeContent struct {
 	Restores, EndsOnly, Waited bool
 	Hours                      int
 	RestoresAt                 string
-	// Objected is set if the present address objected.
-	Objected bool
+	// Objected says what follows from an objection; empty if there was none.
+	Objected string
 }
 
 func notMeOver() error {
@@ -244,7 +244,7 @@ func (v *request) showNotMe() error {
 	return nil
 }
 
-// restoresAt returns when a link restores an address, in the words of its member.
+// restoresAt formats the time from which a link restores an address, for its member.
 func (v *request) restoresAt(l *account.NotMeLink) (string, error) {
 	m, err := account.GetMemberByID(v.R.Context(), v.Store, l.MemberID)
 	if err != nil {
@@ -308,7 +308,7 @@ func (v *request) restoreLater(used *account.EndedAccess, secret string) error {
 	if used.Objection != "" {
 		for _, write := range []func(*account.Member) (*mail.Message, error){
 			func(m *account.Member) (*mail.Message, error) { return v.emails.willBeTakenBack(m, used) },
-			func(m *account.Member) (*mail.Message, error) { return v.emails.opensAgain(m, used, secret) },
+			func(m *account.Member) (*mail.Message, error) { return v.emails.restoreInstructions(m, used, secret) },
 		} {
 			v.enqueueAlways("tell the addresses of an account that one is to be restored", func(ctx context.Context) (*mail.Message, error) {
 				m, err := account.GetMemberByID(ctx, v.Store, used.MemberID)
@@ -357,12 +357,12 @@ func (v *request) showObjection() error {
 	if err != nil {
 		return err
 	}
-	title := "Was the change of address yours?"
+	title, objected := "Was the change of address yours?", ""
 	if !l.ObjectedAt.IsZero() {
-		title = decideTitle
+		title, objected = decideTitle, decideText
 	}
 	v.Render(http.StatusOK, "objection", page.Page{Title: title, Content: notMeContent{
-		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at, Objected: !l.ObjectedAt.IsZero(),
+		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at, Objected: objected,
 	}})
 	return nil
 }

@@ -81,7 +81,7 @@ func parseEnvFile(in io.Reader) (map[string]string, error) {
 		if !ok || name == "" || strings.ContainsAny(name, " \t\"'") {
 			return nil, fmt.Errorf("line %d is not NAME=value", n)
 		}
-		if quote := strings.TrimLeft(value, `"'`); quote != value && len(value) > 1 && value[0] == value[len(value)-1] {
+		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[len(value)-1] {
 			value = value[1 : len(value)-1]
 		}
 		variables[name] = value

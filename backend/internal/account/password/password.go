@@ -125,8 +125,8 @@ func Verify(hash, password string) bool {
 	return subtle.ConstantTimeCompare(got, h.key) == 1
 }
 
-// Takes reports whether Verify takes a hash: it is one of argon2id whose cost is in the bounds.
-func Takes(hash string) bool {
+// ValidHash reports whether Verify can check a hash: it must be an argon2id hash whose cost is within the limits.
+func ValidHash(hash string) bool {
 	_, ok := parse(hash)
 	return ok
 }
