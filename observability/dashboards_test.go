@@ -60,7 +60,7 @@ func TestDashboardsAreGenerated(t *testing.T) {
 	must(t, dashboards.Write(folder))
 	want, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	must(t, err)
-	have := ruleFiles(t, "dashboards/*")
+	have := ruleFiles(t, "dashboards/*.json")
 	if len(have) != len(want) {
 		t.Errorf("there are %d files, not %d: %v", len(have), len(want), have)
 	}

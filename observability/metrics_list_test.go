@@ -102,6 +102,9 @@ func useState(t *testing.T, reg prometheus.Registerer) {
 	must(t, err)
 	must(t, metrics.NewStoreUp(reg, func(context.Context) error { return nil }))
 	must(t, metrics.NewDisk(reg, "kith.db", func() int64 { return 0 }, func() bool { return false }))
+	must(t, metrics.NewAges(reg, func(context.Context) (backup, sweep time.Time, err error) { return time.Now(), time.Now(), nil }))
+	_, err = metrics.NewMail(reg)
+	must(t, err)
 	kept := func() (int, int64) { return 1, 2 }
 	must(t, metrics.NewSearch(reg, kept, kept))
 	must(t, metrics.NewSandbox(reg, time.Now))

@@ -77,9 +77,13 @@ const sweepEvery = time.Hour
 // sweep is the system job that deletes expired rows.
 func sweep(c Config, data *db.DB) job.Kind {
 	return job.Kind{Name: kindSweep, Every: sweepEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
-		swept, err := retention.Sweep(ctx, data, c.Now())
+		swept, err := retention.SweepByClock(ctx, data, c.Now())
+		if errors.Is(err, retention.ErrClockJumped) {
+			c.Logger.WarnContext(ctx, err.Error())
+			return swept, nil
+		}
 		if n := swept.Total(); n > 0 {
-			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n)
+			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n, "deletions", swept.Deletions)
 		}
 		return swept, err
 	}}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/observability/metrics"
@@ -18,6 +19,7 @@ type counters struct {
 	jobs        *metrics.Jobs
 	queries     *metrics.Queries
 	builds      *metrics.Builds
+	mail        *metrics.Mail
 }
 
 // newCounters registers the counters with r. It returns nil for a nil r.
@@ -26,7 +28,7 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 		return nil, nil //nolint:nilnil // metrics are optional
 	}
 	var m counters
-	var errs [7]error
+	var errs [8]error
 	m.rpcs, errs[0] = metrics.NewConnect(r)
 	m.oauth, errs[1] = metrics.NewOAuth(r, oauthKinds(), oauthResults())
 	m.idempotency, errs[2] = metrics.NewIdempotency(r)
@@ -34,6 +36,7 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 	m.jobs, errs[4] = metrics.NewJobs(r, JobKinds())
 	m.queries, errs[5] = metrics.NewQueries(r)
 	m.builds, errs[6] = metrics.NewBuilds(r)
+	m.mail, errs[7] = metrics.NewMail(r)
 	return &m, errors.Join(errs[:]...)
 }
 
@@ -43,6 +46,14 @@ func (m *counters) creditObserver() billing.CreditObserver {
 		return nil
 	}
 	return m.credits
+}
+
+// mailed returns the counter of emails; nil without metrics.
+func (m *counters) mailed() func(outcome string) {
+	if m == nil {
+		return nil
+	}
+	return m.mail.Observe
 }
 
 // registerState registers what is read from the server at each scrape.
@@ -60,7 +71,7 @@ func (s *Server) registerState(r *metrics.Registry) error {
 	if s.config.Sandbox {
 		errs = append(errs, metrics.NewSandbox(r, s.seeder.Day))
 	}
-	return errors.Join(append(errs, metrics.NewStoreUp(r, s.Ready), metrics.NewQueue(r, JobKinds(), s.countJobs),
+	return errors.Join(append(errs, metrics.NewStoreUp(r, s.Ready), metrics.NewAges(r, s.ages), metrics.NewQueue(r, JobKinds(), s.countJobs),
 		metrics.NewSearch(r, s.indexes.Held, s.search.Held))...)
 }
 
@@ -72,4 +83,16 @@ func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
 		counts[i] = metrics.JobCount(r)
 	}
 	return counts, err
+}
+
+// ages returns when the database was last backed up and swept, or made if it never was.
+func (s *Server) ages(ctx context.Context) (backup, sweep time.Time, err error) {
+	i, err := s.store.Installation(ctx)
+	backup, sweep = i.BackedUpAt, i.SweptAt
+	for _, at := range []*time.Time{&backup, &sweep} {
+		if at.IsZero() {
+			*at = i.MadeAt
+		}
+	}
+	return backup, sweep, err
 }

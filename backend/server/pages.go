@@ -15,7 +15,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
-	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
@@ -32,7 +31,7 @@ type pages struct {
 }
 
 // newPages builds the pages and adds them to the mux.
-func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, mux *http.ServeMux) (*pages, error) {
+func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, mailed func(outcome string), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
@@ -56,8 +55,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 		config.Login = &account.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
 	}
 	if c.IdentityProvider != nil {
-		i := c.IdentityProvider
-		external, err := signin.New(signin.Config{Issuer: i.Issuer, ClientID: i.ClientID, ClientSecret: i.ClientSecret, Name: i.Name})
+		external, err := c.IdentityProvider.provider()
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +65,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 		return nil, err
 	}
 	if c.SMTPURL != "" {
-		if p.mailer, err = mail.New(mail.Config{URL: c.SMTPURL, Logger: c.Logger}); err != nil {
+		if p.mailer, err = mail.New(mail.Config{URL: c.SMTPURL, Observe: mailed, Logger: c.Logger}); err != nil {
 			return nil, err
 		}
 		config.Mailer = p.mailer

@@ -31,38 +31,48 @@ var errNoSecretKeyFile = errors.New("set KITH_SECRET_KEY_FILE to the path of the
 // a SQLite database that holds nothing encrypted yet. It fails if the key is not the one that
 // the database's secrets are encrypted with.
 func openSecrets(ctx context.Context, c Config, data *db.DB) (*secretkey.File, error) {
-	path, fallback := c.SecretKeyFile, DefaultSecretKeyFile(c.DatabaseURL)
-	if path == "" {
-		path = fallback
+	secrets, path, err := findSecrets(ctx, c.DatabaseURL, c.SecretKeyFile, data)
+	if errors.Is(err, errNewKey) {
+		return secretkey.Create(path)
 	}
+	return secrets, err
+}
+
+// errNewKey is the error of findSecrets if the key has yet to be made.
+var errNewKey = errors.New("there is no secret key yet")
+
+// findSecrets returns the file of the secret key and its path; nil if there is none and none is needed.
+func findSecrets(ctx context.Context, databaseURL, file string, data *db.DB) (secrets *secretkey.File, path string, err error) {
+	fallback := DefaultSecretKeyFile(databaseURL)
+	path = cmp.Or(file, fallback)
 	rows, err := account.ListTOTPSecrets(ctx, data)
 	if err != nil {
-		return nil, err
+		return nil, path, err
 	}
 	sealed := slices.DeleteFunc(rows, func(r account.TOTPSecret) bool { return r.Secret == lostSecret })
 	if path == "" {
 		if len(sealed) > 0 {
-			return nil, fmt.Errorf("%w: set KITH_SECRET_KEY_FILE to the file of the key", errKeyMissing)
+			return nil, path, fmt.Errorf("%w: set KITH_SECRET_KEY_FILE to the file of the key", errKeyMissing)
 		}
-		return nil, nil
+		return nil, path, nil
 	}
-	secrets, err := secretkey.Open(path)
+	secrets, err = secretkey.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(sealed) > 0:
-		return nil, fmt.Errorf("%w: put the file %s back, or, if it is lost, run `kith secret create --lost`: members then need their recovery codes", errKeyMissing, path)
+		return nil, path, fmt.Errorf("%w: put the file %s back, or, if it is lost, run `kith secret create --lost`: members then need their recovery codes", errKeyMissing, path)
 	case errors.Is(err, fs.ErrNotExist) && fallback == "": // every process would make another one
-		return nil, fmt.Errorf("KITH_SECRET_KEY_FILE %s does not exist: make it once with kith secret create, and give every backend the same file", path)
+		return nil, path, fmt.Errorf("KITH_SECRET_KEY_FILE %s does not exist: make it once with kith secret create, and give every backend the same file", path)
 	case errors.Is(err, fs.ErrNotExist):
-		return secretkey.Create(path)
+		return nil, path, errNewKey
 	case err != nil:
-		return nil, err
+		return nil, path, err
 	}
 	if len(sealed) > 0 {
 		if _, err := secrets.Open(sealed[0].Secret, account.TOTPPurpose, string(sealed[0].MemberID)); err != nil {
-			return nil, fmt.Errorf("the key in %s is not the one that this database's secrets are encrypted with: put the right file there", path)
+			return nil, path, fmt.Errorf("the key in %s is not the one that this database's secrets are encrypted with: put the right file there", path)
 		}
 	}
-	return secrets, nil
+	return secrets, path, nil
 }
 
 var errKeyMissing = errors.New("the secret key is missing, and the database has secrets that are encrypted with it")

@@ -275,7 +275,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, s.counters.mailed(), site); err != nil {
 		return err
 	}
 	var handler http.Handler = site

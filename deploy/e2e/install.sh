@@ -17,6 +17,7 @@ declare -A packages=(
   [prometheus-alertmanager]=prometheus-alertmanager
   [chromium]=chromium
   [jq]=jq
+  [systemd-analyze]=systemd
 )
 
 present() {

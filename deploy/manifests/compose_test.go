@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -134,6 +136,30 @@ func TestComposeIsHealthy(t *testing.T) {
 // ends reports whether a service exits when it is done.
 func ends(name string) bool { return name == "migrate" || name == "secret-key" }
 
+// TestComposeBacksUpEachDay runs the command of the service "backups" with a kith that fails once: it tries again
+// after ten minutes, then after a day, and ends when it is told to.
+func TestComposeBacksUpEachDay(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	said := filepath.Join(bin, "said")
+	for name, script := range map[string]string{
+		"kith":  `echo "kith $*" >>` + said + `; test "$(grep -c kith ` + said + `)" -gt 1`,
+		"sleep": `echo "sleep $*" >>` + said + `; if [ "$1" = 86400 ]; then kill -TERM $PPID; exec /bin/sleep 5 >/dev/null 2>&1; fi`,
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // is run
+			t.Fatal(err)
+		}
+	}
+	line := load(t, settings(t)).Services["backups"].Entrypoint
+	command := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	command.Env = []string{"PATH=" + bin + ":/usr/bin:/bin"}
+	out, err := command.CombinedOutput()
+	got, readErr := os.ReadFile(said)
+	if want := "kith backup\nsleep 600\nkith backup\nsleep 86400\n"; err != nil || readErr != nil || string(got) != want {
+		t.Errorf("%v, %v: %s\n%s", err, readErr, out, got)
+	}
+}
+
 // TestComposePinsImages: images have a fixed version, not latest.
 func TestComposePinsImages(t *testing.T) {
 	t.Parallel()
@@ -235,6 +261,10 @@ func TestComposeForOperators(t *testing.T) {
 	backup, err := project.GetService("backup")
 	if err != nil || backup.Build == nil || backup.Build.Target != "postgres-tools" {
 		t.Fatalf("no service has pg_dump: %v", err)
+	}
+	nightly := project.Services["backups"]
+	if nightly.Image != backup.Image || nightly.Restart != "unless-stopped" || *nightly.Environment["KITH_BACKUP_DIR"] != nightly.Volumes[0].Target {
+		t.Errorf("no service writes backups each day: %v", nightly)
 	}
 	dockerfile, err := os.ReadFile("../Dockerfile")
 	if err != nil || !regexp.MustCompile(`(?m)^FROM postgres:\S+ AS postgres-tools$`).Match(dockerfile) {

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -104,15 +105,17 @@ func name(object map[string]any) string {
 // build runs `kustomize build` on a folder of deploy/k8s, with the example's secrets.
 func build(t *testing.T, overlay string) []map[string]any {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "k8s")
-	if err := os.CopyFS(dir, os.DirFS("../k8s")); err != nil {
+	repository := t.TempDir()
+	dir := filepath.Join(repository, "deploy", "k8s")
+	dashboards := filepath.Join("observability", "dashboards")
+	if err := errors.Join(os.CopyFS(dir, os.DirFS("../k8s")), os.CopyFS(filepath.Join(repository, dashboards), os.DirFS(filepath.Join("..", "..", dashboards)))); err != nil {
 		t.Fatal(err)
 	}
 	// As kith secret create makes it.
 	if err := os.WriteFile(filepath.Join(dir, "production", "secret.key"), []byte("00000000 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, process := range []string{"service", "edge", "backend"} {
+	for _, process := range []string{"service", "edge", "backend", "backup"} {
 		secrets, err := os.ReadFile(filepath.Join(dir, "production", process+".example.env"))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -182,8 +183,69 @@ func TestMigrationIsOfARelease(t *testing.T) {
 	}
 }
 
-// TestNetworkLetsThrough: network policies allow traces to a collector, and the ingress
-// accepts files of the import size.
+// TestNightlyBackup: a CronJob writes backups to a volume, and may reach PostgreSQL.
+func TestNightlyBackup(t *testing.T) {
+	t.Parallel()
+	for overlay, address := range map[string]string{"production": "envFrom", "replicated": "postgres-superuser"} {
+		objects := build(t, overlay)
+		pod := path(find(t, objects, "CronJob", "backup"), "spec", "jobTemplate", "spec", "template")
+		container := path(pod, "spec", "containers", 0)
+		claim, _ := path(pod, "spec", "volumes", 0, "persistentVolumeClaim", "claimName").(string)
+		find(t, objects, "PersistentVolumeClaim", claim)
+		if fmt.Sprint(path(container, "args")) != "[backup]" || !strings.Contains(fmt.Sprint(container), address) ||
+			path(container, "env", 0, "value") != path(container, "volumeMounts", 0, "mountPath") {
+			t.Errorf("%s: %v", overlay, container)
+		}
+		policies := []string{"backend"}
+		if overlay == "replicated" {
+			policies = append(policies, "postgres")
+		}
+		for _, policy := range policies {
+			if allowed := fmt.Sprint(find(t, objects, "NetworkPolicy", policy)); !strings.Contains(allowed, fmt.Sprint(path(pod, "metadata", "labels", "app.kubernetes.io/component"))) {
+				t.Errorf("%s: the policy %s does not allow it: %s", overlay, policy, allowed)
+			}
+		}
+	}
+}
+
+// TestBackendWaitsForMigration: a new backend starts once the Job has migrated the database, with the same address
+// of the database as that Job.
+func TestBackendWaitsForMigration(t *testing.T) {
+	t.Parallel()
+	for _, overlay := range []string{"production", "replicated"} {
+		objects := build(t, overlay)
+		first := path(find(t, objects, "Deployment", "backend"), "spec", "template", "spec", "initContainers", 0)
+		job := path(find(t, objects, "Job", "migrate"), "spec", "template", "spec", "containers", 0)
+		if fmt.Sprint(path(first, "args")) != "[migrate --wait]" || path(first, "image") != path(job, "image") {
+			t.Errorf("%s: it begins with %v", overlay, first)
+		}
+		for _, same := range []string{"env", "envFrom", "volumeMounts"} {
+			if a, b := fmt.Sprint(path(first, same)), fmt.Sprint(path(job, same)); a != b {
+				t.Errorf("%s: %s is %s, and %s for the Job", overlay, same, a, b)
+			}
+		}
+	}
+}
+
+// TestDashboardsAreLoaded: each dashboard is in a ConfigMap that Grafana's sidecar loads.
+func TestDashboardsAreLoaded(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	files, err := filepath.Glob("../../observability/dashboards/*.json")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		configMap := find(t, objects, "ConfigMap", "kith-dashboard-"+name)
+		if path(configMap, "metadata", "labels", "grafana_dashboard") != "1" || path(configMap, "data", name+".json") == nil {
+			t.Errorf("%s is not loaded", name)
+		}
+	}
+}
+
+// TestNetworkLetsThrough: network policies allow traces to a collector, and requests and scrapes from namespaces that
+// Kubernetes labels with their names; a backend may use PgBouncer; and the ingress accepts files of the import size.
 func TestNetworkLetsThrough(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -192,6 +254,16 @@ func TestNetworkLetsThrough(t *testing.T) {
 		if !strings.Contains(ports, "port:4318") {
 			t.Errorf("%s cannot send traces: %s", name, ports)
 		}
+		from := fmt.Sprint(path(find(t, objects, "NetworkPolicy", name), "spec", "ingress"))
+		if !strings.Contains(from, "kubernetes.io/metadata.name:monitoring") || strings.Contains(from, "kith.example") {
+			t.Errorf("%s cannot be scraped: %s", name, from)
+		}
+	}
+	if from := fmt.Sprint(path(find(t, objects, "NetworkPolicy", "edge"), "spec", "ingress")); !strings.Contains(from, "kubernetes.io/metadata.name:ingress-nginx") {
+		t.Errorf("the ingress controller cannot reach an edge: %s", from)
+	}
+	if to := fmt.Sprint(path(find(t, objects, "NetworkPolicy", "backend"), "spec", "egress")); !strings.Contains(to, "port:6432") {
+		t.Errorf("a backend cannot use PgBouncer: %s", to)
 	}
 	const file, form = 10, 1 // MiB
 	size, _ := path(find(t, objects, "Ingress", "kith"), "metadata", "annotations", "nginx.ingress.kubernetes.io/proxy-body-size").(string)

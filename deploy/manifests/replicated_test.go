@@ -69,10 +69,14 @@ func TestReplicatedDatabase(t *testing.T) {
 			t.Errorf("%s: the address of the database is %v", workload, variables["KITH_DATABASE_URL"])
 		}
 		file := fmt.Sprint(path(variables["PGSSLROOTCERT"], "value"))
-		mount := fmt.Sprint(path(pod, "containers", 0, "volumeMounts", 0, "mountPath"))
-		if path(variables["PGSSLMODE"], "value") != "verify-full" || file != mount+"/ca.crt" || path(pod, "volumes", 0, "secret", "secretName") != name+"-ca" {
+		mount, source := mounted(pod, "postgres-ca")
+		if path(variables["PGSSLMODE"], "value") != "verify-full" || file != mount+"/ca.crt" || path(source, "secret", "secretName") != name+"-ca" {
 			t.Errorf("%s does not check the certificate of the database: %v in %s", workload, variables, mount)
 		}
+	}
+	key, _ := mounted(path(find(t, objects, "Deployment", "backend"), "spec", "template", "spec"), "secret-key")
+	if env, _ := environment(t, objects, "Deployment", "backend"); key == "" || env["KITH_SECRET_KEY_FILE"] != key+"/secret.key" {
+		t.Errorf("backends have no secret key at %q", env["KITH_SECRET_KEY_FILE"])
 	}
 	if most := number(t, path(cluster, "spec", "postgresql", "parameters", "max_connections")); most < maxConnections+3 {
 		t.Errorf("the database admits %d connections", most)
@@ -89,6 +93,23 @@ func TestReplicatedDatabase(t *testing.T) {
 	}
 }
 
+// mounted returns where the first container of a pod mounts a volume, empty if it does not, and the volume.
+func mounted(pod any, volume string) (at string, source any) {
+	volumes, _ := path(pod, "volumes").([]any)
+	for _, v := range volumes {
+		if path(v, "name") == volume {
+			source = v
+		}
+	}
+	mounts, _ := path(pod, "containers", 0, "volumeMounts").([]any)
+	for _, m := range mounts {
+		if path(m, "name") == volume && source != nil {
+			at = fmt.Sprint(path(m, "mountPath"))
+		}
+	}
+	return at, source
+}
+
 // TestReplicatedNetwork: all traffic is denied by default, so policies let edges reach Redis,
 // backends the database, and the database's pods each other.
 func TestReplicatedNetwork(t *testing.T) {
@@ -99,7 +120,7 @@ func TestReplicatedNetwork(t *testing.T) {
 	}
 	for _, c := range []struct{ policy, wanted string }{
 		{"redis", "app.kubernetes.io/component:edge"}, {"redis", "port:redis"},
-		{"postgres", "values:[backend migrate]"}, {"postgres", "cnpg.io/cluster:postgres"}, {"postgres", "port:5432"},
+		{"postgres", "values:[backend migrate backup]"}, {"postgres", "cnpg.io/cluster:postgres"}, {"postgres", "port:5432"},
 	} {
 		if got := ingress(c.policy); !strings.Contains(got, c.wanted) {
 			t.Errorf("the policy %s has no %s: %s", c.policy, c.wanted, got)

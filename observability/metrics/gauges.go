@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -72,6 +73,49 @@ func NewStoreUp(r prometheus.Registerer, ping func(context.Context) error) error
 			return 1
 		},
 	}})
+}
+
+// ages reports how long ago something happened to the database. While read fails, they continue from what it last
+// returned.
+type ages struct {
+	read          func(context.Context) (backup, sweep time.Time, err error)
+	backup, sweep *prometheus.Desc
+
+	mu                  sync.Mutex
+	backedUpAt, sweptAt time.Time
+}
+
+// NewAges registers kith_store_backup_age_seconds and kith_store_sweep_age_seconds with r. read is called once per scrape.
+func NewAges(r prometheus.Registerer, read func(context.Context) (backup, sweep time.Time, err error)) error {
+	return r.Register(&ages{
+		read: read,
+		backup: prometheus.NewDesc("kith_store_backup_age_seconds",
+			"Time since the last backup that the database knows of; if there is none, since the database was made.", nil, nil),
+		sweep: prometheus.NewDesc("kith_store_sweep_age_seconds",
+			"Time since expired rows were last deleted, which happens each hour; if they never were, since the database was made.", nil, nil),
+	})
+}
+
+// Describe implements prometheus.Collector.
+func (a *ages) Describe(descs chan<- *prometheus.Desc) {
+	descs <- a.backup
+	descs <- a.sweep
+}
+
+// Collect implements prometheus.Collector.
+func (a *ages) Collect(all chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if backup, sweep, err := a.read(ctx); err == nil {
+		a.backedUpAt, a.sweptAt = backup, sweep
+	}
+	if a.sweptAt.IsZero() {
+		return
+	}
+	all <- prometheus.MustNewConstMetric(a.backup, prometheus.GaugeValue, max(0, time.Since(a.backedUpAt).Seconds()))
+	all <- prometheus.MustNewConstMetric(a.sweep, prometheus.GaugeValue, max(0, time.Since(a.sweptAt).Seconds()))
 }
 
 // NewDisk registers the metrics of a database file: of its file system, of its write-ahead log, and

@@ -62,6 +62,15 @@ func checks() []check {
 		{alert: "KithDiskFills", title: "Free space on the disk of the database", unit: "%", metric: "kith_store_disk_free_bytes", gauge: true, scale: percent, measure: func(s span) (part, whole float64) {
 			return s.to.sum("kith_store_disk_free_bytes", nil), s.to.sum("kith_store_disk_size_bytes", nil)
 		}},
+		{alert: "KithMailFails", title: "Emails that could not be sent", metric: "kith_mail_total", measure: func(s span) (part, whole float64) { // the sum over all readings
+			return s.increase("kith_mail_total", labels{"outcome": "failed"}) + s.increase("kith_mail_total", labels{"outcome": "dropped"}), 1.0 / recent
+		}},
+		{alert: "KithSweepsMissing", title: "Time since expired rows were deleted", unit: "h", metric: "kith_store_sweep_age_seconds", gauge: true, scale: 1.0 / hour, measure: func(s span) (part, whole float64) {
+			return s.to.maximum("kith_store_sweep_age_seconds"), 1
+		}},
+		{alert: "KithBackupStale", title: "Age of the last backup", unit: "h", metric: "kith_store_backup_age_seconds", gauge: true, scale: 1.0 / hour, measure: func(s span) (part, whole float64) {
+			return s.to.maximum("kith_store_backup_age_seconds"), 1
+		}},
 		{alert: "KithCertificateExpires", title: "Time until a certificate expires", unit: "days", metric: "kith_tls_certificate_expiry_timestamp_seconds", gauge: true, scale: 1.0 / day, measure: func(s span) (part, whole float64) {
 			return s.to.minimum("kith_tls_certificate_expiry_timestamp_seconds") - float64(s.at.Unix()), 1
 		}},

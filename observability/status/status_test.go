@@ -225,7 +225,7 @@ func TestVerdict(t *testing.T) {
 func TestRulesAreChecked(t *testing.T) {
 	t.Parallel()
 	left := map[string]string{
-		"KithDown": "a process cannot see that it is down", "KithInstanceDown": "the same",
+		"KithDown": "a process cannot see that it is down", "KithInstanceDown": "the same", "KithRestarts": "forgets its earlier starts",
 		"KithSignInsRefused": "has two limits over a quarter of an hour", "KithJobsFail": "is about half an hour of few runs",
 		"KithCertificateExpiresSoon": "KithCertificateExpires fires first", "KithDiskFull": "KithDiskFills fires first",
 	}

@@ -2,12 +2,14 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Backup writes a whole database into a new file, while the database is in use. For
@@ -35,6 +37,44 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 		return fmt.Errorf("the backup cannot be kept: %w", err)
 	}
 	return nil
+}
+
+// RecordBackup records that the whole database was backed up just now.
+func RecordBackup(ctx context.Context, databaseURL string) (err error) {
+	s, err := connect(ctx, Config{URL: databaseURL, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	_, err = s.engine.admin.NewRaw(`INSERT INTO installation (number, backed_up_at) VALUES (1, ?)
+ON CONFLICT (number) DO UPDATE SET backed_up_at = EXCLUDED.backed_up_at`, s.Now()).Exec(ctx)
+	return Coded(err)
+}
+
+// Installation says when what happens to the whole database last happened; the zero time means never.
+type Installation struct {
+	// MadeAt is when the database was made, BackedUpAt when it was last backed up (Backup, RecordBackup), and
+	// SweptAt when expired rows were last deleted (MarkSwept).
+	MadeAt, BackedUpAt, SweptAt time.Time
+}
+
+// Installation reads what is known of the whole database.
+func (s *DB) Installation(ctx context.Context) (Installation, error) {
+	pool := s.engine.serviceRead
+	if s.engine.name == postgresName {
+		pool = s.engine.admin // the others may not read the migrations
+	}
+	var made, backedUp, swept sql.NullTime
+	err := pool.NewRaw(`SELECT (SELECT applied_at FROM schema_migrations ORDER BY applied_at LIMIT 1),
+(SELECT backed_up_at FROM installation WHERE number = 1), (SELECT swept_at FROM installation WHERE number = 1)`).Scan(ctx, &made, &backedUp, &swept)
+	return Installation{MadeAt: made.Time, BackedUpAt: backedUp.Time, SweptAt: swept.Time}, Coded(err)
+}
+
+// MarkSwept records that expired rows are being deleted, by the clock that says at.
+func (s *DB) MarkSwept(ctx context.Context, at time.Time) error {
+	_, err := s.NewWrite(`INSERT INTO installation (number, swept_at) VALUES (1, ?)
+ON CONFLICT (number) DO UPDATE SET swept_at = EXCLUDED.swept_at`, at.UTC()).Exec(ctx)
+	return err
 }
 
 // syncFile writes a file, or the names in a folder, to the disk.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 )
@@ -222,7 +224,10 @@ func inspectSQLite(path string) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{engine: engine{name: sqliteName, serviceRead: pool, serviceWrite: pool, tenantRead: pool, tenantWrite: pool, admin: pool}, file: path}, nil
+	return &DB{
+		now: time.Now, logger: slog.New(slog.DiscardHandler), fault: func(string) error { return nil }, queryWatch: noop{}, file: path,
+		engine: engine{name: sqliteName, serviceRead: pool, serviceWrite: pool, tenantRead: pool, tenantWrite: pool, admin: pool},
+	}, nil
 }
 
 // readHeader returns the application id of a file.

@@ -362,6 +362,39 @@ func TestFailedJobIsRefunded(t *testing.T) {
 	})
 }
 
+// What a clock wrote that was a year ahead does not last: a job that was claimed then is claimed again, also beside
+// another of its member, and a job of the system runs.
+func TestJobsAfterAWrongClock(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		const year = 365 * 24 * time.Hour
+		clock := newClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+		s := dbtest.Open(t, url, clock.Now)
+		owner := dbtest.Member(t, s, "ada")
+		j, _ := startJob(t, s, owner, "file_import")
+		queue := dbtest.Queue(t, s)
+		if held := claim(t, s, clock.Now().Add(year), "file_import"); held == nil {
+			t.Fatal("not claimed")
+		}
+		if err := queue.ScheduleJob(t.Context(), "sweep", clock.Now().Add(year+time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		startJob(t, s, owner, "embed_objects")
+		if again := claim(t, s, clock.Now().Add(time.Minute), "file_import"); again == nil || again.ID != j.ID {
+			t.Errorf("a job runs for a year: %+v", again)
+		}
+		if sweep := claim(t, s, clock.Now().Add(time.Minute), "sweep"); sweep == nil {
+			t.Error("the sweep waits for a year")
+		}
+		if err := queue.ScheduleJob(t.Context(), "check_database", clock.Now().Add(24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if early := claim(t, s, clock.Now().Add(time.Minute), "check_database"); early != nil {
+			t.Errorf("claimed a day early: %+v", early)
+		}
+	})
+}
+
 // A system job is live once, no matter how many processes schedule it.
 func TestJobsOfTheSystem(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"testing"
@@ -91,6 +92,25 @@ func TestSweep(t *testing.T) {
 		}
 		if _, err := oauth.GetClient(t.Context(), f.s, f.client); err != nil {
 			t.Errorf("a client that was used is gone: %v", err)
+		}
+	})
+}
+
+// A clock that is years ahead for a moment deletes nothing; one that stays there does, an hour later.
+func TestSweepByAWrongClock(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	eachTimedFlow(t, func(t *testing.T, f flow, _ func(time.Duration)) {
+		litter(t, f)
+		for _, step := range []struct {
+			after   time.Duration
+			refused bool
+		}{{0, false}, {3 * year, true}, {time.Second, false}, {3 * year, true}, {3*year + time.Hour, false}} {
+			got, err := retention.SweepByClock(t.Context(), f.s, f.now().Add(step.after))
+			last := step.after > 3*year
+			if errors.Is(err, retention.ErrClockJumped) != step.refused || err != nil && !step.refused || (got.Total() > 0) != last {
+				t.Errorf("after %s: %+v, %v", step.after, got, err)
+			}
 		}
 	})
 }

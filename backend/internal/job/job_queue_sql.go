@@ -23,18 +23,32 @@ func NewQueue(db *db.DB, ledger *billing.Ledger) *Queue { return &Queue{db: db, 
 
 // due selects jobs that may be claimed, the longest waiting first; those of suspended members
 // wait. When two processes claim at the same moment, a member may have two running jobs until
-// one of them ends.
+// one of them ends. A lease that ends later than any claim can make it, and a job of the system that is due
+// later than the next day, were written by a clock that was wrong: they are due.
 const due = `SELECT j.id FROM jobs j WHERE j.kind IN (?)
-AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'running' AND j.lease_until <= ?)
-AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ?)
+AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'queued' AND j.tenant_id IS NULL AND j.run_at > ?
+OR j.state = 'running' AND (j.lease_until <= ? OR j.lease_until > ?))
+AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ? AND r.lease_until <= ?)
 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.id = j.tenant_id AND m.suspended_at IS NOT NULL)
 ORDER BY j.run_at, j.id LIMIT 1`
 
+const (
+	// longestLease is longer than a lease, with the difference that the clocks of several backends may have.
+	longestLease = 10 * time.Minute
+	// farthestRun is longer than the interval of any job of the system.
+	farthestRun = 25 * time.Hour
+)
+
+// dueArgs are the arguments of due.
+func dueArgs(kinds []string, now time.Time) []any {
+	longest := now.Add(longestLease)
+	return []any{bun.List(kinds), now, now.Add(farthestRun), now, longest, now, longest}
+}
+
 // JobsWait reports whether a job of one of the kinds could be claimed.
 func (s *Queue) JobsWait(ctx context.Context, kinds []string) (bool, error) {
-	now := s.db.Now()
 	var found string
-	err := s.db.NewRaw(due, bun.List(kinds), now, now, now).Scan(ctx, &found)
+	err := s.db.NewRaw(due, dueArgs(kinds, s.db.Now())...).Scan(ctx, &found)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -52,8 +66,9 @@ func (s *Queue) ClaimJob(ctx context.Context, kinds []string, until time.Time) (
 	choose := due + db.LockRows(s.db, "FOR UPDATE OF j SKIP LOCKED")
 	now := s.db.Now()
 	j := &Job{}
+	args := append([]any{until.UTC(), now}, dueArgs(kinds, now)...)
 	err := s.db.NewWrite(`UPDATE jobs SET state = 'running', attempts = attempts + 1, fence = fence + 1, lease_until = ?, updated_at = ?
-WHERE id = (`+choose+`) RETURNING ?`, until.UTC(), now, bun.List(kinds), now, now, now, db.Columns[Job](s.db)).Scan(ctx, j)
+WHERE id = (`+choose+`) RETURNING ?`, append(args, db.Columns[Job](s.db))...).Scan(ctx, j)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

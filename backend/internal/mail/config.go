@@ -34,6 +34,9 @@ type Config struct {
 	Retry []time.Duration
 	// TLS is used for the connection; nil means the system's authorities.
 	TLS *tls.Config
+	// Observe is called once for each email, with how it ended: sent, refused, failed or dropped, as metrics.Mail
+	// counts it. It may be nil.
+	Observe func(outcome string)
 	// Logger logs the emails that could not be sent, without their recipients; nil
 	// discards it.
 	Logger *slog.Logger
@@ -53,6 +56,9 @@ func (c Config) resolved() Config {
 	}
 	if c.Retry == nil {
 		c.Retry = []time.Duration{2 * time.Second, 15 * time.Second}
+	}
+	if c.Observe == nil {
+		c.Observe = func(string) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -46,6 +46,18 @@ func New(c Config) (*Mailer, error) {
 	return &Mailer{config: c, server: s, queue: make(chan Write, c.Queue), quit: make(chan struct{})}, nil
 }
 
+// Check connects to the mail server and signs in, and sends nothing.
+func (m *Mailer) Check(ctx context.Context) error {
+	client, err := gomail.NewClient(m.server.host, m.server.options...)
+	if err != nil {
+		return fmt.Errorf("prepare mail client: %w", err)
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return err
+	}
+	return client.Close()
+}
+
 // Enqueue queues an email to be written and sent in the background. It never blocks; it
 // returns false if the queue is full, or after Stop.
 func (m *Mailer) Enqueue(write Write) bool {
@@ -58,6 +70,7 @@ func (m *Mailer) Enqueue(write Write) bool {
 	case m.queue <- write:
 		return true
 	default:
+		m.config.Observe("dropped")
 		return false
 	}
 }
@@ -119,13 +132,29 @@ func (m *Mailer) handle(ctx context.Context, write Write) {
 	email, err := write(ctx)
 	if err != nil {
 		m.config.Logger.ErrorContext(ctx, "write email", "error", err)
+		m.config.Observe("failed")
 		return
 	}
 	if email == nil {
 		return
 	}
-	if err := m.send(ctx, email); err != nil {
+	err = m.send(ctx, email)
+	m.config.Observe(outcomeOf(err))
+	if err != nil {
 		m.config.Logger.ErrorContext(ctx, "send email", "subject", email.Subject, "error", err)
+	}
+}
+
+// outcomeOf is how an email ended, as metrics.Mail counts it: a server that refuses a recipient works.
+func outcomeOf(err error) string {
+	refused, ok := errors.AsType[*gomail.SendError](err)
+	switch {
+	case err == nil:
+		return "sent"
+	case ok && refused.Reason == gomail.ErrSMTPRcptTo && !isTemporary(err):
+		return "refused"
+	default:
+		return "failed"
 	}
 }
 

@@ -26,7 +26,12 @@ const (
 	// keepIdleDocuments is shorter: the metadata document of a client is read again when
 	// the client returns.
 	keepIdleDocuments = 24 * time.Hour
+	// maxJump is how far the clock may be ahead of the last sweep.
+	maxJump = 24 * time.Hour
 )
+
+// ErrClockJumped is the error of a sweep that deleted nothing, because kith was off, or its clock may be wrong.
+var ErrClockJumped = errors.New("the clock is more than a day ahead of the last sweep: nothing was deleted, the next sweep will")
 
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
@@ -121,4 +126,20 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		errs = append(errs, fmt.Errorf("sweep the bin: %w", err))
 	}
 	return r, errors.Join(errs...)
+}
+
+// SweepByClock is Sweep by a clock that may be wrong for a moment. If it is more than a day ahead of the last sweep,
+// nothing is deleted and the error is ErrClockJumped; the next sweep deletes, if the clock still says so.
+func SweepByClock(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
+	known, err := s.Installation(ctx)
+	if err == nil {
+		err = s.MarkSwept(ctx, now)
+	}
+	if err != nil {
+		return SweepResult{}, fmt.Errorf("record the sweep: %w", err)
+	}
+	if !known.SweptAt.IsZero() && now.Sub(known.SweptAt) > maxJump {
+		return SweepResult{}, ErrClockJumped
+	}
+	return Sweep(ctx, s, now)
 }

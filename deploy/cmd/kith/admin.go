@@ -13,9 +13,14 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 )
 
-type migrateCommand struct{}
+type migrateCommand struct {
+	Wait bool `help:"Migrate nothing, but wait until another process has migrated the database to this version."`
+}
 
-func (migrateCommand) Run(p *program) error {
+func (c migrateCommand) Run(p *program) error {
+	if c.Wait {
+		return c.wait(p)
+	}
 	applied, err := server.Migrate(p.ctx, p.settings.DatabaseURL)
 	if err != nil {
 		return err
@@ -24,6 +29,34 @@ func (migrateCommand) Run(p *program) error {
 		return p.print("The database is up to date.")
 	}
 	return p.print("Applied %d migrations.", applied)
+}
+
+// waitEvery is the interval at which wait looks at the database.
+const waitEvery = time.Second
+
+// wait returns once the database has the schema of this version. While it waits, it writes each new cause once.
+func (migrateCommand) wait(p *program) error {
+	said := ""
+	for {
+		err := server.CheckSchema(p.ctx, p.settings.DatabaseURL, p.settings.AcceptNewer)
+		if err == nil {
+			return p.print("The database is up to date.")
+		}
+		if server.IsNewerSchema(err) {
+			return err
+		}
+		if said != err.Error() {
+			said = err.Error()
+			if _, err := fmt.Fprintf(p.err, "kith: waiting: %s\n", said); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		case <-time.After(waitEvery):
+		}
+	}
 }
 
 type configCommand struct{}

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestBackup|TestRestoreOfSomethingElse'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestBackup|TestNightlyBackup|TestUnits|TestRestoreOfSomethingElse'
 
 package operations
 
@@ -7,8 +7,10 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,6 +54,8 @@ func TestBackup(t *testing.T) {
 		for _, databaseURL := range []string{s.DatabaseURL, again.DatabaseURL} {
 			// kith writes it periodically and at the end, so it may differ from the backup.
 			harness.ExecDatabase(t, databaseURL, "UPDATE personal_tokens SET last_used_at = NULL")
+			// The backup itself is recorded after it.
+			harness.ExecDatabase(t, databaseURL, "UPDATE installation SET backed_up_at = NULL")
 		}
 		before, after := everyRow(t, s.DatabaseURL), everyRow(t, again.DatabaseURL)
 		if diff := cmp.Diff(before, after); diff != "" {
@@ -66,6 +70,116 @@ func TestBackup(t *testing.T) {
 			t.Errorf("the restored service finds %v", found)
 		}
 	})
+}
+
+// TestNightlyBackup runs the command of the systemd unit, each time on another day: old backups are removed once a new
+// one is complete, other files stay, and the metric and doctor know when the last one was.
+func TestNightlyBackup(t *testing.T) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
+		folder := filepath.Join(t.TempDir(), "backups")
+		unit := unitLines(t, "kith-backup.service")
+		if !strings.Contains(unit["Environment"], "KITH_BACKUP_DIR=/var/backups/kith ") {
+			t.Fatalf("the unit has %v", unit)
+		}
+		nightly := func(more ...map[string]string) harness.Outcome {
+			settings := append([]map[string]string{s.Database(), {"KITH_BACKUP_DIR": folder}}, more...)
+			return harness.RunKith(t, harness.Environment(settings...), "", strings.Fields(unit["ExecStart"])[1:]...)
+		}
+		doctor := func() string {
+			return harness.RunKith(t, harness.Environment(s.Database(), map[string]string{"KITH_ADDR": s.Addr}), "", "doctor").Stdout
+		}
+		backend := s.Backend
+		age := func() float64 {
+			text := harness.Get(t, backend.Admin+"/metrics", "Accept: text/plain").Body
+			_, rest, _ := strings.Cut(text, "\nkith_store_backup_age_seconds ")
+			line, _, _ := strings.Cut(rest, "\n")
+			seconds, err := strconv.ParseFloat(line, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return seconds
+		}
+		harness.ExecDatabase(t, s.DatabaseURL, "UPDATE schema_migrations SET applied_at = '2026-01-01 00:00:00'")
+		if said := doctor(); age() < 48*3600 || !strings.Contains(said, "FAIL  backup        no backup was made since") {
+			t.Errorf("without a backup the age is %v, and the doctor says:\n%s", age(), said)
+		}
+		if done := nightly(); done.Code != 0 {
+			t.Fatal(done.Stderr)
+		}
+		if said := doctor(); age() > 600 || !strings.Contains(said, "ok    backup        the last one was made on") {
+			t.Errorf("after a backup the age is %v, and the doctor says:\n%s", age(), said)
+		}
+		old, other := filepath.Join(folder, "kith-20260101T031500.000Z"), filepath.Join(folder, "notes.txt")
+		for _, file := range []string{old, other} {
+			if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if done := nightly(map[string]string{"KITH_DATABASE_URL": filepath.Join(t.TempDir(), "none.db")}); done.Code == 0 || !exists(old) {
+			t.Errorf("a backup that failed removed another: %s", done.Stdout)
+		}
+		if done := nightly(); done.Code != 0 || !strings.Contains(done.Stdout, "1 older") || exists(old) || !exists(other) {
+			t.Errorf("code %d: %s%s", done.Code, done.Stdout, done.Stderr)
+		}
+		harness.ExecDatabase(t, s.DatabaseURL, "UPDATE installation SET backed_up_at = '2026-01-02 00:00:00'")
+		if said := doctor(); !strings.Contains(said, "FAIL  backup        the last backup was made on 2026-01-02") {
+			t.Errorf("with an old backup the doctor says:\n%s", said)
+		}
+		if s.Operate(t, "", "backup", "--external"); age() > 600 {
+			t.Errorf("after one of another program the age is %v", age())
+		}
+	})
+}
+
+// unitLines returns the settings of a unit of systemd by their names; of repeated ones, the first.
+func unitLines(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(harness.Repository("deploy", "systemd", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if _, known := lines[key]; ok && !known && !strings.HasPrefix(key, "#") {
+			lines[key] = value
+		}
+	}
+	return lines
+}
+
+// TestUnits: systemd accepts the units.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	files, err := filepath.Glob(harness.Repository("deploy", "systemd", "kith*.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"verify"}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(file) == ".env" {
+			continue
+		}
+		to := filepath.Join(folder, filepath.Base(file))
+		installed := strings.ReplaceAll(string(text), "/usr/local/bin/kith ", harness.PlainBinary+" ")
+		if err := os.WriteFile(to, []byte(installed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, to)
+	}
+	if out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput(); err != nil || len(out) > 0 || len(args) < 4 {
+		t.Errorf("%v: %v\n%s", args, err, out)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // TestRestoreOfSomethingElse: a file that is not a backup, or is one of the other kind of

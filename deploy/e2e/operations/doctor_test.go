@@ -36,6 +36,11 @@ func TestDoctor(t *testing.T) {
 			"no database":          {map[string]string{"KITH_DATABASE_URL": filepath.Join(folder, "kith.db")}, "database"},
 			"no server":            {map[string]string{"KITH_DATABASE_URL": "postgres://kith@127.0.0.1:1/kith"}, "database"},
 			"no Redis":             {map[string]string{"KITH_REDIS_URL": "redis://127.0.0.1:1/0"}, "redis"},
+			"no key":               {map[string]string{"KITH_SECRET_KEY_FILE": notPEM}, "secret key"},
+			"no mail server":       {map[string]string{"KITH_SMTP_URL": "smtp://127.0.0.1:1?from=kith@kith.example"}, "mail"},
+			"no backend":           {map[string]string{"KITH_BACKEND_URL": "http://127.0.0.1:1", "KITH_SERVICE_TOKEN": "0123456789abcdef"}, "backend"},
+			"no provider":          {map[string]string{"KITH_PROVIDER_ISSUER": "http://127.0.0.1:1", "KITH_PROVIDER_CLIENT_ID": "kith"}, "provider"},
+			"no embeddings":        {map[string]string{"KITH_EMBEDDINGS_URL": "http://127.0.0.1:1", "KITH_EMBEDDINGS_MODEL": "m"}, "embeddings"},
 			"no certificate":       {map[string]string{"KITH_TLS_CERT": notPEM, "KITH_TLS_KEY": notPEM}, "certificates"},
 		} {
 			done := harness.RunKith(t, harness.Environment(s.Database(), map[string]string{"KITH_ADDR": s.Addr}, test.settings), "", "doctor")
@@ -47,5 +52,21 @@ func TestDoctor(t *testing.T) {
 		if left, _ := os.ReadDir(folder); len(left) != 1 {
 			t.Errorf("it left %v behind", left)
 		}
+		checkEdgeHost(t, s)
 	})
+}
+
+// checkEdgeHost: with the settings of an edge alone, the doctor asks the backend and looks for no database.
+func checkEdgeHost(t *testing.T, s *harness.Service) {
+	t.Helper()
+	if !s.Topology.Split {
+		return
+	}
+	for token, code := range map[string]int{s.ServiceToken: 0, "another-service-token": 1} {
+		settings := map[string]string{"KITH_ADDR": s.Addr, "KITH_BACKEND_URL": "http://" + s.BackendAddr, "KITH_SERVICE_TOKEN": token}
+		done := harness.RunKith(t, harness.Environment(settings), "", "doctor")
+		if done.Code != code || !strings.Contains(done.Stdout, "-     database      not used by an edge") || strings.Contains(done.Stdout, "FAIL  backend") != (code == 1) {
+			t.Errorf("exit code %d:\n%s%s", done.Code, done.Stdout, done.Stderr)
+		}
+	}
 }

@@ -55,6 +55,12 @@ func signingAlgorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 }
 
+// Check returns an error unless the provider answers with metadata that sign-in can use.
+func (p *Provider) Check(ctx context.Context) error {
+	_, err := p.discovered(ctx)
+	return err
+}
+
 // discovered returns the party. If discovery has not succeeded yet, it asks the
 // provider, once for all concurrent callers; after a failure the next call tries again.
 func (p *Provider) discovered(ctx context.Context) (*party, error) {

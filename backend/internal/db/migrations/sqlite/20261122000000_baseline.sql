@@ -981,9 +981,10 @@ CREATE TABLE sunsets (
 
 -- What belongs to the whole installation: one row at most.
 CREATE TABLE installation (
-    number    INTEGER PRIMARY KEY CHECK (number = 1),
-    probed_at TIMESTAMP,              -- when a write last proved that the database can be written
-    swept_at  TIMESTAMP               -- when expired rows were last deleted, by the clock of that time
+    number       INTEGER PRIMARY KEY CHECK (number = 1),
+    probed_at    TIMESTAMP,  -- when a write last proved that the database can be written
+    swept_at     TIMESTAMP,  -- when expired rows were last deleted, by the clock of that time
+    backed_up_at TIMESTAMP   -- when a backup of the whole database was last complete
 );
 
 -- The demo account, and the day that its dates are relative to: one row at most.
