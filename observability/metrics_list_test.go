@@ -108,7 +108,7 @@ func useState(t *testing.T, reg prometheus.Registerer) {
 	kept := func() (int, int64) { return 1, 2 }
 	must(t, metrics.NewSearch(reg, kept, kept))
 	must(t, metrics.NewSandbox(reg, time.Now))
-	must(t, metrics.NewCertificate(reg, "edge", time.Now()))
+	must(t, metrics.NewCertificate(reg, "edge", time.Now))
 }
 
 // describe is the list in Markdown: the kith_* metrics, sorted by name.

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/move"
 )
@@ -58,6 +59,24 @@ func (a *Admin) ExportAccount(ctx context.Context, username, file string, away b
 		return err
 	})
 	return m, a.record(ctx, err, kind, member.ID, "")
+}
+
+// ExportMember writes what a member stored, and what is stored about them, to a new ZIP file, as the page Settings →
+// Your data does. It has no credentials.
+func (a *Admin) ExportMember(ctx context.Context, username, file string) error {
+	member, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return err
+	}
+	data := a.store.Tenant(member.ID, true)
+	err = writeNew(file, func(out io.Writer) error {
+		about, err := export.ReadAccount(ctx, a.store, data, member.ID)
+		if err != nil {
+			return err
+		}
+		return export.WriteAccount(ctx, out, about, data, a.now())
+	})
+	return a.record(ctx, err, account.AccountExported, member.ID, "")
 }
 
 // writeNew writes a file that doesn't exist yet, completely or not at all. Only its owner can read it.

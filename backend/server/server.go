@@ -45,6 +45,9 @@ type Server struct {
 	drainer  *shutdown.Drainer
 	listener net.Listener
 	served   chan error
+	// commands calls logCommands, which has logged the events up to lastCommand.
+	commands    periodic.Worker
+	lastCommand int64
 	// maintenance calls maintain; storeLogged is when logStoreError last logged.
 	maintenance periodic.Worker
 	storeLogged atomic.Int64
@@ -173,6 +176,22 @@ func (s *Server) maintain(ctx context.Context) {
 	}
 }
 
+// commandsEvery is the interval at which the events of operators' commands are logged.
+const commandsEvery = 10 * time.Second
+
+// logCommands logs the security events of commands that ran beside this process, whose own log is elsewhere. Each
+// backend does so.
+func (s *Server) logCommands(ctx context.Context) {
+	events, err := account.ListCommandEvents(ctx, s.store, s.lastCommand)
+	if err != nil {
+		return // the next call finds them
+	}
+	for i := range events {
+		events[i].Log(ctx, s.config.Logger)
+		s.lastCommand = events[i].ID
+	}
+}
+
 // startSandbox seeds the sandbox, or removes it if it is off: its members are in the directory, too.
 func (s *Server) startSandbox(ctx context.Context) error {
 	if s.config.Sandbox {
@@ -193,6 +212,11 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.recorder.Start(ctx)
 	s.maintenance.Start(ctx, maintainEvery, s.maintain)
+	var err error
+	if s.lastCommand, err = account.LastSecurityEvent(ctx, s.store); err != nil {
+		return err
+	}
+	s.commands.Start(ctx, commandsEvery, s.logCommands)
 	s.jobs.runner.Start(ctx)
 	if s.pages != nil {
 		s.pages.start(ctx)
@@ -254,6 +278,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.seeder.Stop()
 	s.maintenance.Stop()
+	s.commands.Stop()
 	s.recorder.Stop(ctx)
 	return errors.Join(append(errs, s.store.Close())...)
 }

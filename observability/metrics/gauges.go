@@ -41,20 +41,16 @@ func NewSandbox(r prometheus.Registerer, day func() time.Time) error {
 	}})
 }
 
-// NewCertificate registers the gauge of the expiry of certificates with r, or adds a
-// certificate to it. use is the purpose of the certificate, from a closed set.
-func NewCertificate(r prometheus.Registerer, use string, notAfter time.Time) error {
+// NewCertificate registers the gauge of the expiry of a certificate with r. use is the purpose of the certificate, from a
+// closed set, and notAfter when the one in use now expires.
+func NewCertificate(r prometheus.Registerer, use string, notAfter func() time.Time) error {
 	if err := checkNames("certificate", []string{use}); err != nil {
 		return err
 	}
-	vec, err := register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kith_tls_certificate_expiry_timestamp_seconds", Help: "When a certificate of this process expires, by use (edge, backend, backend_client).",
-	}, []string{"use"}))
-	if err != nil {
-		return err
-	}
-	vec.WithLabelValues(use).Set(float64(notAfter.Unix()))
-	return nil
+		ConstLabels: prometheus.Labels{"use": use},
+	}, func() float64 { return float64(notAfter().Unix()) }))
 }
 
 // pingTimeout bounds one check of the database.

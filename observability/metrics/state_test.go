@@ -193,13 +193,13 @@ func TestCertificates(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
 	for use, end := range map[string]time.Time{"edge": time.Unix(100, 0), "backend": time.Unix(200, 0)} {
-		if err := metrics.NewCertificate(r, use, end); err != nil {
+		if err := metrics.NewCertificate(r, use, func() time.Time { return end }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wantSamples(t, r, "kith_tls_certificate_expiry_timestamp_seconds",
 		`kith_tls_certificate_expiry_timestamp_seconds{use="backend"} 200`, `kith_tls_certificate_expiry_timestamp_seconds{use="edge"} 100`)
-	if metrics.NewCertificate(r, "", time.Now()) == nil {
+	if metrics.NewCertificate(r, "", time.Now) == nil {
 		t.Error("a certificate without a use is accepted")
 	}
 }

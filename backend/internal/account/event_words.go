@@ -85,6 +85,7 @@ func plainWords() map[EventKind]string {
 		AccountMoved:       "Exported the account to another installation, and suspended it here",
 		AccountImported:    "Imported the account from another installation",
 		PlanSet:            "Set the plan",
+		LimitsSet:          "Set the limits of the account",
 		SettingsSet:        "Set the time zone or the language",
 	}
 }

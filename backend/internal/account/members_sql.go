@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -67,6 +68,32 @@ func GetMember(ctx context.Context, s *db.DB, username string) (*Member, error) 
 // NoMember returns the fault.NotFound of a username.
 func NoMember(username string) error {
 	return fault.New(fault.NotFound, "there is no member %q", username)
+}
+
+// FindUsername returns the username of the member with an id, an email address, or a credential with an id. It fails
+// with fault.NotFound, and with fault.Invalid for something else.
+func FindUsername(ctx context.Context, s *db.DB, sought string) (username string, err error) {
+	condition, value := "", sought
+	switch {
+	case id.Valid(id.Member, sought):
+		condition = "m.id = ?"
+	case id.Valid(id.Token, sought):
+		condition = "m.id = (SELECT t.member_id FROM personal_tokens t WHERE t.id = ?)"
+	case id.Valid(id.Grant, sought):
+		condition = "m.id = (SELECT g.member_id FROM grants g WHERE g.id = ?)"
+	case strings.Contains(sought, "@"):
+		condition = "m.email = ?"
+		if value, err = CheckEmail(sought); err != nil {
+			return "", err
+		}
+	default:
+		return "", fault.New(fault.Invalid, "%.60q is not an id of a member (mem_…), a token (pat_…) or a grant (grt_…), and not an email address", sought)
+	}
+	err = s.NewRaw("SELECT m.username FROM members m WHERE "+condition, value).Scan(ctx, &username)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fault.New(fault.NotFound, "no member has %s", sought)
+	}
+	return username, err
 }
 
 // ListMembers returns all members by username.

@@ -47,6 +47,21 @@ func ListSecurityEvents(ctx context.Context, s *db.DB, owner tenant.ID, before i
 	return events, err
 }
 
+// LastSecurityEvent returns the id of the latest event of all members; 0 if there is none.
+func LastSecurityEvent(ctx context.Context, s *db.DB) (last int64, err error) {
+	err = s.NewRaw("SELECT coalesce(max(id), 0) FROM security_events").Scan(ctx, &last)
+	return last, err
+}
+
+// ListCommandEvents returns events that an operator's commands caused, of all members, after the event with an id,
+// the earliest first.
+func ListCommandEvents(ctx context.Context, s *db.DB, after int64) ([]SecurityEvent, error) {
+	const most = 100
+	var events []SecurityEvent
+	err := s.NewSelect().Model(&events).Where("id > ?", after).Where("device = ?", CommandLine).Order("id").Limit(most).Scan(ctx)
+	return events, err
+}
+
 // noticeFor is how long a new event is shown in a browser that has not dismissed its notice, and
 // maxNotices how many are shown at once.
 const (

@@ -82,6 +82,7 @@ const (
 	AccountMoved    EventKind = "account_moved"
 	AccountImported EventKind = "account_imported"
 	PlanSet         EventKind = "plan_set"
+	LimitsSet       EventKind = "limits_set"
 	SettingsSet     EventKind = "settings_set"
 )
 
@@ -172,13 +173,18 @@ func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 		e.Subject = SubjectOf(e.TenantID)
 	}
 	e.Address, e.Times = CoarseAddress(e.Address), 1
-	r.logger.InfoContext(ctx, "security event", "event", e.Kind, "subject", e.Subject, "address", e.Address, "device", e.Device, "object", e.ObjectID)
+	e.Log(ctx, r.logger)
 	if err := CreateSecurityEvent(ctx, r.store, &e); err != nil {
 		r.logger.WarnContext(ctx, "keep security event", "event", e.Kind, "error", err)
 	}
 	if r.tell != nil && e.TenantID != "" && e.Tells() {
 		r.tell(ctx, e)
 	}
+}
+
+// Log writes an event to a log.
+func (e *SecurityEvent) Log(ctx context.Context, logger *slog.Logger) {
+	logger.InfoContext(ctx, "security event", "event", e.Kind, "subject", e.Subject, "address", e.Address, "device", e.Device, "object", e.ObjectID)
 }
 
 // SubjectOf returns the subject of a member's events.

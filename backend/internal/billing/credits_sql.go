@@ -51,10 +51,10 @@ func NewLedger(d *db.DB, plans Plans, watch CreditObserver) *Ledger {
 // month without charges, the whole allowance is left.
 func (l *Ledger) GetCredits(ctx context.Context, owner tenant.ID) (Balance, error) {
 	b := Balance{Month: MonthOf(l.db.Now())}
-	var plan string
+	var p planOf
 	var allowance, balance sql.NullInt64
-	err := l.db.NewRaw(`SELECT m.plan, b.allowance, b.balance FROM members m
-LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = ?`, b.Period, owner).Scan(ctx, &plan, &allowance, &balance)
+	err := l.db.NewRaw(`SELECT m.plan, m.monthly_credits, b.allowance, b.balance FROM members m
+LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = ?`, b.Period, owner).Scan(ctx, &p.plan, &p.own, &allowance, &balance)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, noSuchMember()
 	}
@@ -63,10 +63,23 @@ LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = 
 	}
 	b.Allowance, b.Remaining = int(allowance.Int64), int(balance.Int64)
 	if !balance.Valid {
-		b.Allowance = l.plans.Allowance(plan)
+		b.Allowance = l.allowance(p)
 		b.Remaining = b.Allowance
 	}
 	return b, nil
+}
+
+// planOf is what decides a member's allowance: the plan, and the credits that an operator gave instead of the plan's.
+type planOf struct {
+	plan string
+	own  sql.NullInt64
+}
+
+func (l *Ledger) allowance(p planOf) int {
+	if p.own.Valid {
+		return int(p.own.Int64)
+	}
+	return l.plans.Allowance(p.plan)
 }
 
 func noSuchMember() error { return fault.New(fault.NotFound, "the member does not exist any more") }
@@ -98,13 +111,13 @@ func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) 
 // openMonth gives an allowance once. It locks the plan: a change of the plan happens
 // either before, and is seen here, or after, and finds the balance.
 func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, month Month) error {
-	var plan string
-	if err := tx.NewRaw("SELECT plan FROM members WHERE id = ?"+db.LockRows(tx, "FOR SHARE"), owner).Scan(ctx, &plan); errors.Is(err, sql.ErrNoRows) {
+	var p planOf
+	if err := tx.NewRaw("SELECT plan, monthly_credits FROM members WHERE id = ?"+db.LockRows(tx, "FOR SHARE"), owner).Scan(ctx, &p.plan, &p.own); errors.Is(err, sql.ErrNoRows) {
 		return noSuchMember()
 	} else if err != nil {
 		return err
 	}
-	n := l.plans.Allowance(plan)
+	n := l.allowance(p)
 	result, err := tx.NewRaw(`INSERT INTO credit_balances (tenant_id, period, allowance, balance) VALUES (?, ?, ?, ?)
 ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx)
 	if err != nil {
@@ -138,10 +151,26 @@ func (l *Ledger) insertEntries(ctx context.Context, db db.Querier, entries ...En
 // SetPlan changes the plan, or fails with fault.NotFound. The month's balance becomes
 // the new plan's allowance less what is spent, and never less than 0.
 func (l *Ledger) SetPlan(ctx context.Context, username, plan string, at time.Time) error {
+	return l.setPlan(ctx, username, at, "plan = ?", plan)
+}
+
+// SetCredits gives a member so many credits each month instead of the plan's; nil gives those of the plan again. It
+// fails with fault.NotFound. The month's balance follows as with SetPlan.
+func (l *Ledger) SetCredits(ctx context.Context, username string, credits *int, at time.Time) error {
+	if credits != nil && (*credits < 0 || *credits > MaxAllowance) {
+		return fault.InvalidField("credits", "%d is not between 0 and %d", *credits, MaxAllowance)
+	}
+	return l.setPlan(ctx, username, at, "monthly_credits = ?", credits)
+}
+
+// setPlan sets a column that decides the allowance.
+func (l *Ledger) setPlan(ctx context.Context, username string, at time.Time, assignment string, value any) error {
 	month := MonthOf(at)
 	err := l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		var owner tenant.ID
-		err := tx.NewRaw("UPDATE members SET plan = ?, updated_at = ? WHERE username = ? RETURNING id", plan, at, username).Scan(ctx, &owner)
+		var p planOf
+		err := tx.NewRaw("UPDATE members SET "+assignment+", updated_at = ? WHERE username = ? RETURNING id, plan, monthly_credits", value, at, username).
+			Scan(ctx, &owner, &p.plan, &p.own)
 		if errors.Is(err, sql.ErrNoRows) {
 			return account.NoMember(username)
 		}
@@ -152,7 +181,7 @@ func (l *Ledger) SetPlan(ctx context.Context, username, plan string, at time.Tim
 		if b, open := balances[owner]; err != nil || !open {
 			return err
 		} else {
-			return l.changeAllowance(ctx, tx, owner, b, l.plans.Allowance(plan))
+			return l.changeAllowance(ctx, tx, owner, b, l.allowance(p))
 		}
 	})
 	return err

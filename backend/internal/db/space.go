@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // space is what a member stores in photos, uploaded files and recorded changes, in bytes, and how
@@ -68,8 +69,15 @@ func Megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes
 
 // Space returns how many bytes of the quota the member uses, and the quota; 0 if there is none.
 func (t *Tenant) Space(ctx context.Context) (kept, quota int64, err error) {
-	err = t.NewRaw("SELECT kept_bytes FROM tenant_states WHERE tenant_id = ?", t.id).Scan(ctx, &kept)
-	return kept, t.service.memberBytes, err
+	err = t.NewRaw("SELECT kept_bytes, coalesce(quota_bytes, ?) FROM tenant_states WHERE tenant_id = ?", t.service.memberBytes, t.id).Scan(ctx, &kept, &quota)
+	return kept, quota, err
+}
+
+// SetQuota gives a member so many bytes instead of Config.MemberBytes, 0 for no limit; nil gives those of the
+// configuration again.
+func (s *DB) SetQuota(ctx context.Context, owner tenant.ID, bytes *int64) error {
+	_, err := s.NewWrite("UPDATE tenant_states SET quota_bytes = ? WHERE tenant_id = ?", bytes, owner).Exec(ctx)
+	return err
 }
 
 // CheckSpace fails as Tx.Reserve does, before the work for a write that stores a photo or a file.

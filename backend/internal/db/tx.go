@@ -81,7 +81,7 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 		now := t.service.Now()
 		x = &Tx{
 			reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, actor: actor,
-			dirty: map[string]struct{}{}, space: space{limit: limitOf(ctx, t.service.memberBytes)},
+			dirty: map[string]struct{}{}, space: space{limit: t.service.memberBytes},
 		}
 		if before != nil {
 			if err := before(ctx, x); err != nil {
@@ -125,14 +125,15 @@ func (t *Tenant) Preview(ctx context.Context, fn func(context.Context, *Tx) erro
 }
 
 func (x *Tx) begin(ctx context.Context) error {
-	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version, kept_bytes",
-		x.id).Scan(ctx, &x.version, &x.space.kept)
+	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version, kept_bytes, coalesce(quota_bytes, ?)",
+		x.id, x.space.limit).Scan(ctx, &x.version, &x.space.kept, &x.space.limit)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fault.New(fault.NotFound, "the member does not exist any more")
 	}
 	if err != nil {
 		return err
 	}
+	x.space.limit = limitOf(ctx, x.space.limit)
 	return x.Reserve(0)
 }
 

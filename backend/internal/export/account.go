@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // AccountFormat is the version of the structure of account.json. A change that breaks readers
@@ -34,6 +35,30 @@ type Account struct {
 	Reads []billing.Reads
 	// Decisions are the calls of agents that the member was asked about first.
 	Decisions []decision.Decision
+}
+
+// ReadAccount reads what is stored about a member, whose data is given, or fails with fault.NotFound.
+func ReadAccount(ctx context.Context, s *db.DB, data *db.Tenant, owner tenant.ID) (a Account, err error) {
+	if a.Member, err = account.GetMemberByID(ctx, s, owner); err != nil {
+		return a, err
+	}
+	if a.Profile, err = account.GetProfile(ctx, s, owner); err != nil {
+		return a, err
+	}
+	if a.Grants, err = oauth.ListGrants(ctx, s, owner); err != nil {
+		return a, err
+	}
+	if a.Tokens, err = account.ListPersonalTokens(ctx, s, owner); err != nil {
+		return a, err
+	}
+	if a.Links, err = signin.ListIdentities(ctx, s, owner); err != nil {
+		return a, err
+	}
+	if a.Reads, err = billing.ListReads(ctx, data, time.Time{}); err != nil {
+		return a, err
+	}
+	a.Decisions, err = decision.List(ctx, data)
+	return a, err
 }
 
 // WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.

@@ -12,9 +12,6 @@ import (
 const (
 	membersTable = "members"
 	statesTable  = "tenant_states"
-	// keptBytes is the column of tenant_states that is not moved: an import counts it again, without
-	// the files, which stay behind.
-	keptBytes = "kept_bytes"
 )
 
 // moved returns the tables that are moved, in the order of the file: a table comes after those that
@@ -67,6 +64,14 @@ func numbered() map[string]string {
 	return map[string]string{"profiles": "number", "security_events": "id"}
 }
 
+// unmoved returns the columns of moved tables that are not moved.
+func unmoved() []string {
+	return []string{
+		"kept_bytes",                     // an import counts it again, without the files, which stay behind
+		"monthly_credits", "quota_bytes", // limits of this installation's operator
+	}
+}
+
 // table is a table that is moved.
 type table struct {
 	name  string
@@ -94,7 +99,7 @@ func readTables(ctx context.Context, q db.Querier) ([]table, error) {
 		}
 		t := table{name: name, order: i, owner: ownerOf(found), key: found.Key(), states: ended()[name]}
 		for _, c := range found.Columns {
-			if c.Name != numbered()[name] && c.Name != keptBytes {
+			if c.Name != numbered()[name] && !slices.Contains(unmoved(), c.Name) {
 				t.columns = append(t.columns, c)
 			}
 		}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -9,19 +8,16 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
-	"github.com/kith-crm/kith/backend/internal/billing"
-	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
-	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // export sends all data of the member as one ZIP, while it is read.
 func (v *request) export() error {
 	ctx := v.R.Context()
-	of, err := v.account(ctx)
+	of, err := export.ReadAccount(ctx, v.Store, v.data(), v.Login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -81,30 +77,4 @@ func memberOrAgent(v *page.Request) (bool, error) {
 	}
 	v.Owner, v.Agent = p.Tenant, true
 	return true, nil
-}
-
-// account returns what is stored about the member.
-func (v *request) account(ctx context.Context) (export.Account, error) {
-	var a export.Account
-	var err error
-	if a.Member, err = account.GetMemberByID(ctx, v.Store, v.Login.MemberID); err != nil {
-		return a, err
-	}
-	if a.Profile, err = account.GetProfile(ctx, v.Store, v.Login.MemberID); err != nil {
-		return a, err
-	}
-	if a.Grants, err = oauth.ListGrants(ctx, v.Store, v.Login.MemberID); err != nil {
-		return a, err
-	}
-	if a.Tokens, err = account.ListPersonalTokens(ctx, v.Store, v.Login.MemberID); err != nil {
-		return a, err
-	}
-	if a.Links, err = signin.ListIdentities(ctx, v.Store, v.Login.MemberID); err != nil {
-		return a, err
-	}
-	if a.Reads, err = billing.ListReads(ctx, v.data(), time.Time{}); err != nil {
-		return a, err
-	}
-	a.Decisions, err = decision.List(ctx, v.data())
-	return a, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 type accountCommand struct {
-	Export accountExport `cmd:"" help:"Write a member's whole account to a file, to import it into another installation; --move suspends it here."`
+	Export accountExport `cmd:"" help:"Write a member's whole account to a file, to import it into another installation; --move suspends it here. The file has the hash of their password: for the member themselves, use kith member export."`
 	Import accountImport `cmd:"" help:"Import an account that another installation exported."`
 	Delete accountDelete `cmd:"" help:"Delete a suspended member with everything of theirs, for good."`
 }
@@ -36,7 +36,7 @@ func (c accountExport) Run(p *program) error {
 		if c.Move {
 			said = append(said, fmt.Sprintf("The member is suspended here. When the account works in the other installation: kith account delete %s --confirm %s", c.Username, c.Username))
 		}
-		return p.print("%s\nKeep the file safe: it contains what the member wrote, and the hash of their password. Import it with: kith account import %s", strings.Join(said, " "), c.File)
+		return p.print("%s\nKeep the file safe: it contains what the member wrote, and credentials: the hash of their password. Import it with: kith account import %s", strings.Join(said, " "), c.File)
 	})
 }
 

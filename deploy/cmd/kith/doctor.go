@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -183,7 +184,7 @@ func checkBackend(ctx context.Context, s *settings) (string, error) {
 	if !s.namesBackend() {
 		return "", nil
 	}
-	backendTLS, err := s.backendClientTLS()
+	backendTLS, err := s.backendClientTLS(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/server"
 )
@@ -14,6 +18,9 @@ type memberCommand struct {
 	List    memberList    `cmd:"" help:"List all members."`
 	Set     memberSet     `cmd:"" help:"Set a member's time zone or locale."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
+	Limit   memberLimit   `cmd:"" help:"Give a member other limits than all have."`
+	Find    memberFind    `cmd:"" help:"Print the username of the member with an id, an email address or a credential."`
+	Export  memberExport  `cmd:"" help:"Write a member's data to a ZIP file for them, without credentials, as they can download it."`
 
 	SetPassword  memberSetPassword  `cmd:"" help:"Set a member's password, read from standard input, and revoke all their login sessions, agents and personal tokens."`
 	VerifyEmail  memberVerifyEmail  `cmd:"" help:"Mark a member's email address as verified."`
@@ -126,6 +133,90 @@ func (c memberSetPlan) Run(p *program) error {
 			return err
 		}
 		return p.print("Member %s has the plan %s.", c.Username, c.Plan)
+	})
+}
+
+type memberLimit struct {
+	Username string `arg:""`
+	Credits  string `placeholder:"N|plan" help:"Credits of a month, or plan for those of the plan."`
+	Storage  string `placeholder:"MIB|default" help:"MiB of photos, uploaded files and recorded changes, 0 for no limit, or default for KITH_MEMBER_STORAGE."`
+}
+
+func (c memberLimit) Run(p *program) error {
+	if c.Credits == "" && c.Storage == "" {
+		return errors.New("give --credits, --storage, or both")
+	}
+	var limits server.Limits
+	if c.Credits != "" && c.Credits != "plan" {
+		n, err := strconv.Atoi(c.Credits)
+		if err != nil {
+			return fmt.Errorf("--credits %q must be a number, or plan", c.Credits)
+		}
+		limits.Credits = &n
+	}
+	if c.Storage != "" && c.Storage != "default" {
+		n, err := strconv.ParseInt(c.Storage, 10, 64)
+		if err != nil {
+			return fmt.Errorf("--storage %q must be a number of MiB, or default", c.Storage)
+		}
+		limits.Storage = &n
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.SetLimits(p.ctx, c.Username, limits, c.Credits == "", c.Storage == ""); err != nil {
+			return err
+		}
+		return p.print("The limits of member %s are set.", c.Username)
+	})
+}
+
+type memberFind struct {
+	Sought string `arg:"" name:"id" help:"An id of a member (mem_…), a token (pat_…) or a grant (grt_…); an email address; or the id of a request (req_…), with the service's log on standard input."`
+}
+
+// credentialInLog finds the credential in a line of the log.
+var credentialInLog = regexp.MustCompile(`\b(?:pat|grt)_[0-9A-Z]{26}\b`)
+
+func (c memberFind) Run(p *program) error {
+	if strings.HasPrefix(c.Sought, "req_") {
+		lines := bufio.NewScanner(p.in)
+		lines.Buffer(nil, 1<<20)
+		found := ""
+		for found == "" && lines.Scan() {
+			if strings.Contains(lines.Text(), c.Sought) {
+				found = credentialInLog.FindString(lines.Text())
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("read the log on standard input: %w", err)
+		}
+		if found == "" {
+			return fmt.Errorf("no line on standard input has %s with a credential: pass the log of an edge or a backend, such as with journalctl -u kith", c.Sought)
+		}
+		c.Sought = found
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		username, err := a.FindMember(p.ctx, c.Sought)
+		if err != nil {
+			return err
+		}
+		return p.print("%s", username)
+	})
+}
+
+type memberExport struct {
+	Username string `arg:""`
+	File     string `arg:"" optional:"" help:"The file to write, which must not exist. Default: kith-export-USERNAME-DATE.zip in the current folder."`
+}
+
+func (c memberExport) Run(p *program) error {
+	if c.File == "" {
+		c.File = "kith-export-" + c.Username + "-" + time.Now().UTC().Format(time.DateOnly) + ".zip"
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.ExportMember(p.ctx, c.Username, c.File); err != nil {
+			return err
+		}
+		return p.print("The data of %s was written to %s.", c.Username, c.File)
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"errors"
+	"time"
 
 	edge "github.com/kith-crm/kith/edge/server"
 	"github.com/kith-crm/kith/observability/metrics"
@@ -46,8 +47,14 @@ func (r *process) watchEdge(front *edge.Server, listener, toBackend *tls.Config)
 
 // watchCertificate registers the expiry of a configuration's certificate, if it has one.
 func (r *process) watchCertificate(use string, config *tls.Config) error {
-	if config == nil || len(config.Certificates) == 0 || config.Certificates[0].Leaf == nil {
+	if config == nil || config.GetCertificate == nil {
 		return nil
 	}
-	return metrics.NewCertificate(r.registry, use, config.Certificates[0].Leaf.NotAfter)
+	return metrics.NewCertificate(r.registry, use, func() time.Time {
+		pair, err := config.GetCertificate(nil)
+		if err != nil {
+			return time.Time{}
+		}
+		return pair.Leaf.NotAfter
+	})
 }

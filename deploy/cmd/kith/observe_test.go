@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/x509"
+	"log/slog"
 	"net"
 	"testing"
 
@@ -14,11 +15,11 @@ func TestCertificatesAreWatched(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	cert, _ := ca.issue(t, "edge", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	listener, err := certificateTLS(ca.file("edge.pem"), ca.file("edge.key"))
+	listener, err := certificateTLS(ca.file("edge.pem"), ca.file("edge.key"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	onlyTrust, err := (&settings{BackendCA: ca.file("ca.pem")}).backendClientTLS()
+	onlyTrust, err := (&settings{BackendCA: ca.file("ca.pem")}).backendClientTLS(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

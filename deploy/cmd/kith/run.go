@@ -151,7 +151,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 			return nil, err
 		}
 	}
-	listenerTLS, err := r.settings.backendListenerTLS()
+	listenerTLS, err := r.settings.backendListenerTLS(r.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +185,11 @@ func (r *process) startEdge(serviceToken string, backendURLs []string, transport
 	for _, try := range sandbox.Requests() {
 		requests = append(requests, edge.SandboxRequest(try))
 	}
-	listenerTLS, err := certificateTLS(r.settings.TLSCert, r.settings.TLSKey)
+	listenerTLS, err := certificateTLS(r.settings.TLSCert, r.settings.TLSKey, r.logger)
 	if err != nil {
 		return nil, err
 	}
-	backendTLS, err := r.settings.backendClientTLS()
+	backendTLS, err := r.settings.backendClientTLS(r.logger)
 	if err != nil {
 		return nil, err
 	}

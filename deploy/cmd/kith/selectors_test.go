@@ -61,7 +61,7 @@ func reported(t *testing.T) values {
 	if err := metrics.NewConcurrencyLimit(r.registry, one, one); err != nil {
 		t.Fatal(err)
 	}
-	if err := metrics.NewCertificate(r.registry, "edge", time.Now()); err != nil {
+	if err := metrics.NewCertificate(r.registry, "edge", time.Now); err != nil {
 		t.Fatal(err)
 	}
 	backends := func() []metrics.BackendState { return []metrics.BackendState{{Backend: "10.0.0.1:8082"}} }

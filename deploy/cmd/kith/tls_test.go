@@ -8,6 +8,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -81,7 +83,7 @@ func TestMutualTLS(t *testing.T) {
 	if _, err := backend.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := (&settings{BackendTLSCert: ca.file("backend.pem"), BackendTLSKey: ca.file("backend.key"), BackendClientCA: ca.file("ca.pem")}).backendListenerTLS()
+	listener, err := (&settings{BackendTLSCert: ca.file("backend.pem"), BackendTLSKey: ca.file("backend.key"), BackendClientCA: ca.file("ca.pem")}).backendListenerTLS(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestMutualTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(s *settings) (int, error) {
-		config, err := s.backendClientTLS()
+		config, err := s.backendClientTLS(slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,11 +121,53 @@ func TestBadCertificates(t *testing.T) {
 		"missing file":            {BackendTLSCert: "nowhere.pem", BackendTLSKey: "nowhere.key"},
 		"client CA without a key": {BackendClientCA: "nowhere.pem"},
 	} {
-		if config, err := s.backendListenerTLS(); err == nil {
+		if config, err := s.backendListenerTLS(slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s: %v", name, config)
 		}
 	}
 	if _, err := readAuthority(os.Args[0]); err == nil {
 		t.Error("a file that is not a certificate was accepted")
+	}
+}
+
+// TestRenewedCertificate: a listener presents a renewed certificate without a restart, its expiry is the one that is
+// measured, and half of a renewal changes nothing.
+func TestRenewedCertificate(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	issue := func() *x509.Certificate {
+		cert, _ := ca.issue(t, "edge", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		return cert
+	}
+	first := issue()
+	pair := &keyPair{certFile: ca.file("edge.pem"), keyFile: ca.file("edge.key"), logger: slog.New(slog.DiscardHandler)}
+	presented := func() *x509.Certificate {
+		pair.looked = time.Time{}
+		got, err := pair.get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Leaf
+	}
+	if !presented().Equal(first) {
+		t.Error("the first certificate is not presented")
+	}
+	second := issue()
+	later := time.Now().Add(time.Minute) // the files may have the same times
+	key, err := os.ReadFile(pair.keyFile)
+	if err == nil {
+		err = os.WriteFile(pair.keyFile, key[:len(key)/2], 0o600)
+	}
+	if err := errors.Join(err, os.Chtimes(pair.certFile, later, later)); err != nil {
+		t.Fatal(err)
+	}
+	if !presented().Equal(first) {
+		t.Error("half of a renewal is presented")
+	}
+	if err := os.WriteFile(pair.keyFile, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !presented().Equal(second) {
+		t.Error("the renewed certificate is not presented")
 	}
 }

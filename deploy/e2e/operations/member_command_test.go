@@ -1,11 +1,14 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestMemberCommands|TestRevokeTwice|TestTokenIsTheLastLine|TestDatabaseFileIsPrivate|TestMemberSet'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestMemberCommands|TestRevokeTwice|TestTokenIsTheLastLine|TestDatabaseFileIsPrivate|TestMemberSet|TestMemberLimit|TestMemberFind|TestMemberExport'
 
 package operations
 
 import (
+	"archive/zip"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -63,6 +66,16 @@ func TestMemberCommands(t *testing.T) {
 		"resume an active member":       {"", []string{"member", "resume", "ada"}, []string{"ada", "already"}},
 		"revoke an unknown client":      {"", []string{"client", "revoke", "cli_nobody"}, []string{"cli_nobody"}},
 		"list, unknown member":          {"", []string{"token", "list", "nobody"}, []string{"nobody"}},
+		"limits, but none":              {"", []string{"member", "limit", "ada"}, []string{"--credits", "--storage"}},
+		"credits that are no number":    {"", []string{"member", "limit", "ada", "--credits", "many"}, []string{"many", "plan"}},
+		"credits below zero":            {"", []string{"member", "limit", "ada", "--credits=-1"}, []string{"credits"}},
+		"storage that is no number":     {"", []string{"member", "limit", "ada", "--storage", "1GB"}, []string{"1GB", "MiB"}},
+		"storage below zero":            {"", []string{"member", "limit", "ada", "--storage=-1"}, []string{"storage"}},
+		"limits, unknown member":        {"", []string{"member", "limit", "nobody", "--credits", "1"}, []string{"nobody"}},
+		"find something else":           {"", []string{"member", "find", "ada"}, []string{"ada", "pat_"}},
+		"find an unknown token":         {"", []string{"member", "find", "pat_01J00000000000000000000000"}, []string{"pat_01J"}},
+		"find a request without a log":  {"", []string{"member", "find", "req_x"}, []string{"req_x", "standard input"}},
+		"export, unknown member":        {"", []string{"member", "export", "nobody"}, []string{"nobody"}},
 		"a flag that does not exist":    {"", []string{"member", "list", "--all"}, []string{"--all"}},
 		"an argument too many":          {"", []string{"member", "list", "ada"}, []string{"ada"}},
 		"a command that does not exist": {"", []string{"member", "delete", "ada"}, []string{"delete"}},
@@ -184,6 +197,110 @@ func TestMemberSet(t *testing.T) {
 		a.Call(t, "undo_change", harness.Arguments{"change_id": harness.At[string](t, latest, "id")})
 		if now := setting(); now != "Asia/Tokyo en" {
 			t.Errorf("undone: %s", now)
+		}
+	})
+}
+
+// TestMemberLimit: one member has other limits than all, from the next call on, until the operator takes them back.
+func TestMemberLimit(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		a := ada.Agent(t)
+		allowance := func() int {
+			return int(harness.At[float64](t, a.Call(t, "get_account", harness.Arguments{}), "credits", "allowance"))
+		}
+		usual := allowance()
+		s.Operate(t, "", "member", "limit", ada.Username, "--credits", "7")
+		if got := allowance(); got != 7 || usual == 7 {
+			t.Errorf("%d credits, %d before", got, usual)
+		}
+		s.Operate(t, "", "member", "set-plan", ada.Username, "pro")
+		if got := allowance(); got != 7 {
+			t.Errorf("%d credits after a change of the plan", got)
+		}
+		s.Operate(t, "", "member", "limit", ada.Username, "--credits", "plan")
+		s.Operate(t, "", "member", "set-plan", ada.Username, "free")
+		if got := allowance(); got != usual {
+			t.Errorf("%d credits at the end, want %d", got, usual)
+		}
+		a.Create(t, harness.Arguments{"name": "Recorded Change"})
+		harness.ExecDatabase(t, s.DatabaseURL, "UPDATE tenant_states SET kept_bytes = 2000000 WHERE tenant_id = (SELECT id FROM members WHERE username = '"+ada.Username+"')")
+		s.Operate(t, "", "member", "limit", ada.Username, "--storage", "1")
+		if said := a.Try(t, "create_connection", harness.Arguments{"name": "Too Much"}).Text(); !strings.Contains(said, "the account is full") || !strings.Contains(said, "of 1.0 MB") {
+			t.Errorf("with less storage: %s", said)
+		}
+		s.Operate(t, "", "member", "limit", ada.Username, "--storage", "default")
+		a.Create(t, harness.Arguments{"name": "Enough Room"})
+		if events := s.Operate(t, "", "audit", ada.Username); strings.Count(events, "limits of the account") != 4 {
+			t.Errorf("the events are:\n%s", events)
+		}
+	})
+}
+
+// TestMemberFind: the operator finds the member of a token, a request in the log, and an address; and the log of the
+// service has the security events of commands.
+func TestMemberFind(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		token := ada.Token(t)
+		tokenID := ada.TokenID(t, token)
+		called := s.Agent(harness.PathCurrent, token.Bearer).Post(t, harness.ToolCall(t, "get_account", harness.Arguments{}))
+		request := called.Header.Get("X-Request-Id")
+		var log string
+		harness.Eventually(t, "the request is in the log", func() bool {
+			log = s.Edge.Stderr.String()
+			return strings.Contains(log, request)
+		})
+		for sought, input := range map[string]string{tokenID: "", request: log, ada.Username + "@member.example": ""} {
+			if got := s.Operate(t, input, "member", "find", sought); got != ada.Username+"\n" {
+				t.Errorf("%s is of %q", sought, got)
+			}
+		}
+		ada.Revoke(t, token)
+		harness.Eventually(t, "the service's log has the events of commands", func() bool {
+			return regexp.MustCompile(`security event.*access_revoked.*` + tokenID).MatchString(s.Backend.Stderr.String())
+		})
+	})
+}
+
+// TestMemberExport: the operator writes a member's data to a ZIP without credentials, while the service runs.
+func TestMemberExport(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		ada.Agent(t).Create(t, harness.Arguments{"name": "Exported Person"})
+		file := filepath.Join(t.TempDir(), "ada.zip")
+		if said := s.Operate(t, "", "member", "export", ada.Username, file); !strings.Contains(said, file) {
+			t.Errorf("it says %q", said)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file: %v, %v", info, err)
+		}
+		archive, err := zip.OpenReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = archive.Close() }()
+		found := false
+		for _, f := range archive.File {
+			content, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || f.Name == "contacts.vcf" && strings.Contains(string(text), "Exported Person")
+			if strings.Contains(string(text), "argon2") || strings.Contains(string(text), "kith_pat_") {
+				t.Errorf("%s has a credential", f.Name)
+			}
+		}
+		if !found {
+			t.Error("the person is not in contacts.vcf")
+		}
+		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "member", "export", ada.Username, file), "already exists")
+		if events := s.Operate(t, "", "audit", ada.Username); !strings.Contains(events, "xported") {
+			t.Errorf("the events are:\n%s", events)
 		}
 	})
 }

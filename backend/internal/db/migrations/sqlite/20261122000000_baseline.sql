@@ -30,6 +30,7 @@ CREATE TABLE members (
     timezone          TEXT NOT NULL DEFAULT 'UTC',
     locale            TEXT NOT NULL DEFAULT 'en',
     plan              TEXT NOT NULL,             -- decides the monthly credits
+    monthly_credits   INTEGER,                   -- instead of those of the plan
     embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
     suspended_at      TIMESTAMP,
     access_epoch      BIGINT NOT NULL DEFAULT 0, -- grows by one whenever access is revoked; see account.Access
@@ -48,6 +49,7 @@ CREATE TABLE tenant_states (
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
     interactions     INTEGER NOT NULL DEFAULT 0,
     kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files and recorded changes, against the quota: triggers count them
+    quota_bytes      BIGINT,                         -- instead of KITH_MEMBER_STORAGE; 0 for no limit
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
 
