@@ -75,6 +75,8 @@ type Config struct {
 	DatabaseConns int
 	// SyncEachCommit makes a write to SQLite durable before it is answered; see db.Config.
 	SyncEachCommit bool
+	// SlowStatements is how long a statement takes that is logged; 0 logs none.
+	SlowStatements time.Duration
 	// AcceptNewerSchema accepts a database that the next version has migrated; every
 	// migration allows that.
 	AcceptNewerSchema bool

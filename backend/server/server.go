@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -23,7 +24,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/shutdown"
+	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -107,19 +111,20 @@ func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
 	options := db.Config{
 		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, SyncEachCommit: c.SyncEachCommit, MemberBytes: c.MemberStorage,
 	}
-	var observers queryObservers
+	watch := statements{slow: c.SlowStatements, logger: c.Logger}
 	if m != nil {
-		observers = append(observers, m.queries)
+		watch.counts = m.queries
 	}
 	if c.Tracer != nil {
 		system := "sqlite"
 		if db.IsPostgres(c.DatabaseURL) {
 			system = "postgresql"
 		}
-		observers = append(observers, c.Tracer.Queries(system))
+		spans := c.Tracer.Queries(system)
+		watch.spans = &spans
 	}
-	if len(observers) > 0 {
-		options.Queries = observers
+	if watch.counts != nil || watch.spans != nil || watch.slow > 0 {
+		options.Queries = watch
 	}
 	return db.Open(ctx, options)
 }
@@ -321,12 +326,24 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	return nil
 }
 
-// queryObservers passes each statement on to metrics and traces.
-type queryObservers []db.QueryObserver
+// statements passes each statement on to metrics and traces, and logs the slow ones.
+type statements struct {
+	counts *metrics.Queries // nil without metrics
+	spans  *tracing.Queries // nil without traces
+	slow   time.Duration    // 0 logs none
+	logger *slog.Logger
+}
 
 // Observe implements db.QueryObserver.
-func (list queryObservers) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
-	for _, o := range list {
-		o.Observe(ctx, operation, outcome, d)
+func (o statements) Observe(ctx context.Context, s db.Statement, outcome string, d time.Duration) {
+	if o.counts != nil {
+		o.counts.Observe(ctx, s.Operation(), outcome, d)
+	}
+	if o.spans != nil {
+		o.spans.Observe(ctx, s.Operation(), s.Table, outcome, d)
+	}
+	if o.slow > 0 && d >= o.slow {
+		o.logger.LogAttrs(ctx, slog.LevelWarn, "slow statement", slog.String("operation", s.Operation()), slog.String("table", s.Table()),
+			slog.String("outcome", outcome), logging.Milliseconds("duration_ms", d), slog.String("request_id", logging.RequestID(ctx)))
 	}
 }

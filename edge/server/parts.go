@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -116,6 +118,7 @@ func (p *parts) transport() (transport http.RoundTripper, known func(bearer stri
 			rpc, ok := p.catalog.Procedure(path)
 			return ok && !rpc.Writes
 		},
+		Chosen: func(ctx context.Context, backend string) { requestlog.FromContext(ctx).SetBackend(backend) },
 		Logger: p.Logger, Now: p.Now,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ const (
 	keyStatus    = "http.response.status_code"
 	keyDatabase  = "db.system.name"
 	keyOperation = "db.operation.name"
+	keyTable     = "db.collection.name"
 	keyFailure   = "error.type"
 	keyOutcome   = "kith.outcome"
 	keyAttempt   = "kith.job.attempt"
@@ -23,8 +24,8 @@ const (
 // allowed reports whether an attribute is exported.
 func allowed(key attribute.Key) bool {
 	switch key {
-	case keyMethod, keyStatus, keyDatabase, keyOperation, keyFailure, keyOutcome, keyAttempt,
-		"kith.tool", "kith.rpc", "kith.items", "kith.principal",
+	case keyMethod, keyStatus, keyDatabase, keyOperation, keyTable, keyFailure, keyOutcome, keyAttempt,
+		"kith.tool", "kith.rpc", "kith.items", "kith.principal", "kith.backend",
 		"rpc.system.name", "rpc.method", "rpc.response.status_code":
 		return true
 	default:

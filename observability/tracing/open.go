@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Service is the name of the process, unless OTEL_SERVICE_NAME gives another.
 	Service string
-	// Version of the service.
-	Version string
+	// Version of the service, and the name of this process among those of the service.
+	Version, Instance string
 	// Env reads an environment variable; nil means os.Getenv. The exporter itself
 	// reads OTEL_EXPORTER_OTLP_* from the environment.
 	Env func(name string) string
@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 		}
 	}
 	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)), resource.WithFromEnv())
+		attribute.String("service.name", o.Service), attribute.String("service.version", o.Version), attribute.String("service.instance.id", o.Instance)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}

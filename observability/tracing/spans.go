@@ -94,9 +94,26 @@ func (t *Tracer) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// Job starts a trace for one run of a job. Call end when the run ends.
-func (t *Tracer) Job(ctx context.Context, kind string) (_ context.Context, end func(outcome string, attempt int)) {
-	ctx, span := t.spans.Start(ctx, "job "+kind, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))
+// Traceparent returns the sampled trace of ctx as in the header of that name (https://www.w3.org/TR/trace-context/);
+// empty if there is none.
+func Traceparent(ctx context.Context) string {
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
+		return ""
+	}
+	header := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, header)
+	return header["traceparent"]
+}
+
+// Job starts a trace for one run of a job, which is linked to the trace that started the job, a Traceparent or empty.
+// Call end when the run ends.
+func (t *Tracer) Job(ctx context.Context, kind, traceparent string) (_ context.Context, end func(outcome string, attempt int)) {
+	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer)}
+	from := trace.SpanContextFromContext(t.context.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
+	if from.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+	}
+	ctx, span := t.spans.Start(ctx, "job "+kind, options...)
 	return ctx, func(outcome string, attempt int) {
 		span.SetAttributes(attribute.String(keyOutcome, outcome), attribute.Int(keyAttempt, attempt))
 		if outcome == "failed" || outcome == "retried" {
@@ -115,8 +132,9 @@ type Queries struct {
 // Queries returns the Queries of a database of the given system, such as postgresql.
 func (t *Tracer) Queries(system string) Queries { return Queries{t, system} }
 
-// Observe creates the span of a statement that ended now and took d.
-func (q Queries) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
+// Observe creates the span of a statement that ended now and took d. table returns the name of its table, from a closed
+// set, or an empty string; it is called in sampled traces only.
+func (q Queries) Observe(ctx context.Context, operation string, table func() string, outcome string, d time.Duration) {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return
 	}
@@ -125,9 +143,13 @@ func (q Queries) Observe(ctx context.Context, operation, outcome string, d time.
 	default:
 		operation = "other"
 	}
-	end := time.Now()
-	_, span := q.tracer.spans.Start(ctx, operation, trace.WithTimestamp(end.Add(-d)), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attribute.String(keyDatabase, q.database), attribute.String(keyOperation, operation)))
+	end, name := time.Now(), operation
+	attributes := []attribute.KeyValue{attribute.String(keyDatabase, q.database), attribute.String(keyOperation, operation)}
+	if t := table(); t != "" {
+		name += " " + t
+		attributes = append(attributes, attribute.String(keyTable, t))
+	}
+	_, span := q.tracer.spans.Start(ctx, name, trace.WithTimestamp(end.Add(-d)), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
 	if outcome != "ok" {
 		span.SetAttributes(attribute.String(keyFailure, outcome))
 		span.SetStatus(codes.Error, "")

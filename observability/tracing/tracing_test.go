@@ -129,13 +129,13 @@ func TestOneTrace(t *testing.T) {
 	queries := tracer.Queries("sqlite")
 	handler := connect.NewUnaryHandler("/kith.test.v1.Service/Call",
 		func(ctx context.Context, r *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.StringValue], error) {
-			queries.Observe(ctx, "select", "ok", time.Millisecond)
-			queries.Observe(ctx, "hunter2", "failed", time.Millisecond)
+			queries.Observe(ctx, "select", of("connections"), "ok", time.Millisecond)
+			queries.Observe(ctx, "hunter2", of(""), "failed", time.Millisecond)
 			return nil, connect.NewError(connect.CodeInternal, errors.New("hunter2 "+r.Msg.GetValue()))
 		}, connect.WithInterceptors(interceptor))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := tracer.Continue(r.Context(), r.Header)
-		queries.Observe(ctx, "update", "ok", time.Millisecond)
+		queries.Observe(ctx, "update", of("jobs"), "ok", time.Millisecond)
 		handler.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	defer server.Close()
@@ -163,8 +163,8 @@ func TestOneTrace(t *testing.T) {
 	}
 	const call = "kith.test.v1.Service/Call "
 	for child, parent := range map[string]string{
-		"mcp server": "", call + "client": "mcp server", "update client": call + "client", call + "server": call + "client",
-		"select client": call + "server", "other client": call + "server",
+		"mcp server": "", call + "client": "mcp server", "update jobs client": call + "client", call + "server": call + "client",
+		"select connections client": call + "server", "other client": call + "server",
 	} {
 		if got, ok := parents[child]; !ok || got != parent {
 			t.Errorf("%q is under %q, want %q", child, got, parent)
@@ -179,12 +179,15 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
+// of returns the function of Queries.Observe for a table.
+func of(table string) func() string { return func() string { return table } }
+
 func TestStatementsOutsideTraces(t *testing.T) {
 	t.Parallel()
 	tracer, stop := open(t, on("OTEL_TRACES_SAMPLER", "parentbased_always_off"))
-	tracer.Queries("sqlite").Observe(t.Context(), "select", "ok", time.Millisecond)
+	tracer.Queries("sqlite").Observe(t.Context(), "select", of("jobs"), "ok", time.Millisecond)
 	ctx, request := tracer.Request(t.Context(), http.Header{})
-	tracer.Queries("sqlite").Observe(ctx, "select", "ok", time.Millisecond)
+	tracer.Queries("sqlite").Observe(ctx, "select", of("jobs"), "ok", time.Millisecond)
 	request.End("mcp", "POST", 200)
 	if id := tracing.TraceID(ctx); id != "" {
 		t.Errorf("a trace that is not sampled has the id %s", id)
@@ -205,16 +208,22 @@ func TestPagesAndJobs(t *testing.T) {
 		r.Header.Set("Traceparent", theirs) // of a trusted caller
 		pages.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	_, end := tracer.Job(t.Context(), "sweep")
+	ctx, request := tracer.Request(t.Context(), http.Header{})
+	from := tracing.Traceparent(ctx)
+	_, end := tracer.Job(t.Context(), "sweep", from)
 	end("retried", 2)
+	request.End("mcp", "POST", 200)
 	var names []string
 	for _, s := range stop() {
 		names = append(names, s.Name)
-		if s.Name != "job sweep" && s.Parent.SpanID().String() != "00000000000000aa" {
+		if s.Name == "job sweep" && (len(s.Links) != 1 || s.Parent.IsValid() || !strings.Contains(from, s.Links[0].SpanContext.SpanID().String())) {
+			t.Errorf("the job of %q has the links %v", from, s.Links)
+		}
+		if s.Name != "job sweep" && s.Name != "mcp" && s.Parent.SpanID().String() != "00000000000000aa" {
 			t.Errorf("%s is under %s", s.Name, s.Parent.SpanID())
 		}
 	}
-	if got := strings.Join(names, ", "); got != "GET /settings/{page}, page, job sweep" {
+	if got := strings.Join(names, ", "); got != "GET /settings/{page}, page, job sweep, mcp" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,17 +82,50 @@ func IsTaken(err error) bool {
 	return errors.As(err, &lite) && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// QueryObserver counts statements; *metrics.Queries is one.
+// Statement is a statement that was sent to the database.
+type Statement struct{ text string }
+
+// Operation returns the first word, in lower case.
+func (s Statement) Operation() string { return Operation(s.text) }
+
+// namedTable finds what may be the name of a table.
+var namedTable = regexp.MustCompile(`(?i)\b(?:from|into|update|join)\s+"?([a-z_]+)`)
+
+// Table returns the first table that the statement names; empty if it names none of Kith's.
+func (s Statement) Table() string {
+	for _, found := range namedTable.FindAllStringSubmatch(s.text, -1) {
+		if tableNames()[found[1]] {
+			return found[1]
+		}
+	}
+	return ""
+}
+
+// tableNames returns the names of all tables in the migrations.
+var tableNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	create := regexp.MustCompile(`(?m)^CREATE (?:VIRTUAL )?TABLE (\w+)`)
+	files, _ := fs.Glob(migrationFiles, "migrations/*/*.sql") // the pattern is right
+	for _, file := range files {
+		text, _ := migrationFiles.ReadFile(file) // it is there
+		for _, found := range create.FindAllSubmatch(text, -1) {
+			names[string(found[1])] = true
+		}
+	}
+	return names
+})
+
+// QueryObserver observes statements.
 type QueryObserver interface {
-	// Observe is called after each statement, with its first word and one of the
+	// Observe is called after each statement, with one of the
 	// outcomes of metrics.
-	Observe(ctx context.Context, operation, outcome string, d time.Duration)
+	Observe(ctx context.Context, s Statement, outcome string, d time.Duration)
 }
 
 // noop counts nothing.
 type noop struct{}
 
-func (noop) Observe(context.Context, string, string, time.Duration) {}
+func (noop) Observe(context.Context, Statement, string, time.Duration) {}
 
 // queryWatch is a query hook of bun that reports statements to an observer.
 type queryWatch struct{ observer QueryObserver }
@@ -99,7 +135,7 @@ func (queryWatch) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Co
 
 // AfterQuery implements bun.QueryHook.
 func (w queryWatch) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
-	w.observer.Observe(ctx, Operation(e.Query), Outcome(e.Err), time.Since(e.StartTime))
+	w.observer.Observe(ctx, Statement{e.Query}, Outcome(e.Err), time.Since(e.StartTime))
 }
 
 // watched adds a query hook for the statements of all pools.

@@ -270,7 +270,7 @@ func (h *Prepared) Scan(ctx context.Context, argument string, into ...any) error
 func (h *Prepared) Rows(ctx context.Context, argument string) (*sql.Rows, error) {
 	start := time.Now()
 	rows, err := h.query(ctx, argument)
-	h.watch.Observe(ctx, "select", Outcome(err), time.Since(start))
+	h.watch.Observe(ctx, Statement{h.text}, Outcome(err), time.Since(start))
 	return rows, Coded(err)
 }
 

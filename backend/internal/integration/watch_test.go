@@ -36,10 +36,10 @@ func (o *told) Charged(tool string, credits int)  { o.credit("%s charged %d", to
 func (o *told) Refunded(tool string, credits int) { o.credit("%s refunded %d", tool, credits) }
 func (o *told) Refused(tool string)               { o.credit("%s refused", tool) }
 
-func (o *told) Observe(_ context.Context, operation, outcome string, _ time.Duration) {
+func (o *told) Observe(_ context.Context, sent db.Statement, outcome string, _ time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.statements[operation+" "+outcome]++
+	o.statements[sent.Operation()+" "+outcome]++
 }
 
 // expect compares the credits that were observed since the last call.

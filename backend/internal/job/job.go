@@ -48,6 +48,8 @@ type Job struct {
 	CredentialID   string
 	CredentialName string
 	Tool           string
+	// Trace is the tracing.Traceparent of the request that started it.
+	Trace string
 	// Charged is how many credits of Period are refunded when it fails.
 	Period    string
 	Charged   int

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/observability/tracing"
 )
 
 // StartJob queues a job, or returns the live one of the kind. Writes of a tenant happen
@@ -42,7 +43,7 @@ func AddJob(ctx context.Context, tx *db.Tx, d Draft) (*Job, error) {
 	}
 	j := &Job{
 		ID: jobID, TenantID: tx.TenantID(), Kind: d.Kind, State: Queued, Params: string(params), Total: d.Total, RunAt: d.RunAt,
-		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool,
+		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool, Trace: tracing.Traceparent(ctx),
 		Period: billing.MonthOf(tx.Now()).Period, Charged: d.Charged, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 	}
 	// The counter outlives the rows, so no number is used twice.

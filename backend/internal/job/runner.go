@@ -63,9 +63,9 @@ type Config struct {
 	// Observe is called after each run with how it ended, as metrics.Jobs counts it, and
 	// the number of the attempt. It may be nil.
 	Observe func(ctx context.Context, kind, outcome string, attempt int, d time.Duration)
-	// Trace returns the context for a run of a kind, and a function that ends its trace.
+	// Trace returns the context for a run of a kind that a trace started, and a function that ends its own trace.
 	// Nil traces nothing.
-	Trace func(ctx context.Context, kind string) (_ context.Context, end func(outcome string, attempt int))
+	Trace func(ctx context.Context, kind, traceparent string) (_ context.Context, end func(outcome string, attempt int))
 	// Changed is called with each job that was run; it may be nil.
 	Changed func(Job)
 }
@@ -109,7 +109,7 @@ func NewRunner(c Config) *Runner {
 		c.Changed = func(Job) {}
 	}
 	if c.Trace == nil {
-		c.Trace = func(ctx context.Context, _ string) (context.Context, func(string, int)) {
+		c.Trace = func(ctx context.Context, _, _ string) (context.Context, func(string, int)) {
 			return ctx, func(string, int) {}
 		}
 	}
@@ -210,7 +210,7 @@ func (r *Runner) schedule(ctx context.Context) {
 func (r *Runner) run(ctx context.Context, j Job) {
 	r.Changed(j)
 	start := r.Now()
-	ctx, end := r.Trace(ctx, j.Kind)
+	ctx, end := r.Trace(ctx, j.Kind, j.Trace)
 	run := &Run{Job: j, queue: r.Queue, kinds: r.names, now: r.Now, since: start}
 	working, stop := context.WithCancelCause(ctx)
 	beats := make(chan struct{})

@@ -30,10 +30,10 @@ type statements struct {
 }
 
 // Observe implements db.QueryObserver.
-func (s *statements) Observe(_ context.Context, operation, _ string, _ time.Duration) {
+func (s *statements) Observe(_ context.Context, sent db.Statement, _ string, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.count[operation]++
+	s.count[sent.Operation()]++
 }
 
 // reset forgets the statements so far.

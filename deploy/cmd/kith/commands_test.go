@@ -21,7 +21,7 @@ func shown() map[string][]string {
 		"member list": nil, "token list": {"ada"}, "client list": nil, "client show": {"cli_x"}, "audit": {"ada"}, "config": nil,
 		"migrate": nil, "version": nil, "man": nil, "owner-link": nil,
 		"member create": {"bob", "--email", "bob@example.com", "--password-stdin"}, "member set": {"ada", "--locale", "de-DE"},
-		"member set-plan": {"ada", "pro"}, "member verify-email": {"ada"}, "member suspend": {"ada"}, "member resume": {"ada"},
+		"member set-plan": {"ada", "pro"}, "member limit": {"ada", "--credits", "5"}, "member find": {"ada@example.com"}, "member verify-email": {"ada"}, "member suspend": {"ada"}, "member resume": {"ada"},
 		"member set-password": {"ada", "--password-stdin"}, "member revoke": {"ada"}, "member reset-factors": {"ada"},
 		"token create": {"ada", "--name", "x"}, "token revoke": {"ada", "pat_x"}, "client revoke": {"cli_x"},
 	}
@@ -32,7 +32,7 @@ func others() map[string]string {
 	return map[string]string{
 		"serve": "serves members and their agents", "backend": "serves members and their agents", "edge": "has no database",
 		"backup": "writes the whole database, as operators must", "restore": "writes a database", "migrate-data": "writes a database", "health": "asks a running process",
-		"account export": "writes the whole account, to move it", "account import": "writes an account", "account delete": "deletes an account",
+		"member export": "writes what the member wrote, for them", "account export": "writes the whole account, to move it", "account import": "writes an account", "account delete": "deletes an account",
 		"secret create": "writes the file with the secret key", "secret rotate": "writes the file with the secret key",
 		"doctor": "counts, and asks the environment: e2e/operations",
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -53,6 +54,12 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 		}
 	}
 	slog.SetDefault(libraries)
+	if p.settings.Instance == "" {
+		if p.settings.Instance, err = os.Hostname(); err != nil {
+			return fmt.Errorf("set KITH_INSTANCE: this machine has no name: %w", err)
+		}
+	}
+	logger = logger.With("instance", p.settings.Instance)
 	r := &process{program: p, logger: logger, registry: metrics.New(p.build.metric())}
 	logger.Info("starting "+name, p.build.attributes())
 	defer func() {
@@ -165,7 +172,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
-		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, SyncEachCommit: r.settings.SQLiteSync == "full", AcceptNewerSchema: r.settings.AcceptNewer,
+		Breached: r.settings.breached(), JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, SyncEachCommit: r.settings.SQLiteSync == "full", SlowStatements: r.settings.SlowStatements, AcceptNewerSchema: r.settings.AcceptNewer,
 		MemberStorage: r.settings.MemberStorage << 20, SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
 		Metrics:          r.backendMetrics(), Tracer: r.tracer, Logger: r.logger,

@@ -18,26 +18,28 @@ import (
 // settings are all settings of the service. Each is a flag and an environment variable;
 // secrets have no flag (secrets.go). The defaults work on a laptop.
 type settings struct {
-	Addr        string        `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
-	BaseURL     string        `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
-	PlainHTTP   bool          `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens are then sent unencrypted: use it only in a network that you trust."`
-	EnvFile     string        `env:"KITH_ENV_FILE" placeholder:"FILE" help:"File with settings, one NAME=value on each line, as for systemd. Variables of the environment come first. Default: /etc/kith/kith.env, if it exists; empty for none."`
-	DatabaseURL string        `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address, with pool_mode=transaction if a pooler at that address shares connections."`
-	BackupDir   string        `name:"backup-dir" env:"KITH_BACKUP_DIR" placeholder:"FOLDER" help:"Where kith backup writes files that it names itself."`
-	BackupKeep  time.Duration `name:"backup-keep" env:"KITH_BACKUP_KEEP" default:"336h" help:"How long backups in KITH_BACKUP_DIR are kept: older ones are removed once a new one is complete; 0 keeps all."`
-	AutoMigrate bool          `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
-	AcceptNewer bool          `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend use a database that the next version has migrated, so that you can go back to this version. They then migrate nothing."`
-	BackendAddr string        `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, no listener for kith serve."`
-	BackendURLs []string      `name:"backend-url" env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backends: one address, or several separated by commas. A host name with several IP addresses counts as several backends. The calls of a member go to the same backend while it is up."`
-	Service     string        `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential with which the edge and internal callers authenticate to the backend, at least 16 characters."`
-	Previous    string        `kong:"-" env:"KITH_SERVICE_TOKEN_PREVIOUS" secret:"whole" placeholder:"SECRET" help:"The service token that KITH_SERVICE_TOKEN replaces: backends accept it too, until every edge has the new one."`
-	AdminAddr   string        `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off for none."`
-	AdminHosts  []string      `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names, in addition to localhost, by which clients such as Prometheus reach KITH_ADMIN_ADDR. Its IP address always works."`
-	AdminPprof  bool          `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
-	Sandbox     bool          `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox. Off removes the members of the sandbox, from the directory too."`
-	Origins     []string      `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
-	LogLevel    string        `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
-	LogFormat   string        `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
+	Addr           string        `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
+	BaseURL        string        `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
+	PlainHTTP      bool          `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens are then sent unencrypted: use it only in a network that you trust."`
+	EnvFile        string        `env:"KITH_ENV_FILE" placeholder:"FILE" help:"File with settings, one NAME=value on each line, as for systemd. Variables of the environment come first. Default: /etc/kith/kith.env, if it exists; empty for none."`
+	DatabaseURL    string        `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address, with pool_mode=transaction if a pooler at that address shares connections."`
+	BackupDir      string        `name:"backup-dir" env:"KITH_BACKUP_DIR" placeholder:"FOLDER" help:"Where kith backup writes files that it names itself."`
+	BackupKeep     time.Duration `name:"backup-keep" env:"KITH_BACKUP_KEEP" default:"336h" help:"How long backups in KITH_BACKUP_DIR are kept: older ones are removed once a new one is complete; 0 keeps all."`
+	AutoMigrate    bool          `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
+	AcceptNewer    bool          `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend use a database that the next version has migrated, so that you can go back to this version. They then migrate nothing."`
+	BackendAddr    string        `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, no listener for kith serve."`
+	BackendURLs    []string      `name:"backend-url" env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backends: one address, or several separated by commas. A host name with several IP addresses counts as several backends. The calls of a member go to the same backend while it is up."`
+	Service        string        `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential with which the edge and internal callers authenticate to the backend, at least 16 characters."`
+	Previous       string        `kong:"-" env:"KITH_SERVICE_TOKEN_PREVIOUS" secret:"whole" placeholder:"SECRET" help:"The service token that KITH_SERVICE_TOKEN replaces: backends accept it too, until every edge has the new one."`
+	AdminAddr      string        `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off for none."`
+	AdminHosts     []string      `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names, in addition to localhost, by which clients such as Prometheus reach KITH_ADMIN_ADDR. Its IP address always works."`
+	AdminPprof     bool          `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
+	Sandbox        bool          `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox. Off removes the members of the sandbox, from the directory too."`
+	Origins        []string      `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
+	Instance       string        `env:"KITH_INSTANCE" placeholder:"NAME" help:"Name of this process in log lines and traces. Default: the name of the machine."`
+	SlowStatements time.Duration `name:"slow-statements" env:"KITH_SLOW_STATEMENTS" default:"1s" help:"Log statements of the database that take at least so long, with their operation and table; 0 logs none."`
+	LogLevel       string        `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat      string        `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
 	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes; all backends of one database need the same file. Default: secret.key next to the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members cannot set up one-time codes."`
 	RequireFactor   string        `name:"require-second-factor" env:"KITH_REQUIRE_SECOND_FACTOR" default:"off" placeholder:"WHO" help:"Members who need a second factor to use the pages: off for none, on for all, or the name of a plan. Their tokens and agents keep working without one."`

@@ -16,7 +16,7 @@ func (r *process) trace(name string) error {
 	messages := slog.New(messageOnly{r.logger.Handler()})
 	otel.SetLogger(logr.FromSlogHandler(messages.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { messages.Warn("tracing: " + err.Error()) }))
-	tracer, err := tracing.Open(r.ctx, tracing.Options{Service: name, Version: r.build.Version, Logger: r.logger})
+	tracer, err := tracing.Open(r.ctx, tracing.Options{Service: name, Version: r.build.Version, Instance: r.settings.Instance, Logger: r.logger})
 	if err != nil || tracer == nil {
 		return err
 	}

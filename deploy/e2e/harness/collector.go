@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -177,11 +178,26 @@ func allowed() *regexp.Regexp {
 		`|http\.response\.status_code=[1-5][0-9][0-9]` +
 		`|rpc\.system\.name=(connectrpc|grpc)|rpc\.response\.status_code=[A-Z_]+` +
 		`|db\.system\.name=(sqlite|postgresql)` +
+		`|name=(select|insert|update|delete|with) (` + tables() + `)|db\.collection\.name=(` + tables() + `)` +
 		`|db\.operation\.name=(select|insert|update|delete|with|begin|commit|rollback|other)` +
 		`|error\.type=[A-Z_]+|error\.type=(conflict|unavailable|failed|abandoned)` +
 		`|kith\.(tool|outcome)=[a-z_]*|kith\.rpc=(initialize|ping|tools/list|tools/call|other)` +
+		`|kith\.backend=(127\.0\.0\.1:[0-9]+|several)` +
 		`|kith\.principal=(anonymous|demo|credential)` +
 		`|kith\.(items|job\.attempt)=[0-9]{1,2})$`)
+}
+
+// tables returns the names of all tables of the migrations, as alternatives of a pattern.
+func tables() string {
+	text, err := os.ReadFile(Repository("backend", "internal", "db", "migrations", "sqlite", "20261122000000_baseline.sql"))
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, found := range regexp.MustCompile(`(?m)^CREATE (?:VIRTUAL )?TABLE (\w+)`).FindAllSubmatch(text, -1) {
+		names = append(names, string(found[1]))
+	}
+	return strings.Join(names, "|")
 }
 
 // memberName matches the usernames of the members of these tests.

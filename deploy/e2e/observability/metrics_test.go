@@ -138,16 +138,17 @@ func TestMetrics(t *testing.T) {
 			s.Settings["KITH_RATE_DIRECTORY"] = "5/3600"
 			s.Settings["KITH_MAX_IN_FLIGHT"] = "4"
 			s.Settings["KITH_CREDITS_FREE"] = "60"
+			s.Settings["KITH_SMTP_URL"] = "smtp://" + harness.FreeAddress(t) + "?from=kith@kith.example" // nothing listens there
 			s.Start()
 			ada := s.NewMember(t).Agent(t)
 			provoke(t, s, ada)
 			var got scrape
-			harness.Eventually(t, "a request was shed, a writer waited for SQLite's only connection, and the first sweep is over", func() bool {
+			harness.Eventually(t, "a request was shed, a writer waited for SQLite's only connection, an email was given up, and the first sweep is over", func() bool {
 				callAtOnce(t, ada)
 				got = readMetrics(t, s)
 				shed, _ := got.of("kith_http_shed_total", "counter")
 				waits, _ := got.of("go_sql_wait_count_total", "counter")
-				return shed > 0 && (way.Postgres || waits > 0) && got[`kith_jobs{kind="sweep",state="scheduled"}`] > 0
+				return shed > 0 && (way.Postgres || waits > 0) && got[`kith_jobs{kind="sweep",state="scheduled"}`] > 0 && got[`kith_mail_total{outcome="failed"}`] > 0
 			})
 			judgeMetrics(t, way, got)
 		})

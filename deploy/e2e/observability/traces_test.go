@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/observability -run 'TestTraces|TestNothingIsTracedUnlessAsked|TestCollectorDown|TestTracesThatCannotBe'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/observability -run 'TestTraces|TestSlowStatements|TestNothingIsTracedUnlessAsked|TestCollectorDown|TestTracesThatCannotBe'
 
 package observability
 
@@ -100,8 +100,8 @@ func TestTraces(t *testing.T) {
 			}
 			const call = "kith.connections.v1.ConnectionService/CreateConnection"
 			trace := awaitTrace(t, c, "a call", func(s harness.Span) bool { return s.Attributes["kith.tool"] == "create_connection" },
-				"mcp-v1", "mcp-v1 > "+call, "mcp-v1 > "+call+" > select", "mcp-v1 > "+call+" > "+call,
-				"mcp-v1 > "+call+" > "+call+" > insert", "mcp-v1 > "+call+" > "+call+" > commit")
+				"mcp-v1", "mcp-v1 > "+call, "mcp-v1 > "+call+" > "+call,
+				"mcp-v1 > "+call+" > "+call+" > insert connections", "mcp-v1 > "+call+" > "+call+" > commit")
 			judgeCall(t, s, trace)
 			judgeLines(t, s, trace[0].Trace)
 			harness.Eventually(t, "a duration has its exemplar", func() bool {
@@ -114,9 +114,49 @@ func TestTraces(t *testing.T) {
 			s.Send(t, http.MethodGet, "/sign-in?next="+harness.NewWord(), "", theirParent)
 			awaitTrace(t, c, "a page", func(s harness.Span) bool { return s.Name == "sign-in" }, "sign-in", "sign-in > GET /sign-in")
 			ada.Call(t, "embed_objects", harness.Arguments{})
-			awaitTrace(t, c, "a job", func(s harness.Span) bool {
+			started := awaitTrace(t, c, "the call that starts a job", func(s harness.Span) bool { return s.Attributes["kith.tool"] == "embed_objects" }, "mcp-v1")
+			job := awaitTrace(t, c, "a job", func(s harness.Span) bool {
 				return s.Name == "job embed_objects" && s.Attributes["kith.outcome"] == "succeeded"
 			}, "job embed_objects", "job embed_objects > commit")
+			for _, span := range job {
+				if span.Parent == "" && !slices.Equal(span.Links, []string{started[0].Trace}) {
+					t.Errorf("the job links to %v, not to the call %s", span.Links, started[0].Trace)
+				}
+			}
+		})
+	}
+}
+
+// TestSlowStatements: with the setting, the log has a line for each slow statement, with its table and its request, and
+// without what is in it.
+func TestSlowStatements(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.StartWith(map[string]string{"KITH_SLOW_STATEMENTS": "1ns", "KITH_LOG_FORMAT": "json", "KITH_INSTANCE": "node-7"})
+			secret := harness.NewWord()
+			called := s.NewMember(t).Agent(t).Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": secret + " from notes"}))
+			harness.Eventually(t, "the statement is in the log", func() bool {
+				for line := range strings.Lines(s.Backend.Stderr.String()) {
+					var entry struct {
+						Message   string `json:"msg"`
+						Operation string
+						Table     string
+						Instance  string
+						RequestID string `json:"request_id"`
+					}
+					if json.Unmarshal([]byte(line), &entry) == nil && entry.Message == "slow statement" && entry.Operation == "insert" &&
+						entry.Table == "connections" && entry.RequestID == called.Header.Get("X-Request-Id") && entry.Instance == "node-7" {
+						return true
+					}
+				}
+				return false
+			})
+			if strings.Contains(s.Backend.Stderr.String(), secret) {
+				t.Error("the log has what was written")
+			}
 		})
 	}
 }

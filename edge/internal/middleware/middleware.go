@@ -103,6 +103,9 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 	if principal := e.Principal(); principal != "" {
 		e.Note(slog.String("principal", principal))
 	}
+	if backend := e.Backend(); backend != "" {
+		e.Note(slog.String("backend", backend))
+	}
 	o.log(r, e, rec.status, d)
 	if o.Tracer != nil {
 		span.End(e.Route, knownMethod(r.Method), rec.status, e.Attrs()...)

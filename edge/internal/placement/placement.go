@@ -43,6 +43,8 @@ type Options struct {
 	// Reads reports whether a path is a procedure that changes nothing, so that its calls can be
 	// repeated.
 	Reads  func(path string) bool
+	// Chosen, if not nil, is called with the backend that answered a request, if there are several.
+	Chosen func(ctx context.Context, backend string)
 	Logger *slog.Logger
 	Now    func() time.Time
 	// Lookup returns the addresses of a host; the system's resolver if nil.
@@ -110,6 +112,9 @@ func (p *Placement) RoundTrip(r *http.Request) (*http.Response, error) {
 		response, err := b.site.transport.RoundTrip(out)
 		if err == nil {
 			order.served(b)
+			if p.options.Chosen != nil && len(*p.backends.Load()) > 1 {
+				p.options.Chosen(r.Context(), b.host)
+			}
 			p.learn(credential, response)
 			return response, nil
 		}

@@ -32,6 +32,7 @@ type Event struct {
 	Proxied bool
 
 	awaited atomic.Int64 // nanoseconds
+	backend atomic.Pointer[string]
 	attrs   []slog.Attr
 	limiter Limiter
 	waited  time.Duration
@@ -112,6 +113,24 @@ func (e *Event) Await(d time.Duration) { e.awaited.Add(int64(d)) }
 
 // Awaited returns the time spent waiting for the backend.
 func (e *Event) Awaited() time.Duration { return time.Duration(e.awaited.Load()) }
+
+// several is the backend of a request that more than one answered, such as a batch.
+var several = "several"
+
+// SetBackend records the backend that answered. Any goroutine may call it.
+func (e *Event) SetBackend(host string) {
+	if !e.backend.CompareAndSwap(nil, &host) && *e.backend.Load() != host {
+		e.backend.Store(&several)
+	}
+}
+
+// Backend returns the backend that answered, "several", or "" if it is the only one or none answered.
+func (e *Event) Backend() string {
+	if host := e.backend.Load(); host != nil {
+		return *host
+	}
+	return ""
+}
 
 // Attrs returns the attributes that Note added.
 func (e *Event) Attrs() []slog.Attr { return e.attrs }

@@ -859,6 +859,7 @@ CREATE TABLE jobs (
     credential_id    TEXT NOT NULL,                                   -- this, credential_name and tool: who started it, and how
     credential_name  TEXT NOT NULL,
     tool             TEXT NOT NULL,
+    trace            TEXT NOT NULL DEFAULT '',                          -- the trace of the request that started it, as in the header traceparent; empty if it is not sampled
     period           TEXT NOT NULL,                                   -- the month whose credits were charged, YYYY-MM
     charged          INTEGER NOT NULL,                                -- credits that are given back if it fails
     created_at       TIMESTAMP NOT NULL,
