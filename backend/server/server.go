@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -52,9 +51,9 @@ type Server struct {
 	// commands calls logCommands, which has logged the events up to lastCommand.
 	commands    periodic.Worker
 	lastCommand int64
-	// maintenance calls maintain; storeLogged is when logStoreError last logged.
+	// maintenance calls maintain; storeLogged bounds the lines of logStoreError.
 	maintenance periodic.Worker
-	storeLogged atomic.Int64
+	storeLogged logging.Seldom
 }
 
 // recordEvery is the interval at which the last use of credentials is written.
@@ -166,8 +165,7 @@ func (s *Server) Ready(ctx context.Context) error {
 
 // logStoreError logs an error of the whole database, at most once a minute.
 func (s *Server) logStoreError(ctx context.Context, err error) {
-	now, last := time.Now().UnixNano(), s.storeLogged.Load()
-	if now-last > int64(time.Minute) && s.storeLogged.CompareAndSwap(last, now) {
+	if s.storeLogged.Now() {
 		s.config.Logger.ErrorContext(ctx, "the database is not usable", "error", err)
 	}
 }
@@ -321,7 +319,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 			calls.ServeHTTP(w, r)
 			return
 		}
-		guarded.ServeHTTP(w, r)
+		guarded.ServeHTTP(w, r.WithContext(rpc.WithRequestID(r.Context(), r.Header)))
 	})
 	return nil
 }

@@ -18,6 +18,7 @@ declare -A packages=(
   [chromium]=chromium
   [jq]=jq
   [systemd-analyze]=systemd
+  [caddy]=caddy
 )
 
 present() {

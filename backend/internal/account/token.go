@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/periodic"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // Prefix starts every personal token, so that a leaked one can be recognised.
@@ -84,6 +85,7 @@ type UseRecorder struct {
 	used map[string]time.Time
 
 	worker periodic.Worker
+	failed logging.Seldom
 }
 
 // NewUseRecorder returns a UseRecorder that passes the collected times to mark.
@@ -109,7 +111,7 @@ func (r *UseRecorder) Flush(ctx context.Context) {
 	r.used = map[string]time.Time{}
 	r.mu.Unlock()
 	for id, at := range used {
-		if err := r.mark(ctx, id, at); err != nil {
+		if err := r.mark(ctx, id, at); err != nil && r.failed.Now() {
 			r.logger.WarnContext(ctx, "record the use of a token", "error", err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // End is how a job ended.
@@ -85,6 +87,8 @@ type Runner struct {
 	kinds map[string]Kind
 	names []string
 	wake  chan struct{}
+	// unclaimed bounds the lines about a queue that cannot be read.
+	unclaimed logging.Seldom
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc
@@ -171,7 +175,7 @@ func (r *Runner) work(ctx context.Context) {
 	r.schedule(ctx)
 	for ctx.Err() == nil {
 		j, err := r.Queue.ClaimJob(ctx, r.names, r.Now().Add(r.Lease))
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && r.unclaimed.Now() {
 			r.Logger.WarnContext(ctx, "jobs cannot be claimed", "error", err)
 		}
 		if j != nil {

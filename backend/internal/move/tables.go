@@ -69,7 +69,7 @@ func unmoved() []string {
 	return []string{
 		"kept_bytes",                     // an import counts it again, without the files, which stay behind
 		"monthly_credits", "quota_bytes", // limits of this installation's operator
-		"trace",                          // of a request to this installation
+		"trace", // of a request to this installation
 	}
 }
 

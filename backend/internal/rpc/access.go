@@ -76,7 +76,7 @@ func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info an
 	}
 	lineOf(ctx).principal = p
 	if refused := permit(rule, p); refused != nil {
-		return nil, a.refuse(withRequestID(ctx, r.Header), r.Header, rule, p, refused)
+		return nil, a.refuse(WithRequestID(ctx, r.Header), r.Header, rule, p, refused)
 	}
 	return p, nil
 }

@@ -47,8 +47,7 @@ type lineKey struct{}
 type inProcessKey struct{}
 
 // InProcess marks calls as coming from an edge in the same process. The edge's log line
-// for the request has everything that the call's line has, so this one has level debug,
-// except for internal errors.
+// for the request has everything that the call's line has, and why it failed, so this one has level debug.
 func InProcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), inProcessKey{}, true)))
@@ -78,11 +77,15 @@ func (j *accessLog) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		l := &line{outcome: outcomeUnread}
-		ctx := withRequestID(context.WithValue(r.Context(), lineKey{}, l), r.Header)
+		ctx := WithRequestID(context.WithValue(r.Context(), lineKey{}, l), r.Header)
 		if j.tracer != nil {
 			ctx = j.tracer.Continue(ctx, r.Header)
 		}
-		defer func() { j.write(ctx, r.URL.Path, l, time.Since(start)) }()
+		ctx, failure, outer := logging.WithFailure(ctx)
+		if outer { // the line of the edge's request says why
+			failure = nil
+		}
+		defer func() { j.write(ctx, r.URL.Path, l, failure, time.Since(start)) }()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
@@ -98,9 +101,12 @@ func (j *accessLog) interceptor() connect.UnaryInterceptorFunc {
 	}
 }
 
-func (j *accessLog) write(ctx context.Context, path string, l *line, d time.Duration) {
-	level := levelOf(l.outcome)
-	if level == slog.LevelInfo && ctx.Value(inProcessKey{}) != nil {
+func (j *accessLog) write(ctx context.Context, path string, l *line, failure *logging.Failure, d time.Duration) {
+	level, cause := levelOf(l.outcome), []slog.Attr(nil)
+	if failure != nil {
+		level, cause = failure.Line(level)
+	}
+	if failure == nil || level == slog.LevelInfo && ctx.Value(inProcessKey{}) != nil {
 		level = slog.LevelDebug
 	}
 	if !j.logger.Enabled(ctx, level) {
@@ -133,6 +139,7 @@ func (j *accessLog) write(ctx context.Context, path string, l *line, d time.Dura
 			record.AddAttrs(slog.String("trace_id", id))
 		}
 	}
+	record.AddAttrs(cause...)
 	_ = j.logger.Handler().Handle(ctx, record) // an error here can't be reported anywhere
 }
 

@@ -40,17 +40,17 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 	case errors.As(err, &wire):
 		return wire
 	case errors.Is(err, context.Canceled), !decided && errors.Is(ctx.Err(), context.Canceled): // a statement may fail in other ways because of that
-		t.logger.InfoContext(ctx, "call abandoned", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
+		logging.Fail(ctx, t.logger, slog.LevelInfo, "call abandoned", causes(err))
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
 	case coded != nil:
 		if coded.Code == fault.Unavailable {
-			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
+			logging.Fail(ctx, t.logger, slog.LevelWarn, "store unavailable", causes(err))
 		}
 		return withHeaders(codedError(coded), coded.Code, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the call took too long"))
 	}
-	t.logger.ErrorContext(ctx, "internal error", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", err)
+	logging.Fail(ctx, t.logger, slog.LevelError, "internal error", err.Error())
 	return internalError()
 }
 
@@ -123,8 +123,8 @@ func wireCode(code fault.Code) connect.Code {
 	}
 }
 
-// withRequestID adopts the id that the edge gave the request.
-func withRequestID(ctx context.Context, h http.Header) context.Context {
+// WithRequestID adopts the id that the edge gave the request, from its header.
+func WithRequestID(ctx context.Context, h http.Header) context.Context {
 	if id := h.Get(HeaderRequestID); logging.ValidRequestID(id) {
 		return logging.WithRequestID(ctx, id)
 	}

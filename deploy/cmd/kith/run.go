@@ -148,8 +148,33 @@ func (edgeCommand) Run(p *program) error {
 		if err := r.startAdmin(front.Ready); err != nil {
 			return err
 		}
+		if !r.awaitReady(front.Ready) {
+			return nil
+		}
 		return r.announce(front.Addr())
 	})
+}
+
+// readyEvery is the interval at which awaitReady asks.
+const readyEvery = 250 * time.Millisecond
+
+// awaitReady waits until ready returns nil, as /readyz does, and logs once a minute why it does not. It returns false when
+// the program is told to stop before.
+func (r *process) awaitReady(ready func(context.Context) error) bool {
+	var lines logging.Seldom
+	for {
+		err := ready(r.ctx)
+		if err == nil || r.ctx.Err() != nil {
+			return err == nil
+		}
+		if lines.Now() {
+			r.logger.Warn("waiting until this edge is ready", "error", err)
+		}
+		select {
+		case <-r.ctx.Done():
+		case <-time.After(readyEvery):
+		}
+	}
 }
 
 func (r *process) startBackend(serviceToken, addr string) (*backend.Server, error) {

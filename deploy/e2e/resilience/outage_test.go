@@ -17,8 +17,36 @@ func TestStoreOutage(t *testing.T) {
 		set := s.RestartOverProxy(t)
 		a := s.NewMember(t).Agent(t)
 		a.Call(t, "get_account", harness.Arguments{})
+		set(true)
+		checkOneLine(t, s, a.Post(t, harness.ToolCall(t, "search_connections", harness.Arguments{"query": "x"})))
+		checkOneLine(t, s, s.Send(t, http.MethodGet, "/settings/exports/job_x", "", "Authorization: Bearer "+a.Bearer))
+		set(false)
 		checkOutage(t, s, a, set)
 	})
+}
+
+// checkOneLine: each process has one line about a failed call, above the level info, and the line of the process with the
+// database says why the call failed.
+func checkOneLine(t *testing.T, s *harness.Service, failed harness.Response) {
+	t.Helper()
+	request := failed.Header.Get("X-Request-Id")
+	about := func(p *harness.Program) (lines []string) {
+		for line := range strings.Lines(p.Stderr.String()) {
+			if strings.Contains(line, request) && !strings.Contains(strings.ToLower(line), "debug") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	harness.Eventually(t, "the call is in the log", func() bool { return len(about(s.Edge)) > 0 && len(about(s.Backend)) > 0 })
+	for _, p := range s.Programs() {
+		if lines := about(p); len(lines) != 1 || strings.Contains(lines[0], "level=INFO") || strings.Contains(lines[0], `"INFO"`) {
+			t.Errorf("%s says of a failed call:\n%s", p.Name, strings.Join(lines, ""))
+		}
+	}
+	if why := about(s.Backend)[0]; !strings.Contains(why, "cannot be reached") {
+		t.Errorf("the log does not say why: %s", why)
+	}
 }
 
 // TestBackendOutage: the same for an edge without its backend.

@@ -69,19 +69,20 @@ func Log(o LogOptions, next http.Handler) http.Handler {
 		if o.Tracer != nil {
 			ctx, span = o.Tracer.Request(ctx, r.Header)
 		}
+		ctx, failure, _ := logging.WithFailure(ctx)
 		r = r.WithContext(ctx)
 		w.Header()["X-Request-Id"] = []string{e.RequestID}
 		if o.Observer != nil {
 			o.Observer.Enter()
 			defer o.Observer.Leave()
 		}
-		defer o.finish(rec, r, e, span, start)
+		defer o.finish(rec, r, e, failure, span, start)
 		next.ServeHTTP(rec, r)
 	})
 }
 
 // finish runs when the handler has returned or panicked.
-func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.Event, span tracing.Request, start time.Time) {
+func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.Event, failure *logging.Failure, span tracing.Request, start time.Time) {
 	cause := recover()
 	if cause != nil {
 		o.answerPanic(rec, r, e, cause)
@@ -106,7 +107,7 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 	if backend := e.Backend(); backend != "" {
 		e.Note(slog.String("backend", backend))
 	}
-	o.log(r, e, rec.status, d)
+	o.log(r, e, failure, rec.status, d)
 	if o.Tracer != nil {
 		span.End(e.Route, knownMethod(r.Method), rec.status, e.Attrs()...)
 	}
@@ -130,11 +131,12 @@ func (o LogOptions) answerPanic(rec *statusRecorder, r *http.Request, e *request
 	}
 }
 
-func (o LogOptions) log(r *http.Request, e *requestlog.Event, status int, d time.Duration) {
+func (o LogOptions) log(r *http.Request, e *requestlog.Event, failure *logging.Failure, status int, d time.Duration) {
 	level := slog.LevelInfo
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
+	level, cause := failure.Line(level)
 	if !o.Logger.Enabled(r.Context(), level) {
 		return
 	}
@@ -150,6 +152,7 @@ func (o LogOptions) log(r *http.Request, e *requestlog.Event, status int, d time
 		}
 	}
 	record.AddAttrs(e.Attrs()...)
+	record.AddAttrs(cause...)
 	_ = o.Logger.Handler().Handle(r.Context(), record) // there is nowhere to log the error
 }
 

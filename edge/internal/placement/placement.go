@@ -42,7 +42,7 @@ type Options struct {
 	SessionCookie string
 	// Reads reports whether a path is a procedure that changes nothing, so that its calls can be
 	// repeated.
-	Reads  func(path string) bool
+	Reads func(path string) bool
 	// Chosen, if not nil, is called with the backend that answered a request, if there are several.
 	Chosen func(ctx context.Context, backend string)
 	Logger *slog.Logger

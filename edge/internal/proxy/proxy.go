@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/observability/logging"
+
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -216,7 +218,7 @@ func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, errorWriter h
 		errorWriter.WriteError(w, r, *httpapi.BodyError(w, err, maxUpload))
 		return
 	}
-	p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", requestlog.RequestID(r.Context()), "error", err)
+	logging.Fail(r.Context(), p.Logger, slog.LevelWarn, "backend unreachable", err.Error())
 	w.Header().Set("Retry-After", httpapi.RetryAfter)
 	errorWriter.WriteError(w, r, httpapi.Error{Code: httpapi.Unavailable, Detail: "Kith cannot answer right now. Try again in a moment."})
 }

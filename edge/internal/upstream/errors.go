@@ -13,7 +13,7 @@ import (
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
-	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // Kind says what a failed call means to the caller of the edge.
@@ -181,15 +181,14 @@ func (e *Error) readDetails(failure *connect.Error) {
 	}
 }
 
-// LogFailure logs the error of a backend call, which the caller does not see. It logs at level info
+// LogFailure records the error of a backend call, which the caller does not see, for the request's log line: at level info
 // if the call failed because the caller disconnected.
 func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
 	level := slog.LevelError
 	if errors.Is(ctx.Err(), context.Canceled) {
 		level = slog.LevelInfo
 	}
-	logger.LogAttrs(ctx, level, "backend call failed",
-		slog.String("request_id", requestlog.RequestID(ctx)), slog.String("error", err.Error()))
+	logging.Fail(ctx, logger, level, "backend call failed", err.Error())
 }
 
 // Field is a rule that the request breaks.

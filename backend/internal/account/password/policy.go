@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // PolicyConfig says where a Policy looks for passwords that were breached. The zero value looks
@@ -27,6 +28,7 @@ type PolicyConfig struct {
 type Policy struct {
 	lists  []breached
 	logger *slog.Logger
+	failed logging.Seldom
 }
 
 // breached is a list of hashes of breached passwords.
@@ -69,7 +71,9 @@ func (p *Policy) Check(ctx context.Context, password string, names ...string) er
 	for _, list := range p.lists {
 		found, err := list.has(ctx, hash)
 		if err != nil {
-			p.logger.WarnContext(ctx, "breached passwords cannot be looked up", "error", err)
+			if p.failed.Now() {
+				p.logger.WarnContext(ctx, "breached passwords cannot be looked up", "error", err)
+			}
 			continue
 		}
 		if found {

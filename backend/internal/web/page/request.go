@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"mime"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // maxBody limits a form, in bytes. The longest is the profile: 4,000 characters of
@@ -299,14 +301,14 @@ func (v *Request) fail(err error) {
 	case fault.Is(err, fault.ReadOnly):
 		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
 	case v.disconnected(err):
-		v.Logger.WarnContext(v.R.Context(), "page abandoned", "error", err)
+		logging.Fail(v.R.Context(), v.Logger, slog.LevelWarn, "page abandoned", err.Error())
 		refused = Refuse(statusClientClosed, "Kith cannot answer right now", "The connection was closed.")
 	case fault.Is(err, fault.Unavailable):
 		v.W.Header().Set("Retry-After", "1")
-		v.Logger.WarnContext(v.R.Context(), "page unavailable", "error", err)
+		logging.Fail(v.R.Context(), v.Logger, slog.LevelWarn, "page unavailable", err.Error())
 		refused = Refuse(http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment.")
 	default:
-		v.Logger.ErrorContext(v.R.Context(), "page failed", "error", err)
+		logging.Fail(v.R.Context(), v.Logger, slog.LevelError, "page failed", err.Error())
 		refused = Refuse(http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment.")
 	}
 	v.RenderProblem(refused.Status, refused.Title, refused.Text, refused.Next)
