@@ -143,6 +143,11 @@ e2e-ops: ## Chaos test: kill and restart every process under load, and upgrade; 
 	deploy/e2e/install.sh postgres redis-server promtool prometheus-alertmanager
 	cd deploy && go test ./e2e/ops -tags ops -run TestOperations -v -count=1 -timeout 20m
 
+.PHONY: e2e-week
+e2e-week: ## An operator's week: each fault rings and ends, the service token is replaced, a backup moves; needs root
+	deploy/e2e/install.sh postgres redis-server promtool prometheus-alertmanager
+	cd deploy && go test ./e2e/ops -tags ops -run TestOperatorsWeek -v -count=1 -timeout 20m
+
 .PHONY: e2e-ha
 e2e-ha: ## Failover test: lose hosts and connections of a cluster with standbys under load; needs root and an otherwise idle machine
 	deploy/e2e/install.sh postgres patroni etcd haproxy pgbouncer redis-server redis-sentinel faketime promtool prometheus-alertmanager

@@ -15,7 +15,7 @@ import (
 // TestOperations is the chaos test. It needs an otherwise idle machine for minutes, so it is
 // compiled only for `make e2e-ops`.
 func TestOperations(t *testing.T) {
-	d := &day{t: t, site: newSite(t), began: time.Now()}
+	d := &day{t: t, site: newSite(t, plan{}), began: time.Now()}
 	d.load = newLoad(t, d.site)
 	d.pass("ordinary load", 12*time.Second)
 	d.replaceBuild()

@@ -33,6 +33,9 @@ type site struct {
 	small                                     *process // all of Kith in one process, on SQLite
 
 	databaseURL    string
+	smallDatabase  string
+	smallBase      string // the address of the small installation
+	serviceToken   string
 	base           string // the address that clients use
 	trust          *tls.Config
 	prometheusAddr string
@@ -40,8 +43,17 @@ type site struct {
 	pager          *pager
 }
 
+// plan says what a site has besides the ordinary.
+type plan struct {
+	// direct lets edges know each backend, instead of a balancer before them.
+	direct bool
+	// folder has the database of the small installation, which has these settings, too.
+	folder string
+	small  []string
+}
+
 // newSite starts all processes with the first build.
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T, p plan) *site {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
@@ -56,7 +68,10 @@ func newSite(t *testing.T) *site {
 	service := rand.Text()
 	cert, key := s.certificate()
 	addresses := [4]string{s.address(), s.address(), s.address(), s.address()}
-	toBackends := newBalancer(t, addresses[0], addresses[1])
+	backends := "http://" + newBalancer(t, addresses[0], addresses[1]).address
+	if p.direct {
+		backends = "http://" + addresses[0] + ",http://" + addresses[1]
+	}
 	toEdges := newBalancer(t, addresses[2], addresses[3])
 	_, port, err := net.SplitHostPort(toEdges.address)
 	must(t, err)
@@ -65,10 +80,14 @@ func newSite(t *testing.T) *site {
 		number := string(rune('1' + i))
 		s.backends[i] = s.kith("backend-"+number, "backend", "KITH_BACKEND_ADDR="+addresses[i], "KITH_DATABASE_URL="+s.databaseURL,
 			"KITH_SERVICE_TOKEN="+service, "KITH_CREDITS_FREE=60", "KITH_CREDITS_PRO=100000000", "KITH_SIGN_UP=true")
-		s.edges[i] = s.kith("edge-"+number, "edge", "KITH_ADDR="+addresses[2+i], "KITH_BACKEND_URL=http://"+toBackends.address,
+		s.edges[i] = s.kith("edge-"+number, "edge", "KITH_ADDR="+addresses[2+i], "KITH_BACKEND_URL="+backends,
 			"KITH_SERVICE_TOKEN="+service, "KITH_MAX_IN_FLIGHT=-1", "KITH_REDIS_URL=redis://"+redis+"/0", "KITH_EDGES=2", "KITH_TLS_CERT="+cert, "KITH_TLS_KEY="+key)
 	}
-	s.small = s.kith("small", "serve", "KITH_ADDR="+s.address(), "KITH_DATABASE_URL="+filepath.Join(dir, "small.db"), "KITH_SANDBOX=false", "KITH_BASE_URL=http://localhost:1")
+	address := s.address()
+	_, port, err = net.SplitHostPort(address)
+	must(t, err)
+	s.smallBase, s.smallDatabase, s.serviceToken = "http://localhost:"+port, filepath.Join(cmp.Or(p.folder, dir), "small.db"), service
+	s.small = s.kith("small", "serve", append([]string{"KITH_ADDR=" + address, "KITH_DATABASE_URL=" + s.smallDatabase, "KITH_SANDBOX=false", "KITH_BASE_URL=" + s.smallBase}, p.small...)...)
 	for _, p := range []*process{s.backends[0], s.backends[1], s.edges[0], s.edges[1], s.small} {
 		p.start()
 	}
@@ -124,8 +143,13 @@ func (s *site) settings(admin string) []string {
 // operate runs a kith command while the service runs.
 func (s *site) operate(input string, args ...string) string {
 	s.t.Helper()
+	return s.operateOn(s.databaseURL, input, args...)
+}
+
+func (s *site) operateOn(databaseURL, input string, args ...string) string {
+	s.t.Helper()
 	command := exec.CommandContext(s.t.Context(), s.builds[0], args...)
-	command.Env = []string{"KITH_DATABASE_URL=" + s.databaseURL}
+	command.Env = []string{"KITH_DATABASE_URL=" + databaseURL, "PATH=" + os.Getenv("PATH")}
 	command.Stdin = strings.NewReader(input)
 	out, err := command.Output()
 	if err != nil {
