@@ -340,7 +340,9 @@ func (o statements) Observe(ctx context.Context, s db.Statement, outcome string,
 	if o.spans != nil {
 		o.spans.Observe(ctx, s.Operation(), s.Table, outcome, d)
 	}
-	if o.slow > 0 && d >= o.slow {
+	// A transaction that waits in vain for another one is told of otherwise, and would be tried again and again.
+	waited := outcome != metrics.QueryOK && s.Operation() == "begin"
+	if o.slow > 0 && d >= o.slow && !waited {
 		o.logger.LogAttrs(ctx, slog.LevelWarn, "slow statement", slog.String("operation", s.Operation()), slog.String("table", s.Table()),
 			slog.String("outcome", outcome), logging.Milliseconds("duration_ms", d), slog.String("request_id", logging.RequestID(ctx)))
 	}

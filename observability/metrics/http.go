@@ -42,7 +42,7 @@ func NewHTTP(r prometheus.Registerer, routes []string) (*HTTP, error) {
 		requests:     "kith_http_requests_total",
 		requestsHelp: "HTTP requests answered, by route name, method and status code.",
 		seconds:      "kith_http_request_duration_seconds",
-		secondsHelp:  "Time from the start of an HTTP request's handling to the end of its answer.",
+		secondsHelp:  "Time from the start of an HTTP request's handling to the end of its answer, without that which get_job waited for a job.",
 		labels:       []string{"route", "method", "status"},
 		names:        routes,
 	})

@@ -45,7 +45,10 @@ func checks() []check {
 		{alert: "KithBackendLeftOut", title: "Every backend gets calls", unit: truth, metric: "kith_placement_backend_up", gauge: true, measure: func(s span) (part, whole float64) {
 			return s.to.minimum("kith_placement_backend_up"), 1
 		}},
-		{alert: "KithErrors", title: "Requests that failed (5xx)", unit: "%", metric: "kith_http_requests_total", scale: percent, measure: shareOf("kith_http_requests_total", "status", "5*")},
+		{alert: "KithErrors", title: "Requests that failed (5xx)", unit: "%", metric: "kith_http_requests_total", scale: percent, measure: func(s span) (part, whole float64) {
+			part, whole = shareOf("kith_http_requests_total", "status", "5*")(s)
+			return part, whole - s.increase("kith_http_requests_total", labels{"route": checkedByProxies})
+		}},
 		{alert: "KithErrors", title: "Tool calls that failed", unit: "%", metric: "kith_tool_calls_total", scale: percent, measure: shareOf("kith_tool_calls_total", "outcome", "internal", "unavailable")},
 		{alert: "KithSlow", title: "Requests slower than half a second", unit: "%", metric: "kith_http_request_duration_seconds", scale: percent, measure: slower("kith_http_request_duration_seconds")},
 		{alert: "KithSlow", title: "Tool calls slower than half a second", unit: "%", metric: "kith_tool_call_duration_seconds", scale: percent, measure: slower("kith_tool_call_duration_seconds")},

@@ -63,12 +63,15 @@ func (f families) minimum(name string) float64 {
 // waiting is the tool that waits for a job, as long as it is told to: its time says nothing about the service.
 const waiting = "get_job"
 
+// checkedByProxies is the route that proxies call to check an edge, which the rules leave out.
+const checkedByProxies = "agent-index"
+
 // buckets returns the cumulative counts of a histogram's classic buckets by their upper
-// bounds, without calls of the tool that waits.
+// bounds, without calls of the tool that waits and without checks of proxies.
 func (f families) buckets(name string) map[float64]float64 {
 	counts := map[float64]float64{}
 	for _, m := range f[name].GetMetric() {
-		if (labels{"tool": waiting}).match(m.GetLabel()) {
+		if (labels{"tool": waiting}).match(m.GetLabel()) || (labels{"route": checkedByProxies}).match(m.GetLabel()) {
 			continue
 		}
 		h := m.GetHistogram()

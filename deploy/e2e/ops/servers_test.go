@@ -111,7 +111,8 @@ func newPrometheus(t *testing.T, dir, address string, addresses map[string]strin
 	for name, stands := range addresses {
 		config = replace(t, config, name, stands)
 	}
-	config += "  - job_name: kith-small\n    static_configs: [{targets: [" + small + "]}]\n"
+	// A scrape takes up to two seconds while the database is locked.
+	config += "  - job_name: kith-small\n    scrape_interval: 3s\n    scrape_timeout: 3s\n    static_configs: [{targets: [" + small + "]}]\n"
 	file := filepath.Join(dir, "prometheus.yml")
 	write(t, file, config)
 	p := &process{

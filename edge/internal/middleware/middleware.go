@@ -35,7 +35,7 @@ type Observer interface {
 	// Enter is called when a request arrives, Leave when it has been answered.
 	Enter()
 	Leave()
-	// Observe is called once for each answer.
+	// Observe is called once for each answer. d leaves out how long the request waited for a job.
 	Observe(ctx context.Context, route, method string, status int, d time.Duration)
 }
 
@@ -99,7 +99,7 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 		e.Route = unknownRoute
 	}
 	if o.Observer != nil {
-		o.Observer.Observe(r.Context(), e.Route, r.Method, rec.status, d)
+		o.Observer.Observe(r.Context(), e.Route, r.Method, rec.status, d-e.Suspended())
 	}
 	if principal := e.Principal(); principal != "" {
 		e.Note(slog.String("principal", principal))

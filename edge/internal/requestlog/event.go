@@ -31,12 +31,12 @@ type Event struct {
 	// Proxied is set if the backend answers the request and authenticates the caller.
 	Proxied bool
 
-	awaited atomic.Int64 // nanoseconds
-	backend atomic.Pointer[string]
-	attrs   []slog.Attr
-	limiter Limiter
-	waited  time.Duration
-	writer  http.ResponseWriter
+	awaited, suspended atomic.Int64 // nanoseconds
+	backend            atomic.Pointer[string]
+	attrs              []slog.Attr
+	limiter            Limiter
+	waited             time.Duration
+	writer             http.ResponseWriter
 }
 
 // Limiter bounds the number of concurrent requests; it is a
@@ -73,7 +73,11 @@ func (e *Event) Suspend() (resume func()) {
 	// deadline, which is for the body, would end that early. Not every writer has one.
 	_ = http.NewResponseController(e.writer).SetReadDeadline(time.Time{})
 	e.limiter.Suspend()
-	return e.limiter.Resume
+	began := time.Now()
+	return func() {
+		e.suspended.Add(int64(time.Since(began)))
+		e.limiter.Resume()
+	}
 }
 
 // Note adds attributes to the request's log line. They must come from closed
@@ -131,6 +135,9 @@ func (e *Event) Backend() string {
 	}
 	return ""
 }
+
+// Suspended returns how long the request was suspended.
+func (e *Event) Suspended() time.Duration { return time.Duration(e.suspended.Load()) }
 
 // Attrs returns the attributes that Note added.
 func (e *Event) Attrs() []slog.Attr { return e.attrs }
