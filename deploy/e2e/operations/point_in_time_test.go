@@ -31,7 +31,7 @@ func TestPointInTime(t *testing.T) {
 	p := newOwnPostgres(t)
 	s := harness.NewService(t, harness.Topology{Name: "own-postgres", Postgres: true})
 	s.DatabaseURL = p.url
-	s.Settings["KITH_SANDBOX"] = "false"
+	s.Settings["KITH_SANDBOX"], s.Settings["KITH_CREDITS_FREE"] = "false", "1000000"
 	s.Start()
 	agent := s.NewMember(t).Agent(t)
 	agent.Create(t, harness.Arguments{"name": "Before the Backup"})

@@ -120,13 +120,13 @@ func (w *week) askForMail() {
 	for _, field := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(string(page), -1) {
 		form.Set(field[1], field[2])
 	}
-	form.Set("email", name+"@member.example")
+	form.Set("login", name)
 	sent, err := browser.PostForm(w.site.smallBase+"/forgot", form)
 	must(w.T, err)
 	text, err := io.ReadAll(sent.Body)
 	must(w.T, err)
 	must(w.T, sent.Body.Close())
-	if sent.StatusCode != http.StatusOK {
+	if sent.StatusCode != http.StatusOK || strings.Contains(string(text), "Forgotten your password") {
 		w.Fatalf("got %d %s", sent.StatusCode, text)
 	}
 }
