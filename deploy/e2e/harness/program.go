@@ -14,18 +14,18 @@ import (
 )
 
 // output collects what a process wrote so far.
-type output struct {
+type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *output) Write(p []byte) (int, error) {
+func (j *Output) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-func (j *output) String() string {
+func (j *Output) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
@@ -37,7 +37,7 @@ type Program struct {
 	Name           string
 	Admin          string // the address of its admin page
 	Command        *exec.Cmd
-	Stdout, Stderr output
+	Stdout, Stderr Output
 	Exited         chan struct{} // closed when the process has ended
 	Ended          bool          // a test has already stopped it
 }

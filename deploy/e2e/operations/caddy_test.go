@@ -3,39 +3,18 @@
 package operations
 
 import (
-	"bytes"
 	"crypto/tls"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
-
-// lines is the output of a program that still runs.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // TestCaddyfile runs Caddy with the file of Compose before an edge: it refuses old versions of TLS, and its log has a line
 // for each request, without what is secret in it.
@@ -53,7 +32,7 @@ func TestCaddyfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	caddy := exec.Command("caddy", "run", "--config", filepath.Join(folder, "Caddyfile"), "--adapter", "caddyfile")
-	log := &lines{}
+	log := &harness.Output{}
 	caddy.Env, caddy.Stdout, caddy.Stderr = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "KITH_HOST=" + address}, log, log
 	if err := caddy.Start(); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestDoctor
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestDoctor|TestDoctorFinds'
 
 package operations
 
@@ -67,6 +67,41 @@ func checkEdgeHost(t *testing.T, s *harness.Service) {
 		done := harness.RunKith(t, harness.Environment(settings), "", "doctor")
 		if done.Code != code || !strings.Contains(done.Stdout, "-     database      not used by an edge") || strings.Contains(done.Stdout, "FAIL  backend") != (code == 1) {
 			t.Errorf("exit code %d:\n%s%s", done.Code, done.Stdout, done.Stderr)
+		}
+	}
+}
+
+// TestDoctorFinds: the doctor finds a database that was written in the future, files of another user, and a secret key that
+// is needed and gone.
+func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "kith.db")
+	env := harness.Environment(map[string]string{"KITH_DATABASE_URL": file})
+	said := func() string { return harness.RunKith(t, env, "", "doctor").Stdout }
+	for _, args := range [][]string{{"migrate"}, {"member", "create", "ada", "--email", "ada@member.example", "--password-stdin"}} {
+		if done := harness.RunKith(t, env, goodPassword, args...); done.Code != 0 {
+			t.Fatal(done.Stderr)
+		}
+	}
+	for _, check := range []string{"database", "files", "backup", "secret key"} {
+		if got := said(); !strings.Contains(got, "ok    "+check) {
+			t.Fatalf("%s of a new database:\n%s", check, got)
+		}
+	}
+	harness.ExecDatabase(t, file, "INSERT INTO installation (number, probed_at) VALUES (1, '2099-01-01 00:00:00')")
+	harness.ExecDatabase(t, file, "INSERT INTO totp_secrets (member_id, secret, last_step, created_at, last_used_at) SELECT id, 'sealed', 0, created_at, created_at FROM members")
+	if os.Geteuid() == 0 {
+		if err := os.Chown(file, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for check, words := range map[string]string{"database": "in the future", "files": "chown --reference", "secret key": "is missing"} {
+		if check == "files" && os.Geteuid() != 0 {
+			continue // only root can make such a file
+		}
+		if got := said(); !strings.Contains(got, "FAIL  "+check) || !strings.Contains(got, words) {
+			t.Errorf("%s:\n%s", check, got)
 		}
 	}
 }
