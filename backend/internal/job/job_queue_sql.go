@@ -24,10 +24,11 @@ func NewQueue(db *db.DB, ledger *billing.Ledger) *Queue { return &Queue{db: db, 
 // due selects jobs that may be claimed, the longest waiting first; those of suspended members
 // wait. When two processes claim at the same moment, a member may have two running jobs until
 // one of them ends. A lease that ends later than any claim can make it, and a job of the system that is due
-// later than the next day, were written by a clock that was wrong: they are due.
+// later than the next day, were written by a clock that was wrong: they are due. Each alternative is one range of an
+// index, without inner alternatives: otherwise SQLite would read the whole table.
 const due = `SELECT j.id FROM jobs j WHERE j.kind IN (?)
-AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'queued' AND j.tenant_id IS NULL AND j.run_at > ?
-OR j.state = 'running' AND (j.lease_until <= ? OR j.lease_until > ?))
+AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'queued' AND j.run_at > ? AND j.tenant_id IS NULL
+OR j.state = 'running' AND j.lease_until <= ? OR j.state = 'running' AND j.lease_until > ?)
 AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ? AND r.lease_until <= ?)
 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.id = j.tenant_id AND m.suspended_at IS NOT NULL)
 ORDER BY j.run_at, j.id LIMIT 1`

@@ -186,10 +186,11 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
-// rest waits for a call of Wake, or about as long as Poll. The time is random, so that
-// processes that were started together don't poll together.
+// rest waits for a call of Wake, or so long that the workers together check the queue about every Poll: each check of an
+// idle process costs about half a millisecond of processor time. The time is random, so that processes that were started
+// together don't poll together.
 func (r *Runner) rest(ctx context.Context) {
-	timer := time.NewTimer(r.Poll/2 + rand.N(r.Poll))
+	timer := time.NewTimer(time.Duration(r.Workers) * (r.Poll/2 + rand.N(r.Poll)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
