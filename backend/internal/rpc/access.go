@@ -72,7 +72,7 @@ func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info an
 	}
 	p, err := a.principal(ctx, r)
 	if err != nil {
-		return nil, a.errors.translate(ctx, procedure, err)
+		return nil, a.errors.translate(ctx, err)
 	}
 	lineOf(ctx).principal = p
 	if refused := permit(rule, p); refused != nil {

@@ -22,14 +22,14 @@ type translator struct{ logger *slog.Logger }
 
 // translate returns an error that is safe to send. An error without a code is
 // logged in full and shown as one sentence.
-func (t *translator) translate(ctx context.Context, procedure string, err error) error {
+func (t *translator) translate(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	return t.wire(ctx, procedure, err)
+	return t.wire(ctx, err)
 }
 
-func (t *translator) wire(ctx context.Context, procedure string, err error) *connect.Error {
+func (t *translator) wire(ctx context.Context, err error) *connect.Error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		err = db.Coded(err) // a connection may break while rows are read
 	}
@@ -141,7 +141,7 @@ func (t *translator) interceptor() connect.UnaryInterceptorFunc {
 					t.logger.ErrorContext(ctx, "panic", "procedure", procedure, "request_id", logging.RequestID(ctx), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 					res, err = nil, internalError()
 				}
-				err = t.translate(ctx, procedure, err)
+				err = t.translate(ctx, err)
 			}()
 			return next(ctx, req)
 		}

@@ -28,7 +28,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 		{errors.New("a mistake of ours"), connect.CodeInternal},
 	} {
-		got := translator.translate(t.Context(), "kith.test", fmt.Errorf("read a row: %w", c.err))
+		got := translator.translate(t.Context(), fmt.Errorf("read a row: %w", c.err))
 		if connect.CodeOf(got) != c.want {
 			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
@@ -40,11 +40,11 @@ func TestErrorsOnTheWire(t *testing.T) {
 		errors.New("interrupted"):              connect.CodeCanceled,
 		fault.New(fault.NotFound, "no person"): connect.CodeNotFound,
 	} {
-		if got := translator.translate(hungUp, "kith.test", fmt.Errorf("read a row: %w", err)); connect.CodeOf(got) != want {
+		if got := translator.translate(hungUp, fmt.Errorf("read a row: %w", err)); connect.CodeOf(got) != want {
 			t.Errorf("%v of a caller who hung up: %v, want %v", err, got, want)
 		}
 	}
-	if err := translator.translate(t.Context(), "kith.test", nil); err != nil {
+	if err := translator.translate(t.Context(), nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
 }

@@ -181,7 +181,7 @@ func (x *transactions) invalid(ctx context.Context, c *invocation, wrong error) 
 func (x *transactions) refuse(ctx context.Context, h http.Header, rule *catalog.RPC, p *tenant.Principal, refused *connect.Error) (err error) {
 	key, err := keyOf(h, rule, p)
 	if err != nil {
-		return x.errs.translate(ctx, rule.Procedure, err)
+		return x.errs.translate(ctx, err)
 	}
 	if key == nil {
 		return refused
@@ -194,7 +194,7 @@ func (x *transactions) refuse(ctx context.Context, h http.Header, rule *catalog.
 		old, err = x.keep(ctx, c, refused)
 	}
 	if err != nil {
-		return x.errs.translate(ctx, rule.Procedure, err)
+		return x.errs.translate(ctx, err)
 	}
 	var kept keptResponse
 	if old == nil || json.Unmarshal(old, &kept) != nil || kept.Failure == nil {
@@ -206,7 +206,7 @@ func (x *transactions) refuse(ctx context.Context, h http.Header, rule *catalog.
 
 // keepFailure stores the failure of a call with a key, unless it is temporary.
 func (x *transactions) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
-	wire := x.errs.wire(ctx, c.rule.Procedure, err)
+	wire := x.errs.wire(ctx, err)
 	old, keepErr := x.keep(ctx, c, wire)
 	if old != nil || keepErr != nil {
 		return x.replay(c, old, keepErr)

@@ -172,7 +172,7 @@ func TestUnits(t *testing.T) {
 		}
 		args = append(args, to)
 	}
-	if out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput(); err != nil || len(out) > 0 || len(args) < 4 {
+	if out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput(); err != nil || len(out) > 0 || len(args) < 4 { //nolint:misspell // the name of the program
 		t.Errorf("%v: %v\n%s", args, err, out)
 	}
 }
