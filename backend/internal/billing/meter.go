@@ -89,6 +89,9 @@ func (m *Meter) commitAll() {
 // gather waits until the wanted number of charges wait, or for maxBatchWait.
 func (m *Meter) gather(wanted int) {
 	wanted = min(wanted, MaxGroup)
+	if wanted < 2 { // a caller who is alone
+		return
+	}
 	m.mu.Lock()
 	if len(m.waiting) >= wanted {
 		m.mu.Unlock()

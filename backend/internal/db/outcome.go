@@ -73,6 +73,20 @@ func isOutage(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
+// IsUnwritable reports whether SQLite could not write its file: the disk is full, broken or read-only. Reads go on.
+func IsUnwritable(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch lite.Code() & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY:
+		return true
+	default:
+		return false
+	}
+}
+
 // IsTaken reports whether an insert failed because a row has the same unique key.
 func IsTaken(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {

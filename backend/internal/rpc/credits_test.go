@@ -1,13 +1,16 @@
 package rpc_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"pgregory.net/rapid"
@@ -38,6 +41,54 @@ func TestExactlyTheAllowanceIsSpent(t *testing.T) {
 		}
 		p.wantBalance(t, 0)
 	})
+}
+
+// While the disk is full, reads are answered without a charge, and writes are refused.
+func TestReadsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	p := newPaid(t, dbtest.SQLite(t), 100)
+	full := diskFull(t)
+	p.call(t, searchPath, anything)
+	p.wantBalance(t, 99)
+	p.breaker.Set(func(statement string) error {
+		if statement == "BEGIN" { // this search reads without a transaction
+			return full
+		}
+		return nil
+	})
+	if got := p.call(t, searchPath, anything); got.code() != "" {
+		t.Errorf("a read got %v", got.body)
+	}
+	if got := p.call(t, addNote, `{"connection_ids":["con_00000000000000000000000000"],"body":"x"}`); got.code() != "unavailable" {
+		t.Errorf("a write got %v", got.body)
+	}
+	p.breaker.Set(nil)
+	p.wantBalance(t, 99)
+	if got := p.call(t, searchPath, anything); got.code() != "" {
+		t.Errorf("a read afterwards got %v", got.body)
+	}
+	p.wantBalance(t, 98)
+}
+
+// diskFull returns SQLite's own error.
+func diskFull(t *testing.T) error {
+	t.Helper()
+	small, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "small.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = small.Close() }()
+	small.SetMaxOpenConns(1)
+	for _, statement := range []string{"PRAGMA max_page_count = 2", "CREATE TABLE a (b TEXT)"} {
+		if _, err := small.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = small.Exec("INSERT INTO a VALUES (?)", strings.Repeat("x", 1<<20))
+	if !db.IsUnwritable(err) {
+		t.Fatalf("%v is not a full disk", err)
+	}
+	return err
 }
 
 // When a member's agents make calls concurrently, the ledger sums up to the balance, which

@@ -31,6 +31,7 @@ type paid struct {
 
 	database string
 	db       *sql.DB
+	breaker  dbtest.Breaker
 
 	mu  sync.Mutex
 	now time.Time
@@ -74,7 +75,7 @@ func (p *paid) backend(t testing.TB, rpcs *catalog.Catalog, free int) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := db.Open(t.Context(), db.Config{URL: p.database, Now: p.time, MaxConns: 16})
+	s, err := db.Open(t.Context(), db.Config{URL: p.database, Now: p.time, MaxConns: 16, Fault: p.breaker.Fault})
 	if err != nil {
 		t.Fatal(err)
 	}

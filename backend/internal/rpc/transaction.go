@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"google.golang.org/protobuf/proto"
@@ -45,6 +46,8 @@ type transactions struct {
 	meter      *billing.Meter
 	errs       *translator
 	keyOutcome func(outcome string) // may be nil
+	// uncharged bounds the lines about reads that cannot be charged.
+	uncharged logging.Seldom
 	// check decodes and checks arguments.
 	check func(ctx context.Context, req connect.AnyRequest) error
 	// onAsked is called with the title of the tool when a call needs the member's approval, and
@@ -135,7 +138,7 @@ func (c *invocation) actor() db.Actor {
 }
 
 // read runs the handler, and charges for its answer. When the credits don't cover it, the
-// answer is dropped.
+// answer is dropped. While the disk is full, reads are answered without a charge.
 func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	res, err := c.next(call.With(ctx, &c.state), c.request)
 	if err == nil && c.state.Effect != nil {
@@ -145,6 +148,12 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 		return res, err
 	}
 	receipt, err := x.meter.Charge(ctx, c.charge())
+	if db.IsUnwritable(err) {
+		if x.uncharged.Now() {
+			x.errs.logger.WarnContext(ctx, "reads are not charged, because the database cannot be written", "error", causes(err))
+		}
+		return res, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	backend "github.com/kith-crm/kith/backend/server"
 	"github.com/kith-crm/kith/deploy/internal/inprocess"
 	edge "github.com/kith-crm/kith/edge/server"
@@ -75,10 +77,27 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if err := start(r); err != nil {
 		return err
 	}
+	limitMemory(logger)
 	debug.FreeOSMemory() // of the garbage of the start
 	<-p.ctx.Done()
 	logger.Info("stopping")
 	return nil
+}
+
+// memoryShare is the part of a control group's memory that the heap may take before the garbage collector works harder: the
+// rest is for SQLite's pages, stacks and the kernel.
+const memoryShare = 0.8
+
+// limitMemory makes the garbage collector keep the process within the memory of its control group, if that is limited,
+// unless GOMEMLIMIT is set.
+func limitMemory(logger *slog.Logger) {
+	limit, err := memlimit.Set(memlimit.WithRatio(memoryShare), memlimit.WithProvider(memlimit.FromCgroup))
+	switch {
+	case err != nil: // no control groups on this system
+		logger.Debug("the memory limit cannot be read", "error", err)
+	case limit < math.MaxInt64:
+		logger.Info("the heap is limited", "mib", limit>>20)
+	}
 }
 
 func (r *process) onStop(stop func(context.Context) error) { r.stops = append(r.stops, stop) }
