@@ -153,7 +153,7 @@ FAULTS := TestKilledMigration|TestLostFile|TestOtherProgramsFile|TestCheckChange
 .PHONY: e2e-faults
 e2e-faults: ## The faults of one machine: power cuts, full and broken disks, kills, lost files, wrong clocks; needs root
 	cd deploy && go test ./e2e/ops -tags faults -run TestFaults -v -count=1 -timeout 15m
-	deploy/e2e/with-services.sh bash -c 'cd backend && go test ./internal/db ./internal/integration ./internal/rpc ./server -run "^($(FAULTS))$$" -count=1'
+	deploy/e2e/with-services.sh bash -c 'cd backend && go test ./internal/db ./internal/integration ./internal/rpc -run "^($(FAULTS))$$" -count=1'
 
 .PHONY: e2e-ha
 e2e-ha: ## Failover test: lose hosts and connections of a cluster with standbys under load; needs root and an otherwise idle machine
