@@ -215,26 +215,31 @@ func (m *machine) cutPower() {
 	}
 }
 
-// fillDisk fills the disk: reads go on, writes are refused, and go on once there is room again.
-func (m *machine) fillDisk() {
-	m.write()
-	m.writes(100)
-	ballast, err := os.Create(filepath.Join(m.disk, "ballast"))
+// fill fills the file system of a folder with a file, and waits until writes are refused.
+func (m *machine) fill(folder string) (ballast string) {
+	m.Helper()
+	file, err := os.Create(filepath.Join(folder, "ballast"))
 	must(m.T, err)
-	for block := make([]byte, 1<<12); ; {
-		if _, err := ballast.Write(block); err != nil {
-			break
-		}
+	for block := make([]byte, 1<<12); err == nil; {
+		_, err = file.Write(block)
 	}
-	_ = ballast.Close() // it is full
+	_ = file.Close() // the file system is full
 	within(m.T, timeout, "writes are refused and the process is not ready", func() bool {
 		_, refused := m.known()
 		return refused > 0 && !m.ready()
 	})
+	return file.Name()
+}
+
+// fillDisk fills the disk: reads go on, writes are refused, and go on once there is room again.
+func (m *machine) fillDisk() {
+	m.write()
+	m.writes(100)
+	ballast := m.fill(m.disk)
 	if !m.reads() {
 		m.Error("a read is refused while the disk is full")
 	}
-	must(m.T, os.Remove(ballast.Name()))
+	must(m.T, os.Remove(ballast))
 	within(m.T, timeout, "the process is ready again", m.ready)
 	m.writes(100)
 	m.pause()
@@ -247,22 +252,11 @@ func (m *machine) fillDisk() {
 func (m *machine) breakDisk() {
 	m.write()
 	m.writes(100)
-	ballast, err := os.Create(filepath.Join(m.store, "ballast"))
-	must(m.T, err)
-	for block := make([]byte, 1<<12); ; {
-		if _, err := ballast.Write(block); err != nil {
-			break
-		}
-	}
-	_ = ballast.Close() // it is full
-	within(m.T, timeout, "writes are refused and the process is not ready", func() bool {
-		_, refused := m.known()
-		return refused > 0 && !m.ready()
-	})
+	ballast := m.fill(m.store)
 	m.pause()
 	m.kith.kill()
 	names, _ := m.known()
-	must(m.T, os.Remove(ballast.Name()))
+	must(m.T, os.Remove(ballast))
 	m.run("umount", "-l", m.disk)
 	repaired := m.TempDir()
 	_ = exec.Command("fsck.ext4", "-fy", m.image).Run() // its exit code says what it repaired
