@@ -103,6 +103,8 @@ func useState(t *testing.T, reg prometheus.Registerer) {
 	must(t, metrics.NewStoreUp(reg, func(context.Context) error { return nil }))
 	must(t, metrics.NewDisk(reg, "kith.db", func() int64 { return 0 }, func() bool { return false }))
 	must(t, metrics.NewAges(reg, func(context.Context) (backup, sweep time.Time, err error) { return time.Now(), time.Now(), nil }))
+	_, err = metrics.NewSweeps(reg)
+	must(t, err)
 	_, err = metrics.NewMail(reg)
 	must(t, err)
 	kept := func() (int, int64) { return 1, 2 }

@@ -34,8 +34,8 @@ func JobKinds() []string {
 
 // jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
 // to JobKinds.
-func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
-	return []job.Kind{sweep(c, data), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
+func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) []job.Kind {
+	return []job.Kind{sweep(c, data, m), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
 }
 
 // decisions is the kind of the jobs of decisions.
@@ -48,7 +48,7 @@ func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Prov
 	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger)}
 	config := job.Config{
 		Queue:   j.queue,
-		Kinds:   append(jobKinds(c, data, ledger, provider), decisions(j)),
+		Kinds:   append(jobKinds(c, data, ledger, provider, m), decisions(j)),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}
@@ -74,13 +74,16 @@ const (
 // sweepEvery is how often expired rows are deleted.
 const sweepEvery = time.Hour
 
-// sweep is the system job that deletes expired rows.
-func sweep(c Config, data *db.DB) job.Kind {
+// sweep is the system job that deletes expired rows. m is nil without metrics.
+func sweep(c Config, data *db.DB, m *counters) job.Kind {
 	return job.Kind{Name: kindSweep, Every: sweepEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
 		swept, err := retention.SweepByClock(ctx, data, c.Now())
 		if errors.Is(err, retention.ErrClockJumped) {
 			c.Logger.WarnContext(ctx, err.Error())
 			return swept, nil
+		}
+		if m != nil {
+			m.sweeps.Observe(swept.Total()-swept.Deletions, swept.Deletions)
 		}
 		if n := swept.Total(); n > 0 {
 			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n, "deletions", swept.Deletions)

@@ -20,6 +20,7 @@ type counters struct {
 	queries     *metrics.Queries
 	builds      *metrics.Builds
 	mail        *metrics.Mail
+	sweeps      *metrics.Sweeps
 }
 
 // newCounters registers the counters with r. It returns nil for a nil r.
@@ -28,7 +29,7 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 		return nil, nil //nolint:nilnil // metrics are optional
 	}
 	var m counters
-	var errs [8]error
+	var errs [9]error
 	m.rpcs, errs[0] = metrics.NewConnect(r)
 	m.oauth, errs[1] = metrics.NewOAuth(r, oauthKinds(), oauthResults())
 	m.idempotency, errs[2] = metrics.NewIdempotency(r)
@@ -37,6 +38,7 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 	m.queries, errs[5] = metrics.NewQueries(r)
 	m.builds, errs[6] = metrics.NewBuilds(r)
 	m.mail, errs[7] = metrics.NewMail(r)
+	m.sweeps, errs[8] = metrics.NewSweeps(r)
 	return &m, errors.Join(errs[:]...)
 }
 

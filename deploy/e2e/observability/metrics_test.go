@@ -79,6 +79,8 @@ func still() map[string]string {
 		"kith_http_in_flight_requests": "no request is in flight during the scrape; unit tests of package metrics cover it",
 		"kith_rate_limit_fallback":     "Redis stays up here; TestFallbackIsTold in edge/server stops it",
 		"kith_job_queue_age_seconds":   "workers are faster than a scrape; TestCountJobs covers it",
+		"kith_sweep_rows_total":        "nothing has expired yet; TestSweepsAreCounted in backend/server covers it",
+		"kith_sweep_purges_total":      "the same",
 		"kith_store_damaged":           "the database is whole; TestDamagedBackup in e2e/operations damages one",
 
 		"kith_placement_fallbacks_total": "there is one backend; TestPlacement in e2e/resilience has two, and kills one",
