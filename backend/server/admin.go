@@ -155,39 +155,37 @@ func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 	return a.record(ctx, err, account.PlanSet, m.ID, "")
 }
 
-// Limits are what an operator allows one member instead of what all get; nil is what all get.
-type Limits struct {
-	// Credits are those of a month, instead of the plan's.
-	Credits *int
-	// Storage is in MiB, instead of KITH_MEMBER_STORAGE; 0 means no limit.
-	Storage *int64
-}
+// maxStorage is the most storage of a member, in MiB.
+const maxStorage = 1 << 30
 
-// SetLimits changes the limits of a member. With keepCredits or keepStorage, that one stays as it is.
-func (a *Admin) SetLimits(ctx context.Context, username string, limits Limits, keepCredits, keepStorage bool) error {
+// SetCredits sets how many credits a member gets each month; nil means as many as the plan gives.
+func (a *Admin) SetCredits(ctx context.Context, username string, credits *int) error {
 	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return err
 	}
-	if !keepStorage {
-		var bytes *int64
-		if limits.Storage != nil {
-			if *limits.Storage < 0 || *limits.Storage > maxStorage {
-				return fault.InvalidField("storage", "%d is not between 0 and %d MiB", *limits.Storage, maxStorage)
-			}
-			n := *limits.Storage << 20
-			bytes = &n
-		}
-		err = a.store.SetQuota(ctx, m.ID, bytes)
-	}
-	if err == nil && !keepCredits {
-		err = a.ledger.SetCredits(ctx, username, limits.Credits, a.now().UTC())
-	}
+	err = a.ledger.SetCredits(ctx, username, credits, a.now().UTC())
 	return a.record(ctx, err, account.LimitsSet, m.ID, "")
 }
 
-// maxStorage is the most storage of a member, in MiB.
-const maxStorage = 1 << 30
+// SetStorage sets how many MiB of photos, uploaded files and recorded changes a member may have: 0 means no limit,
+// and nil means KITH_MEMBER_STORAGE.
+func (a *Admin) SetStorage(ctx context.Context, username string, mib *int64) error {
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return err
+	}
+	var bytes *int64
+	if mib != nil {
+		if *mib < 0 || *mib > maxStorage {
+			return fault.InvalidField("storage", "%d is not between 0 and %d MiB", *mib, maxStorage)
+		}
+		n := *mib << 20
+		bytes = &n
+	}
+	err = a.store.SetQuota(ctx, m.ID, bytes)
+	return a.record(ctx, err, account.LimitsSet, m.ID, "")
+}
 
 // FindMember returns the username of the member with an id (mem_…), an email address, or a credential: a token
 // (pat_…) or a grant (grt_…), as they are in the log.

@@ -57,7 +57,7 @@ func BackupInto(ctx context.Context, databaseURL, folder string, keep time.Durat
 	return file, removed, nil
 }
 
-// RecordBackup records that another program has just backed up the whole database.
+// RecordBackup stores the present time as that of the last backup, for backups by other programs.
 func RecordBackup(ctx context.Context, databaseURL string) error {
 	return db.RecordBackup(ctx, databaseURL)
 }

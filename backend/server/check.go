@@ -63,8 +63,8 @@ func CheckSecretKey(ctx context.Context, databaseURL, file string) (path string,
 	return path, err == nil, err
 }
 
-// CheckOwner returns an error if a SQLite database, or a file that Kith has beside it, belongs to another user than
-// their folder.
+// CheckOwner returns an error if a SQLite database, its secret key or another file of Kith beside it has another owner
+// than their folder.
 func CheckOwner(databaseURL string) error {
 	return db.CheckOwner(databaseURL, DefaultSecretKeyFile(databaseURL))
 }

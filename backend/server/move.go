@@ -61,8 +61,8 @@ func (a *Admin) ExportAccount(ctx context.Context, username, file string, away b
 	return m, a.record(ctx, err, kind, member.ID, "")
 }
 
-// ExportMember writes what a member stored, and what is stored about them, to a new ZIP file, as the page Settings →
-// Your data does. It has no credentials.
+// ExportMember writes a member's data to a new ZIP file: the same that the member can download in the settings. It
+// contains no credentials.
 func (a *Admin) ExportMember(ctx context.Context, username, file string) error {
 	member, err := account.GetMember(ctx, a.store, username)
 	if err != nil {

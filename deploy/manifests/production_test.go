@@ -244,8 +244,8 @@ func TestDashboardsAreLoaded(t *testing.T) {
 	}
 }
 
-// TestNetworkLetsThrough: network policies allow traces to a collector, and requests and scrapes from namespaces that
-// Kubernetes labels with their names; a backend may use PgBouncer; and the ingress accepts files of the import size.
+// TestNetworkLetsThrough: network policies allow traces to a collector, requests of the ingress controller, scrapes of
+// Prometheus, and PgBouncer. They select namespaces by the label that Kubernetes sets itself. The ingress accepts files as large as imports.
 func TestNetworkLetsThrough(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")

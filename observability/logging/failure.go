@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Failure is why a request failed. It belongs on the request's log line, so that one line tells of one failure. It is
-// safe for concurrent use; the first failure counts.
+// Failure holds the error of a request until its log line is written, so that a failed request is logged once. It is
+// safe for concurrent use; the first error is kept.
 type Failure struct{ first atomic.Pointer[failed] }
 
 type failed struct {
@@ -18,8 +18,8 @@ type failed struct {
 
 type failureKey struct{}
 
-// WithFailure returns a context whose failure is written by the caller, and the failure. If ctx has one already, of a
-// request in the same process, it is returned with ctx, and outer is true: its owner writes it.
+// WithFailure returns a context with a Failure, and the Failure, which the caller writes to its log line. If ctx
+// has one already, because the edge is in the same process, it returns that one, and outer is true: the edge writes it.
 func WithFailure(ctx context.Context) (_ context.Context, f *Failure, outer bool) {
 	if f, ok := ctx.Value(failureKey{}).(*Failure); ok {
 		return ctx, f, true
@@ -48,8 +48,7 @@ func (f *Failure) Line(level slog.Level) (slog.Level, []slog.Attr) {
 	return max(level, first.level), []slog.Attr{slog.String("error", first.text)}
 }
 
-// Seldom is true once a minute, for lines about a state that lasts. Its zero value is ready; it is safe for concurrent
-// use.
+// Seldom limits a repeated log line to one a minute. Its zero value is ready to use; it is safe for concurrent use.
 type Seldom struct{ last atomic.Int64 }
 
 // Now reports whether a line may be written, the first one or the first after a minute.

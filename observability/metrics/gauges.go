@@ -81,7 +81,8 @@ type ages struct {
 	backedUpAt, sweptAt time.Time
 }
 
-// NewAges registers kith_store_backup_age_seconds and kith_store_sweep_age_seconds with r. read is called once per scrape.
+// NewAges registers the gauges kith_store_backup_age_seconds and kith_store_sweep_age_seconds with r. read returns the
+// times of the last backup and the last sweep; it is called at each scrape.
 func NewAges(r prometheus.Registerer, read func(context.Context) (backup, sweep time.Time, err error)) error {
 	return r.Register(&ages{
 		read: read,

@@ -39,7 +39,7 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 	return nil
 }
 
-// RecordBackup records that the whole database was backed up just now.
+// RecordBackup stores the present time as the time of the last backup.
 func RecordBackup(ctx context.Context, databaseURL string) (err error) {
 	s, err := connect(ctx, Config{URL: databaseURL, MaxConns: 1})
 	if err != nil {
@@ -51,14 +51,14 @@ ON CONFLICT (number) DO UPDATE SET backed_up_at = EXCLUDED.backed_up_at`, s.Now(
 	return Coded(err)
 }
 
-// Installation says when what happens to the whole database last happened; the zero time means never.
+// Installation has the times of the last backup and the last sweep of the database; the zero time means never.
 type Installation struct {
 	// MadeAt is when the database was made, BackedUpAt when it was last backed up (Backup, RecordBackup), and
 	// SweptAt when expired rows were last deleted (MarkSwept).
 	MadeAt, BackedUpAt, SweptAt time.Time
 }
 
-// Installation reads what is known of the whole database.
+// Installation reads these times.
 func (s *DB) Installation(ctx context.Context) (Installation, error) {
 	pool := s.engine.serviceRead
 	if s.engine.name == postgresName {
@@ -70,7 +70,7 @@ func (s *DB) Installation(ctx context.Context) (Installation, error) {
 	return Installation{MadeAt: made.Time, BackedUpAt: backedUp.Time, SweptAt: swept.Time}, Coded(err)
 }
 
-// MarkSwept records that expired rows are being deleted, by the clock that says at.
+// MarkSwept stores the time of a sweep, by the clock of this process.
 func (s *DB) MarkSwept(ctx context.Context, at time.Time) error {
 	_, err := s.NewWrite(`INSERT INTO installation (number, swept_at) VALUES (1, ?)
 ON CONFLICT (number) DO UPDATE SET swept_at = EXCLUDED.swept_at`, at.UTC()).Exec(ctx)

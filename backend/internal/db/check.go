@@ -22,8 +22,8 @@ func Inspect(ctx context.Context, databaseURL string) (*DB, error) {
 	return inspectSQLite(sqlitePath(databaseURL))
 }
 
-// CheckOwner returns an error if the user of the folder of a SQLite database, who runs Kith, could not open the
-// database or a file that Kith has beside it, because it belongs to another user. For PostgreSQL it does nothing.
+// CheckOwner returns an error if a SQLite database, or a file beside it that Kith uses, has another owner than their
+// folder: the user who runs Kith owns the folder, and may not be able to open the file. For PostgreSQL it does nothing.
 func CheckOwner(databaseURL string, beside ...string) error {
 	if IsPostgres(databaseURL) {
 		return nil

@@ -47,7 +47,7 @@ type lineKey struct{}
 type inProcessKey struct{}
 
 // InProcess marks calls as coming from an edge in the same process. The edge's log line
-// for the request has everything that the call's line has, and why it failed, so this one has level debug.
+// for the request has the same attributes and the error, so the line of the call has level debug.
 func InProcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), inProcessKey{}, true)))

@@ -146,26 +146,38 @@ func (c memberLimit) Run(p *program) error {
 	if c.Credits == "" && c.Storage == "" {
 		return errors.New("give --credits, --storage, or both")
 	}
-	var limits server.Limits
+	var credits *int
 	if c.Credits != "" && c.Credits != "plan" {
 		n, err := strconv.Atoi(c.Credits)
 		if err != nil {
 			return fmt.Errorf("--credits %q must be a number, or plan", c.Credits)
 		}
-		limits.Credits = &n
+		credits = &n
 	}
+	var storage *int64
 	if c.Storage != "" && c.Storage != "default" {
 		n, err := strconv.ParseInt(c.Storage, 10, 64)
 		if err != nil {
 			return fmt.Errorf("--storage %q must be a number of MiB, or default", c.Storage)
 		}
-		limits.Storage = &n
+		storage = &n
 	}
 	return p.withAdmin(func(a *server.Admin) error {
-		if err := a.SetLimits(p.ctx, c.Username, limits, c.Credits == "", c.Storage == ""); err != nil {
+		if c.Credits != "" {
+			if err := a.SetCredits(p.ctx, c.Username, credits); err != nil {
+				return err
+			}
+			if err := p.print("The monthly credits of %s are set.", c.Username); err != nil {
+				return err
+			}
+		}
+		if c.Storage == "" {
+			return nil
+		}
+		if err := a.SetStorage(p.ctx, c.Username, storage); err != nil {
 			return err
 		}
-		return p.print("The limits of member %s are set.", c.Username)
+		return p.print("The storage limit of %s is set.", c.Username)
 	})
 }
 
@@ -173,7 +185,7 @@ type memberFind struct {
 	Sought string `arg:"" name:"id" help:"An id of a member (mem_…), a token (pat_…) or a grant (grt_…); an email address; or the id of a request (req_…), with the service's log on standard input."`
 }
 
-// credentialInLog finds the credential in a line of the log.
+// credentialInLog matches the id of a personal token or a grant in a log line.
 var credentialInLog = regexp.MustCompile(`\b(?:pat|grt)_[0-9A-Z]{26}\b`)
 
 func (c memberFind) Run(p *program) error {

@@ -130,8 +130,8 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-// TestRenewedCertificate: a listener presents a renewed certificate without a restart, its expiry is the one that is
-// measured, and half of a renewal changes nothing.
+// TestRenewedCertificate: a renewed certificate is used without a restart. While only one of the two files is complete,
+// the old certificate stays in use.
 func TestRenewedCertificate(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -248,7 +248,7 @@ func (m *machine) fillDisk() {
 	m.judge(m.disk, names)
 }
 
-// breakDisk makes the disk fail: nothing that the machine writes to it arrives.
+// breakDisk makes writes to the disk fail with I/O errors: the file that holds the disk cannot grow.
 func (m *machine) breakDisk() {
 	m.write()
 	m.writes(100)

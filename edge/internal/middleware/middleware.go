@@ -35,7 +35,7 @@ type Observer interface {
 	// Enter is called when a request arrives, Leave when it has been answered.
 	Enter()
 	Leave()
-	// Observe is called once for each answer. d leaves out how long the request waited for a job.
+	// Observe is called once for each answer. d does not include the time that get_job waited.
 	Observe(ctx context.Context, route, method string, status int, d time.Duration)
 }
 
