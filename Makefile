@@ -149,11 +149,11 @@ e2e-week: ## An operator's week: each fault rings and ends, the service token is
 	cd deploy && go test ./e2e/ops -tags ops -run TestOperatorsWeek -v -count=1 -timeout 20m
 
 # The tests that play faults of one machine, besides TestFaults.
-FAULTS := TestKilledMigration|TestLostFile|TestOtherProgramsFile|TestCheckChangesNothing|TestUnwritable|TestDamagedBackup|TestRestoreWhileRunning|TestSyncEachCommit|TestSyncFails|TestSweepByAWrongClock|TestJobsAfterAWrongClock|TestReadsOnAFullDisk
+FAULTS := TestKilledMigration|TestLostFile|TestOtherProgramsFile|TestCheckChangesNothing|TestUnwritable|TestDamagedBackup|TestRestoreWhileRunning|TestSyncEachCommit|TestSyncFails|TestSweepByAWrongClock|TestJobsAfterAWrongClock|TestReadsOnAFullDisk|TestOpenSecrets|TestStartWithoutDatabase|TestMaintain
 .PHONY: e2e-faults
 e2e-faults: ## The faults of one machine: power cuts, full and broken disks, kills, lost files, wrong clocks; needs root
 	cd deploy && go test ./e2e/ops -tags faults -run TestFaults -v -count=1 -timeout 15m
-	deploy/e2e/with-services.sh bash -c 'cd backend && go test ./internal/db ./internal/integration ./internal/rpc -run "^($(FAULTS))$$" -count=1'
+	deploy/e2e/with-services.sh bash -c 'cd backend && go test ./server ./internal/db ./internal/integration ./internal/rpc -run "^($(FAULTS))$$" -count=1'
 
 .PHONY: e2e-ha
 e2e-ha: ## Failover test: lose hosts and connections of a cluster with standbys under load; needs root and an otherwise idle machine

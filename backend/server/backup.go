@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -28,9 +29,12 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 // backupName is the form of the names of BackupInto, a time in UTC.
 const backupName = "kith-20060102T150405.000Z"
 
+// partialKeep is how old an unfinished file of a backup is when its process cannot be running any more.
+const partialKeep = 12 * time.Hour
+
 // BackupInto writes a backup to a new file in a folder, which it makes if only its last part is missing. Then it
-// removes the backups that BackupInto wrote there longer than keep ago; 0 keeps all. It returns the file and the
-// number of removed ones.
+// removes the backups that BackupInto wrote there longer than keep ago, and what killed ones left; keep 0 keeps all.
+// It returns the file and the number of removed backups.
 func BackupInto(ctx context.Context, databaseURL, folder string, keep time.Duration) (file string, removed int, err error) {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", 0, fmt.Errorf("make the folder of the backups: %w", err)
@@ -45,14 +49,20 @@ func BackupInto(ctx context.Context, databaseURL, folder string, keep time.Durat
 		return file, 0, fmt.Errorf("remove old backups: %w", err)
 	}
 	for _, entry := range entries {
-		at, err := time.Parse(backupName, entry.Name())
-		if err != nil || !entry.Type().IsRegular() || now.Sub(at) <= keep {
+		name, _, partial := strings.Cut(entry.Name(), ".partial")
+		at, err := time.Parse(backupName, name)
+		if err != nil || !entry.Type().IsRegular() {
+			continue
+		}
+		if age := now.Sub(at); age <= keep && (!partial || age <= partialKeep) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
 			return file, removed, fmt.Errorf("remove an old backup: %w", err)
 		}
-		removed++
+		if !partial {
+			removed++
+		}
 	}
 	return file, removed, nil
 }

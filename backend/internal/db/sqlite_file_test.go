@@ -251,6 +251,7 @@ func TestDamagedBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opened := 0
 	for page := 1; page < len(whole)/4096; page += len(whole) / 4096 / 12 {
 		at := filepath.Join(t.TempDir(), "kith.db")
 		damaged := bytes.Clone(whole)
@@ -267,6 +268,20 @@ func TestDamagedBackup(t *testing.T) {
 		if left, _ := filepath.Glob(at + ".backup*"); len(left) > 0 {
 			t.Errorf("page %d: %v is left", page, left)
 		}
+		running, err := db.Open(t.Context(), db.Config{URL: at})
+		if err != nil {
+			continue // what is damaged is needed for the start
+		}
+		if err := running.CheckIntegrity(t.Context()); !errors.Is(err, db.ErrDamaged) || !running.Damaged() {
+			t.Errorf("page %d: the daily check says %v", page, err)
+		}
+		opened++
+		if err := running.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened == 0 {
+		t.Error("no damaged database was opened")
 	}
 }
 

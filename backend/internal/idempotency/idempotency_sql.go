@@ -43,11 +43,11 @@ func (s *Keys) findAnswer(ctx context.Context, db db.Querier, k Key) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	answer, err := k.Match(r)
-	if len(answer) == 0 { // of a large read, which is done again
+	stored, err := k.Match(r)
+	if err != nil {
 		return nil, err
 	}
-	return answer, err
+	return decompress(stored) // nil for a large read, which is done again
 }
 
 // replay is the error that ends a transaction whose work was already done.
@@ -176,7 +176,7 @@ func (s *Keys) makeRoom(ctx context.Context, k Key) error {
 				return err
 			}
 			_, err = tx.NewRaw(`DELETE FROM idempotency_keys WHERE (scope, key) IN (SELECT scope, key FROM (
-SELECT scope, key, sum(length(answer)) OVER (ORDER BY created_at, scope, key) - length(answer) AS older FROM idempotency_keys WHERE `+kind+` AND ?0 = ?1) AS r WHERE older < ?2)`,
+SELECT scope, key, sum(length(answer)) OVER (ORDER BY expires_at, scope, key) - length(answer) AS older FROM idempotency_keys WHERE `+kind+` AND ?0 = ?1) AS r WHERE older < ?2)`,
 				bun.Ident(column), owner, k.maxTotal()/freedShare).Exec(ctx)
 			return err
 		})
@@ -191,15 +191,18 @@ SELECT scope, key, sum(length(answer)) OVER (ORDER BY created_at, scope, key) - 
 // keepAnswer stores an answer, and replaces an expired one. When another process has
 // stored an answer by now, it fails with the replay of that.
 func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []byte) error {
+	stored, err := compress(answer)
+	if err != nil {
+		return err
+	}
 	now := s.db.Now()
 	row := Record{
-		Scope: k.Scope, Key: k.Name, TenantID: k.Tenant, Fingerprint: k.Fingerprint, Answer: answer,
-		CreatedAt: now, ExpiresAt: now.Add(Window),
+		Scope: k.Scope, Key: k.Name, TenantID: k.Tenant, Fingerprint: k.Fingerprint, Answer: stored,
+		ExpiresAt: now.Add(Window),
 	}
 	result, err := db.NewInsert().Model(&row).ModelTableExpr("idempotency_keys").
 		On("CONFLICT (scope, key) DO UPDATE").
-		Set("tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, answer = excluded.answer").
-		Set("created_at = excluded.created_at, expires_at = excluded.expires_at").
+		Set("tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at").
 		Where("idempotency_keys.expires_at <= ?", now).Exec(ctx)
 	if err != nil {
 		return err
@@ -208,7 +211,7 @@ func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []by
 	case err != nil:
 		return err
 	case n == 1:
-		s.counts.Kept(k, answer)
+		s.counts.Kept(k, stored)
 		return nil
 	}
 	old, err := s.findAnswer(ctx, db, k)
@@ -254,7 +257,7 @@ func (s *Keys) KeepAnswer(
 		if err != nil || !room {
 			return err
 		}
-		return s.keepAnswer(ctx, tx, k, append([]byte{}, answer...)) // never NULL
+		return s.keepAnswer(ctx, tx, k, answer)
 	})
 	if short := (*billing.Shortage)(nil); charge != nil && (err == nil || errors.As(paid.Err, &short)) {
 		s.ledger.CountOutcomes([]billing.Charge{*charge}, []billing.Outcome{paid})

@@ -60,7 +60,6 @@ type Record struct {
 	TenantID    tenant.ID `bun:",nullzero"`
 	Fingerprint string
 	Answer      []byte
-	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
 

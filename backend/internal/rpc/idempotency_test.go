@@ -453,7 +453,7 @@ func TestKeysOfAMemberAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		for i := range 2 {
-			p.exec(t, fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, created_at, expires_at) VALUES ('pat_other_%d', 'k', '%s', 'f', %s, '2026-11-21 12:00:00', '2026-11-22 12:00:00')",
+			p.exec(t, fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, expires_at) VALUES ('pat_other_%d', 'k', '%s', 'f', %s, '2026-11-22 12:00:00')",
 				i, p.member, map[bool]string{true: "convert_to(repeat('x', 67108864), 'UTF8')", false: "zeroblob(67108864)"}[db.IsPostgres(p.database)]))
 		}
 		got := p.withKey(t, "one more", create, ana)
@@ -482,7 +482,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 1000 {
-			statement := fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, created_at, expires_at) VALUES ('address:192.0.2.7', 'k%d', NULL, 'f', '', '2026-11-21 12:00:00', '2026-11-22 12:00:00')", i)
+			statement := fmt.Sprintf("INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, expires_at) VALUES ('address:192.0.2.7', 'k%d', NULL, 'f', '', '2026-11-22 12:00:00')", i)
 			if _, err := tx.Exec(statement); err != nil {
 				t.Fatal(err)
 			}

@@ -102,6 +102,12 @@ func (p *Program) Signal() {
 	p.signal(syscall.SIGTERM)
 }
 
+// HangUp tells the process that its terminal was closed.
+func (p *Program) HangUp() {
+	p.t.Helper()
+	p.signal(syscall.SIGHUP)
+}
+
 // Freeze stops the process from running, until Continue.
 func (p *Program) Freeze() { p.signal(syscall.SIGSTOP) }
 

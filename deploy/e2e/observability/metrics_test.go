@@ -81,7 +81,7 @@ func still() map[string]string {
 		"kith_job_queue_age_seconds":   "workers are faster than a scrape; TestCountJobs covers it",
 		"kith_sweep_rows_total":        "nothing has expired yet; TestSweepsAreCounted in backend/server covers it",
 		"kith_sweep_purges_total":      "the same",
-		"kith_store_damaged":           "the database is whole; TestDamagedBackup in e2e/operations damages one",
+		"kith_store_damaged":           "the database is whole; TestDamagedBackup of backend/internal/db damages one",
 
 		"kith_placement_fallbacks_total": "there is one backend; TestPlacement in e2e/resilience has two, and kills one",
 	}

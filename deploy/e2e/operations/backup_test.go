@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -110,7 +111,8 @@ func TestNightlyBackup(t *testing.T) {
 			t.Errorf("after a backup the age is %v, and the doctor says:\n%s", age(), said)
 		}
 		old, other := filepath.Join(folder, "kith-20260101T031500.000Z"), filepath.Join(folder, "notes.txt")
-		for _, file := range []string{old, other} {
+		killed := filepath.Join(folder, time.Now().UTC().Add(-13*time.Hour).Format("kith-20060102T150405.000Z")+".partial")
+		for _, file := range []string{old, other, killed} {
 			if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +120,7 @@ func TestNightlyBackup(t *testing.T) {
 		if done := nightly(map[string]string{"KITH_DATABASE_URL": filepath.Join(t.TempDir(), "none.db")}); done.Code == 0 || !exists(old) {
 			t.Errorf("a backup that failed removed another: %s", done.Stdout)
 		}
-		if done := nightly(); done.Code != 0 || !strings.Contains(done.Stdout, "1 older") || exists(old) || !exists(other) {
+		if done := nightly(); done.Code != 0 || !strings.Contains(done.Stdout, "1 older") || exists(old) || exists(killed) || !exists(other) {
 			t.Errorf("code %d: %s%s", done.Code, done.Stdout, done.Stderr)
 		}
 		harness.ExecDatabase(t, s.DatabaseURL, "UPDATE installation SET backed_up_at = '2026-01-02 00:00:00'")

@@ -89,13 +89,13 @@ func TestGracefulStop(t *testing.T) {
 	})
 }
 
-// TestGracefulStopOfBackend: the same for an internal caller of the backend.
+// TestGracefulStopOfBackend: the same for an internal caller of the backend, at SIGHUP.
 func TestGracefulStopOfBackend(t *testing.T) {
 	harness.EachOwnThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
 		bearer := s.NewMember(t).Token(t).Bearer
 		pending := beginRequest(t, s.BackendAddr, "/kith.connections.v1.ConnectionService/SearchConnections", `{"query":"x"}`,
 			"Authorization: Bearer "+bearer, "Kith-Service-Token: "+s.ServiceToken)
-		s.Backend.Signal()
+		s.Backend.HangUp()
 		awaitRefusal(t, s.BackendAddr)
 		if got := pending.finish(t); got.Status != http.StatusOK {
 			t.Errorf("the call in flight: got %d %s", got.Status, got.Body)

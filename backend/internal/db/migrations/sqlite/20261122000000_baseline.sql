@@ -961,14 +961,11 @@ CREATE TABLE idempotency_keys (
     tenant_id   TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL for a caller without a credential
     fingerprint TEXT NOT NULL,                                   -- of the request: the key must not be used for another one
     answer      BLOB NOT NULL,
-    created_at  TIMESTAMP NOT NULL,
     expires_at  TIMESTAMP NOT NULL,
     PRIMARY KEY (scope, key)
 );
 -- Deletes expired keys.
 CREATE INDEX idempotency_keys_expires ON idempotency_keys (expires_at);
--- How many keys a scope has, and how large their responses are.
-CREATE INDEX idempotency_keys_scope ON idempotency_keys (scope, expires_at);
 -- Deletes the keys of a member.
 CREATE INDEX idempotency_keys_tenant ON idempotency_keys (tenant_id);
 
