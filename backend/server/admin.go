@@ -79,7 +79,7 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, 
 	if err != nil {
 		return nil, err
 	}
-	ledger := billing.NewLedger(data, plans, nil)
+	ledger := billing.NewLedger(billing.LedgerConfig{DB: data, Plans: plans, Logger: logger})
 	return &Admin{store: data, ledger: ledger, rpcs: rpcs, events: account.NewEventRecorder(data, logger, nil), now: time.Now, logger: logger, secretKeyFile: DefaultSecretKeyFile(databaseURL)}, nil
 }
 

@@ -33,7 +33,10 @@ func TestImportedCreditsAreOfThePlanHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rich.ledger.Charge(t.Context(), []billing.Charge{{Tenant: m.ID, Tool: "search_connections", Price: 7}}); err != nil {
+	if _, err := rich.ledger.ChargeRead(t.Context(), billing.Charge{Tenant: m.ID, Tool: "search_connections", Price: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := rich.ledger.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "maria.gz")

@@ -86,7 +86,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger := billing.NewLedger(data, plans, m.creditObserver())
+	ledger := billing.NewLedger(billing.LedgerConfig{DB: data, Plans: plans, Watch: m.creditObserver(), Logger: c.Logger})
 	markUsed := func(ctx context.Context, credential string, at time.Time) error {
 		return oauth.MarkUsed(ctx, data, credential, at)
 	}
@@ -283,6 +283,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.maintenance.Stop()
 	s.commands.Stop()
 	s.recorder.Stop(ctx)
+	errs = append(errs, s.ledger.Flush(ctx))
 	return errors.Join(append(errs, s.store.Close())...)
 }
 

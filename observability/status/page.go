@@ -84,7 +84,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Seconds       int
 	}{
 		Style: template.CSS(styleSource), Build: p.Build, At: at.UTC().Format(time.RFC3339), //nolint:gosec // our own
-		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Verdict: judge(p.Recorder.results()), Width: width, Height: height,
+		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Verdict: classify(p.Recorder.results()), Width: width, Height: height,
 		Refreshes: r.URL.Query().Get(refreshParameter) != "off", Seconds: int(interval / time.Second),
 	}
 	limits := map[string]string{}
@@ -111,8 +111,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(page.String())) // the client may have disconnected
 }
 
-// judge returns the verdict. It says so if no rates have been measured yet.
-func judge(list []checked, rates bool) verdict {
+// classify returns the verdict. It says so if no rates have been measured yet.
+func classify(list []checked, rates bool) verdict {
 	v := verdict{}
 	for _, c := range list {
 		shown := result{Title: c.title, Now: c.words(c.figure), Limit: c.limitWords(), Runbook: c.rule.Runbook, Fires: c.fires}

@@ -70,9 +70,9 @@ func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 
 // RaisePasswordHash replaces the hash of an unchanged password, and changes nothing else. It does
 // nothing if the member's hash has changed in the meantime.
-func RaisePasswordHash(ctx context.Context, s *db.DB, owner tenant.ID, hash, dearer string) error {
+func RaisePasswordHash(ctx context.Context, s *db.DB, owner tenant.ID, hash, upgradedHash string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		_, err := tx.NewRaw("UPDATE members SET password_hash = ? WHERE id = ? AND password_hash = ?"+Writable, dearer, owner, hash).Exec(ctx)
+		_, err := tx.NewRaw("UPDATE members SET password_hash = ? WHERE id = ? AND password_hash = ?"+Writable, upgradedHash, owner, hash).Exec(ctx)
 		return err
 	})
 }

@@ -88,16 +88,16 @@ func TestTells(t *testing.T) {
 	t.Parallel()
 	for times := 1; times <= 2*account.ManyFailures; times++ {
 		e := account.SecurityEvent{Kind: account.SignInFailed, Times: times}
-		if e.Tells() != (times == account.ManyFailures) {
-			t.Errorf("%d failures: told is %t", times, e.Tells())
+		if e.Notifies() != (times == account.ManyFailures) {
+			t.Errorf("%d failures: told is %t", times, e.Notifies())
 		}
 	}
 	for kind, want := range map[account.EventKind]bool{
 		account.SignedIn: false, account.SignedInNew: true, account.AgentAllowed: true, account.TokenCreated: true, account.EmailChanged: true,
 		account.SignedOut: false, account.AgentPaused: false, account.AccountExported: true, account.NotMe: false,
 	} {
-		if e := (account.SecurityEvent{Kind: kind, Times: 1}); e.Tells() != want {
-			t.Errorf("%s: told is %t", kind, e.Tells())
+		if e := (account.SecurityEvent{Kind: kind, Times: 1}); e.Notifies() != want {
+			t.Errorf("%s: told is %t", kind, e.Notifies())
 		}
 	}
 }

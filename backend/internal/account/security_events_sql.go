@@ -77,7 +77,7 @@ const (
 func ListNotices(ctx context.Context, s *db.DB, session *LoginSession, device, network string) ([]SecurityEvent, error) {
 	var events []SecurityEvent
 	err := s.NewSelect().Model(&events).Where("tenant_id = ?", session.MemberID).Where("id > ?", session.SeenEvent).Where("(session_id <> ? OR device <> ? OR address <> ?)", session.ID, device, network).
-		Where("last_at > ?", s.Now().Add(-noticeFor)).Where("kind IN (?)", bun.List(kindsToTell())).
+		Where("last_at > ?", s.Now().Add(-noticeFor)).Where("kind IN (?)", bun.List(notifiedKinds())).
 		Where("(times >= ? OR kind NOT IN (?))", ManyFailures, bun.List(failures())).Order("id DESC").Limit(maxNotices).Scan(ctx)
 	return events, err
 }

@@ -99,22 +99,22 @@ func (k EventKind) collapses() bool {
 // the member is notified.
 const ManyFailures = 10
 
-// kindsToTell are the kinds of events about which the member is notified at once.
-func kindsToTell() []EventKind {
+// notifiedKinds are the kinds of events about which the member is notified at once.
+func notifiedKinds() []EventKind {
 	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
 		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported, DeletedForGood)
 }
 
-// Tells reports whether the member is notified of the event at once. For failures that is when
+// Notifies reports whether the member is notified of the event at once. For failures that is when
 // their number reaches ManyFailures.
-func (e *SecurityEvent) Tells() bool {
+func (e *SecurityEvent) Notifies() bool {
 	switch {
 	case e.Kind == SignInBlocked, e.Kind == PasskeyCloned:
 		return e.Times == 1
 	case e.Kind.collapses():
 		return e.Times == ManyFailures
 	}
-	return slices.Contains(kindsToTell(), e.Kind)
+	return slices.Contains(notifiedKinds(), e.Kind)
 }
 
 // CommandLine is the device of an event that an operator caused.
@@ -177,7 +177,7 @@ func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if err := CreateSecurityEvent(ctx, r.store, &e); err != nil {
 		r.logger.WarnContext(ctx, "keep security event", "event", e.Kind, "error", err)
 	}
-	if r.tell != nil && e.TenantID != "" && e.Tells() {
+	if r.tell != nil && e.TenantID != "" && e.Notifies() {
 		r.tell(ctx, e)
 	}
 }

@@ -51,7 +51,7 @@ func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID
 
 // SetTokenAsks sets the acts for which a token needs the member's approval. It fails with
 // fault.NotFound if the member has no such live token.
-func SetTokenAsks(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, asks tenant.Asks) error {
+func SetTokenAsks(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, asks tenant.ApprovalPolicy) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
 		"UPDATE personal_tokens SET asks = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", asks.String(), tokenID, owner)
 }

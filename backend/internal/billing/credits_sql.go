@@ -1,9 +1,11 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/uptrace/bun"
 )
 
 // CreditObserver counts what was committed to the ledger; *metrics.Calls is one.
@@ -30,30 +31,61 @@ func (noCredits) Charged(string, int)  {}
 func (noCredits) Refunded(string, int) {}
 func (noCredits) Refused(string)       {}
 
-// Ledger charges members. It is safe for concurrent use.
-type Ledger struct {
-	db    *db.DB
-	plans Plans
-	watch CreditObserver
-	// months caches, by tenant, the period whose allowance is known to be given.
-	months sync.Map
+// LedgerConfig is what a Ledger needs.
+type LedgerConfig struct {
+	DB    *db.DB
+	Plans Plans
+	// Watch counts charges; nil counts nothing.
+	Watch  CreditObserver
+	Logger *slog.Logger
+	// FlushEvery is how long the charge of a read stays in memory at most, while the database can be written. A crash
+	// loses the charges of that time, in the members' favour. 0 means a second.
+	FlushEvery time.Duration
 }
 
-// NewLedger returns the ledger of a database. A nil watch counts nothing.
-func NewLedger(d *db.DB, plans Plans, watch CreditObserver) *Ledger {
-	if watch == nil {
-		watch = noCredits{}
+// Ledger charges members. It is safe for concurrent use.
+type Ledger struct {
+	config LedgerConfig
+	// months caches, by tenant, the period whose allowance is known to be given.
+	months sync.Map
+
+	mu     sync.Mutex
+	usages map[tenant.ID]*usage
+	// flushing runs the next Flush; nil if nothing is in memory.
+	flushing *time.Timer
+}
+
+// NewLedger returns the ledger of a database. Call Flush before the process ends.
+func NewLedger(c LedgerConfig) *Ledger {
+	if c.Watch == nil {
+		c.Watch = noCredits{}
 	}
-	return &Ledger{db: d, plans: plans, watch: watch}
+	c.FlushEvery = cmp.Or(c.FlushEvery, time.Second)
+	return &Ledger{config: c, usages: map[tenant.ID]*usage{}}
 }
 
 // GetCredits returns a member's credits of this month, or fails with fault.NotFound. In a
-// month without charges, the whole allowance is left.
+// month without charges, the whole allowance is left. Reads that this process has charged count, whether they are
+// written or not.
 func (l *Ledger) GetCredits(ctx context.Context, owner tenant.ID) (Balance, error) {
-	b := Balance{Month: MonthOf(l.db.Now())}
+	l.mu.Lock()
+	u, ok := l.usages[owner]
+	l.mu.Unlock()
+	if !ok {
+		return l.storedCredits(ctx, owner)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := l.load(ctx, u)
+	return u.balance, err
+}
+
+// storedCredits is GetCredits without the charges that are in memory.
+func (l *Ledger) storedCredits(ctx context.Context, owner tenant.ID) (Balance, error) {
+	b := Balance{Month: MonthOf(l.config.DB.Now())}
 	var p planOf
 	var allowance, balance sql.NullInt64
-	err := l.db.NewRaw(`SELECT m.plan, m.monthly_credits, b.allowance, b.balance FROM members m
+	err := l.config.DB.NewRaw(`SELECT m.plan, m.monthly_credits, b.allowance, b.balance FROM members m
 LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = ?`, b.Period, owner).Scan(ctx, &p.plan, &p.own, &allowance, &balance)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, noSuchMember()
@@ -79,7 +111,7 @@ func (l *Ledger) allowance(p planOf) int {
 	if p.own.Valid {
 		return int(p.own.Int64)
 	}
-	return l.plans.Allowance(p.plan)
+	return l.config.Plans.Allowance(p.plan)
 }
 
 func noSuchMember() error { return fault.New(fault.NotFound, "the member does not exist any more") }
@@ -88,17 +120,17 @@ func noSuchMember() error { return fault.New(fault.NotFound, "the member does no
 // returns the month. It runs across tenants because a tenant's transaction does not see
 // the plan.
 func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) {
-	month := MonthOf(l.db.Now())
+	month := MonthOf(l.config.DB.Now())
 	if seen, ok := l.months.Load(owner); ok && seen == month.Period {
 		return month, nil
 	}
 	// The insert would wait for a running charge of another process that opened the month
 	// already, so check first.
-	open, err := l.db.NewSelect().Table("credit_balances").
+	open, err := l.config.DB.NewSelect().Table("credit_balances").
 		Where("tenant_id = ? AND period = ?", owner, month.Period).Exists(ctx)
 	if err == nil && !open {
-		err = l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-			return l.openMonth(ctx, tx, owner, month)
+		err = l.config.DB.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+			return l.openMonth(ctx, tx, owner, month.Period)
 		})
 	}
 	if err != nil {
@@ -110,7 +142,7 @@ func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) 
 
 // openMonth gives an allowance once. It locks the plan: a change of the plan happens
 // either before, and is seen here, or after, and finds the balance.
-func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, month Month) error {
+func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, period string) error {
 	var p planOf
 	if err := tx.NewRaw("SELECT plan, monthly_credits FROM members WHERE id = ?"+db.LockRows(tx, "FOR SHARE"), owner).Scan(ctx, &p.plan, &p.own); errors.Is(err, sql.ErrNoRows) {
 		return noSuchMember()
@@ -119,7 +151,7 @@ func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, 
 	}
 	n := l.allowance(p)
 	result, err := tx.NewRaw(`INSERT INTO credit_balances (tenant_id, period, allowance, balance) VALUES (?, ?, ?, ?)
-ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx)
+ON CONFLICT (tenant_id, period) DO NOTHING`, owner, period, n, n).Exec(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,7 +159,7 @@ ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx
 		return err
 	}
 	return l.insertEntries(ctx, tx, Entry{
-		TenantID: owner, Period: month.Period, Delta: n, BalanceAfter: n, Reason: ReasonAllowance,
+		TenantID: owner, Period: period, Delta: n, BalanceAfter: n, Reason: ReasonAllowance,
 	})
 }
 
@@ -137,11 +169,11 @@ func (l *Ledger) insertEntries(ctx context.Context, db db.Querier, entries ...En
 	for i := range entries {
 		e := &entries[i]
 		var err error
-		if e.ID, err = l.db.NewID(id.Credit); err != nil {
+		if e.ID, err = l.config.DB.NewID(id.Credit); err != nil {
 			return err
 		}
 		if e.CreatedAt.IsZero() {
-			e.CreatedAt = l.db.Now()
+			e.CreatedAt = l.config.DB.Now()
 		}
 	}
 	_, err := db.NewInsert().Model(&entries).ModelTableExpr("credit_entries").Exec(ctx)
@@ -166,7 +198,7 @@ func (l *Ledger) SetCredits(ctx context.Context, username string, credits *int, 
 // setPlan sets a column that decides the allowance.
 func (l *Ledger) setPlan(ctx context.Context, username string, at time.Time, assignment string, value any) error {
 	month := MonthOf(at)
-	err := l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+	err := l.config.DB.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		var owner tenant.ID
 		var p planOf
 		err := tx.NewRaw("UPDATE members SET "+assignment+", updated_at = ? WHERE username = ? RETURNING id, plan, monthly_credits", value, at, username).
@@ -177,12 +209,14 @@ func (l *Ledger) setPlan(ctx context.Context, username string, at time.Time, ass
 		if err != nil {
 			return err
 		}
-		balances, err := l.lockBalances(ctx, tx, month, []tenant.ID{owner})
-		if b, open := balances[owner]; err != nil || !open {
-			return err
-		} else {
-			return l.changeAllowance(ctx, tx, owner, b, l.allowance(p))
+		b, err := l.lockBalance(ctx, tx, owner, month.Period)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
 		}
+		if err != nil {
+			return err
+		}
+		return l.changeAllowance(ctx, tx, owner, b, l.allowance(p))
 	})
 	return err
 }
@@ -204,30 +238,41 @@ func (l *Ledger) changeAllowance(ctx context.Context, tx db.Querier, owner tenan
 	})
 }
 
-// lockBalances returns the existing balances, locked until the transaction ends. Locks
-// are taken in the order of the ids, so that two transactions can't deadlock.
-func (l *Ledger) lockBalances(ctx context.Context, tx db.Querier, month Month, owners []tenant.ID) (map[tenant.ID]Balance, error) {
-	query := "SELECT tenant_id, allowance, balance FROM credit_balances WHERE period = ? AND tenant_id IN (?) ORDER BY tenant_id" + db.LockRows(tx, "FOR UPDATE")
-	var rows []struct {
-		TenantID           tenant.ID
-		Allowance, Balance int
+// lockBalance returns the balance of a month, locked until the transaction ends, or fails with sql.ErrNoRows.
+func (l *Ledger) lockBalance(ctx context.Context, tx db.Querier, owner tenant.ID, period string) (b Balance, err error) {
+	b.Period = period
+	err = tx.NewRaw("SELECT allowance, balance FROM credit_balances WHERE tenant_id = ? AND period = ?"+db.LockRows(tx, "FOR UPDATE"), owner, period).
+		Scan(ctx, &b.Allowance, &b.Remaining)
+	return b, err
+}
+
+// openBalance is lockBalance, and gives the allowance of a month in which it was not given.
+func (l *Ledger) openBalance(ctx context.Context, tx db.Querier, owner tenant.ID, period string) (Balance, error) {
+	b, err := l.lockBalance(ctx, tx, owner, period)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err := l.openMonth(ctx, tx, owner, period); err != nil {
+			return b, err
+		}
+		b, err = l.lockBalance(ctx, tx, owner, period)
 	}
-	if err := tx.NewRaw(query, month.Period, bun.List(owners)).Scan(ctx, &rows); err != nil {
-		return nil, err
-	}
-	balances := make(map[tenant.ID]Balance, len(rows))
-	for _, row := range rows {
-		balances[row.TenantID] = Balance{Month: month, Allowance: row.Allowance, Remaining: row.Balance}
-	}
-	return balances, nil
+	return b, err
 }
 
 // ChargeTx takes the price of a call off the month's balance, in the transaction of its
-// effect. Call it last: it locks the balance, and the tenant's other charges wait until
-// the transaction ends.
+// effect, and writes the charges of reads that are in memory. Call it last: it locks the balance, and the tenant's
+// other writes wait until the transaction ends.
 func (l *Ledger) ChargeTx(ctx context.Context, tx *db.Tx, month Month, price int) (Receipt, error) {
+	running, err := l.begin(tx.TenantID(), month.Period, price)
+	if err != nil {
+		tx.OnEnd(func(error) { l.config.Watch.Refused(tx.Actor().Tool) })
+		return Receipt{}, err
+	}
+	tx.OnEnd(running.end)
+	if err := l.writeReads(ctx, tx, running.reads); err != nil {
+		return Receipt{}, err
+	}
 	b := Balance{Month: month}
-	err := tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
+	err = tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
 RETURNING balance`, price, tx.TenantID(), month.Period, price).Scan(ctx, &b.Remaining)
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.uncovered(ctx, tx, b, price)
@@ -246,7 +291,7 @@ RETURNING balance`, price, tx.TenantID(), month.Period, price).Scan(ctx, &b.Rema
 	_, err = tx.NewInsert().Model(&entry).ModelTableExpr("credit_entries").Exec(ctx)
 	tx.OnEnd(func(err error) {
 		if err == nil {
-			l.watch.Charged(tx.Actor().Tool, price)
+			l.config.Watch.Charged(tx.Actor().Tool, price)
 		}
 	})
 	return Receipt{Charged: price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, err
@@ -263,7 +308,7 @@ func (l *Ledger) uncovered(ctx context.Context, tx *db.Tx, b Balance, price int)
 	}
 	tx.OnEnd(func(err error) {
 		if err != nil {
-			l.watch.Refused(tx.Actor().Tool)
+			l.config.Watch.Refused(tx.Actor().Tool)
 		}
 	})
 	return Receipt{}, b.Shortage(price)
@@ -283,7 +328,7 @@ func (l *Ledger) Refund(ctx context.Context, tx db.Querier, owner tenant.ID, per
 }
 
 // CountRefund counts credits that a transaction refunded.
-func (l *Ledger) CountRefund(tool string, credits int) { l.watch.Refunded(tool, credits) }
+func (l *Ledger) CountRefund(tool string, credits int) { l.config.Watch.Refunded(tool, credits) }
 
 // Month is a calendar month in UTC, for which an allowance is given.
 type Month struct {

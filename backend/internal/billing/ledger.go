@@ -62,13 +62,6 @@ type Receipt struct {
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// Outcome is the outcome of a charge. Err is a *Shortage when the balance did not
-// cover it.
-type Outcome struct {
-	Receipt Receipt
-	Err     error
-}
-
 // Shortage is fault.Exhausted with what is left.
 type Shortage struct {
 	Receipt Receipt

@@ -47,7 +47,7 @@ WHERE tenant_id = ? AND day >= ? ORDER BY day DESC, credential_name, credential_
 // readCounts are calls to count, with one entry for each day, credential and tool of a tenant.
 type readCounts []Reads
 
-func (c *readCounts) add(call Charge, at time.Time) {
+func (c *readCounts) add(call Charge, at time.Time, calls int) {
 	if call.CredentialID == "" {
 		return
 	}
@@ -59,7 +59,7 @@ func (c *readCounts) add(call Charge, at time.Time) {
 		i = len(*c)
 		*c = append(*c, r)
 	}
-	(*c)[i].Reads++
+	(*c)[i].Reads += calls
 }
 
 // statement returns the statement that adds the counts to the stored ones, and its arguments.
@@ -92,7 +92,7 @@ func (c readCounts) storeWith(ctx context.Context, tx db.Querier, other string, 
 // which locks the balance.
 func CountRead(ctx context.Context, tx *db.Tx) error {
 	var c readCounts
-	c.add(Charge{Tenant: tx.TenantID(), Tool: tx.Actor().Tool, CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName}, tx.Now())
+	c.add(Charge{Tenant: tx.TenantID(), Tool: tx.Actor().Tool, CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName}, tx.Now(), 1)
 	if len(c) == 0 {
 		return nil
 	}

@@ -104,8 +104,8 @@ func WriteAfter(ctx context.Context, effect Effect) bool {
 	return ok
 }
 
-// Waive makes a write free, for when its work was already done.
-func Waive(ctx context.Context) {
+// SkipCharge makes a write free, for when its work was already done.
+func SkipCharge(ctx context.Context) {
 	if s, ok := ctx.Value(stateKey{}).(*State); ok {
 		s.Free = true
 	}

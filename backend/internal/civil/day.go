@@ -89,14 +89,14 @@ func NoDay(value string) string {
 		year, month = value[:len("2006")], value[len("2006-"):]
 	}
 	month = strings.TrimPrefix(month, "--")
-	said := strconv.Quote(value) + " is no day of the calendar"
+	text := strconv.Quote(value) + " is no day of the calendar"
 	switch first, err := time.Parse("2006-01-02", cmp.Or(year, "2000")+"-"+month[:min(len(month), len("01"))]+"-01"); {
 	case err != nil:
-		return said
+		return text
 	case year == "":
-		return fmt.Sprintf("%s: %s has at most %d days", said, first.Month(), first.AddDate(0, 1, -1).Day())
+		return fmt.Sprintf("%s: %s has at most %d days", text, first.Month(), first.AddDate(0, 1, -1).Day())
 	default:
-		return fmt.Sprintf("%s: %s has %d days", said, first.Format("January 2006"), first.AddDate(0, 1, -1).Day())
+		return fmt.Sprintf("%s: %s has %d days", text, first.Format("January 2006"), first.AddDate(0, 1, -1).Day())
 	}
 }
 

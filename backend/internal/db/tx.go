@@ -75,7 +75,7 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 	err := t.service.inTx(ctx, t.service.engine.tenantWrite, nil, func(ctx context.Context, tx bun.Tx) error {
 		if x != nil { // the transaction was aborted and is repeated
 			for _, end := range x.onEnd {
-				end(errAborted)
+				end(ErrAborted)
 			}
 		}
 		now := t.service.Now()
@@ -104,8 +104,8 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 	return err
 }
 
-// errAborted is what functions of OnEnd get for a transaction that is repeated.
-var errAborted = errors.New("the transaction was aborted and is repeated")
+// ErrAborted is how a transaction ended that is repeated.
+var ErrAborted = errors.New("the transaction was aborted and is repeated")
 
 // Snapshot runs fn in one reading transaction, so that all its statements see the
 // same state.

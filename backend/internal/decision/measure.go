@@ -154,7 +154,7 @@ func (m *Measured) addJob(j *job.Job, tx *db.Tx) (parts []string, err error) {
 }
 
 // Acts returns the kinds of acts that the call performs and for which the credential needs approval.
-func (m Measured) Acts(tool []string, asks tenant.Asks) []string {
+func (m Measured) Acts(tool []string, asks tenant.ApprovalPolicy) []string {
 	is := map[string]bool{
 		catalog.ActDelete: m.deletes, catalog.ActMerge: m.ChangeID != "", catalog.ActImport: m.starts, catalog.ActBulk: m.People > asks.Above,
 	}

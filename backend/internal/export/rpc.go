@@ -86,7 +86,7 @@ func (h *RPC) start(ctx context.Context, tx *db.Tx, f File, res *connectionsv1.E
 	if running.Format != f.Format || !slices.Equal(running.IDs, f.IDs) {
 		return fault.New(fault.Conflict, "another export is being made: wait for it with get_job and task_id %d, then call again", j.Number)
 	}
-	call.Waive(ctx)
+	call.SkipCharge(ctx)
 	return nil
 }
 

@@ -140,7 +140,7 @@ func (c *cards) handles(p *Person, kind, name string) {
 		if name == "URL" {
 			value = strings.NewReplacer("\r", "", "\n", "").Replace(h.Value) // an address is not a text value
 		}
-		types := typed(name, h.Label)
+		types := typeParameter(name, h.Label)
 		group := ""
 		if types == "" {
 			group = c.labelled(h.Label)
@@ -162,8 +162,8 @@ func (c *cards) labelled(label string) (group string) {
 	return group
 }
 
-// typed reports whether vCards know a label.
-func typed(name, label string) string {
+// typeParameter reports whether vCards know a label.
+func typeParameter(name, label string) string {
 	switch l := strings.ToLower(label); {
 	case l == "home" || l == "work":
 		return ";TYPE=" + l

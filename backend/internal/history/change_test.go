@@ -163,7 +163,7 @@ func (d *fixture) undo(id string, dryRun bool) (out history.Undone, err error) {
 func (d *fixture) takeBack(c *history.Change, undoID string) (out history.Undone, err error) {
 	d.t.Helper()
 	err = d.Write(d.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
-		out, err = history.TakeBack(ctx, tx, d.kinds(), c, undoID)
+		out, err = history.UndoImport(ctx, tx, d.kinds(), c, undoID)
 		return err
 	})
 	return out, err

@@ -152,12 +152,12 @@ func (c *Conflict) objects() (ids []string) {
 	return ids
 }
 
-// TakeBack undoes one change of an import object by object, as one part of undoing the
+// UndoImport undoes one change of an import object by object, as one part of undoing the
 // import. Objects that are already as before the import, or deleted, are skipped.
 // Objects that were changed since are skipped too and returned as conflicts; for them the
 // change stays in force. The changes that it records belong to undoID, as c belongs to
 // its import.
-func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
+func UndoImport(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
 	u := undo{restorers: kinds.in(w), imported: true}
 	if err := u.revertAll(ctx, c); err != nil {
 		return Undone{}, err

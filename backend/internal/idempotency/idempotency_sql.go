@@ -235,7 +235,8 @@ func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []by
 func (s *Keys) KeepAnswer(
 	ctx context.Context, k Key, charge *billing.Charge, encode func(billing.Receipt) ([]byte, error),
 ) (replayed []byte, err error) {
-	var paid billing.Outcome
+	var receipt billing.Receipt
+	var charged func(error) // ends the charge
 	if err := s.makeRoom(ctx, k); err != nil {
 		return nil, err
 	}
@@ -245,22 +246,21 @@ func (s *Keys) KeepAnswer(
 			return err
 		}
 		if charge != nil {
-			outcomes, err := s.ledger.ChargeWithin(ctx, tx, []billing.Charge{*charge})
-			if err != nil {
+			if charged != nil {
+				charged(db.ErrAborted)
+			}
+			if receipt, charged, err = s.ledger.ChargeIn(ctx, tx, *charge); err != nil {
 				return err
 			}
-			if paid = outcomes[0]; paid.Err != nil {
-				return paid.Err
-			}
 		}
-		answer, err := encode(paid.Receipt)
+		answer, err := encode(receipt)
 		if err != nil || !room {
 			return err
 		}
 		return s.keepAnswer(ctx, tx, k, answer)
 	})
-	if short := (*billing.Shortage)(nil); charge != nil && (err == nil || errors.As(paid.Err, &short)) {
-		s.ledger.CountOutcomes([]billing.Charge{*charge}, []billing.Outcome{paid})
+	if charged != nil {
+		charged(err)
 	}
 	return replayOf(err)
 }

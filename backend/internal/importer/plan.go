@@ -99,7 +99,7 @@ func (p *plan) blend(e *entry, who *person) outcome {
 		p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
 	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
-	after, changed, unused, err := who.after.Blend(e.person, overwrite)
+	after, changed, unused, err := who.after.MergeFrom(e.person, overwrite)
 	if err != nil {
 		e.misfit = err
 		return p.report.fail(e.row, err)

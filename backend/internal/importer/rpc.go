@@ -95,7 +95,7 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 	if started {
 		u.OnCommit(h.Jobs.Wake)
 	} else {
-		call.Waive(ctx)
+		call.SkipCharge(ctx)
 	}
 	return &importsv1.ImportFileResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
 }

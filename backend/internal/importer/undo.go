@@ -160,7 +160,7 @@ func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string
 			if err != nil || c == nil {
 				return false, err
 			}
-			undone, err := history.TakeBack(ctx, w, kinds, c, importID)
+			undone, err := history.UndoImport(ctx, w, kinds, c, importID)
 			if err != nil {
 				return false, err
 			}
@@ -229,7 +229,7 @@ func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc,
 			return job.Step{}, err
 		}
 		if more = c != nil; more {
-			undone, err := history.TakeBack(ctx, w, kinds, c, next.Report.UndoID)
+			undone, err := history.UndoImport(ctx, w, kinds, c, next.Report.UndoID)
 			if err != nil {
 				return job.Step{}, err
 			}

@@ -26,9 +26,9 @@ func newNetwork(ix *index.Index, now time.Time) *network {
 	return &network{look: ix.Lookup(index.Query{}), now: now, words: map[string][]string{}, folded: map[string]string{}}
 }
 
-// like returns the portraits of a person, of people with the same organisation, title, group, tag
+// similarTo returns the portraits of a person, of people with the same organisation, title, group, tag
 // or place, and of some others. It reports false for a person who does not exist or is archived.
-func (n *network) like(id string, some []string) (of Portrait, others []Portrait, ok bool) {
+func (n *network) similarTo(id string, some []string) (of Portrait, others []Portrait, ok bool) {
 	d, ok := n.look.Find(id)
 	if !ok {
 		return Portrait{}, nil, false
@@ -71,7 +71,7 @@ func (n *network) candidates(id string) (some []Candidate, ok bool) {
 	if id == "" {
 		return n.promising(), true
 	}
-	of, others, ok := n.like(id, nil)
+	of, others, ok := n.similarTo(id, nil)
 	out := make([]Candidate, len(others))
 	for i := range others {
 		out[i] = Candidate{First: &of, Second: &others[i]}

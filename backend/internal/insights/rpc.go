@@ -23,7 +23,7 @@ func (h *RPC) ResolvePeople(ctx context.Context, req *connectionsv1.ResolvePeopl
 	p := tenant.PrincipalFrom(ctx)
 	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
 	headlines := map[string]*connectionsv1.ResolvedPerson{}
-	answers, err := people.All(ctx, data, h.alike(p, headlines), req.GetEntries())
+	answers, err := people.All(ctx, data, h.similarBySearch(p, headlines), req.GetEntries())
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,9 @@ func (h *RPC) ResolvePeople(ctx context.Context, req *connectionsv1.ResolvePeopl
 	return res, nil
 }
 
-// alike searches in memory, and adds the people it finds to headlines. It ignores hits
+// similarBySearch searches in memory, and adds the people it finds to headlines. It ignores hits
 // that did not match a name or a number.
-func (h *RPC) alike(p *tenant.Principal, headlines map[string]*connectionsv1.ResolvedPerson) people.Search {
+func (h *RPC) similarBySearch(p *tenant.Principal, headlines map[string]*connectionsv1.ResolvedPerson) people.Search {
 	return func(ctx context.Context, words, kind string) ([]people.Resolved, error) {
 		result, err := h.Index.Search(ctx, p.Tenant, p.DataVersion, index.Query{Text: words, Limit: people.MaxPeople + 1})
 		if err != nil {
@@ -193,7 +193,7 @@ func (h *RPC) FindSimilarConnections(ctx context.Context, req *insightsv1.FindSi
 	if err != nil {
 		return nil, err
 	}
-	of, others, ok := n.like(req.GetConnectionId(), alike.IDs)
+	of, others, ok := n.similarTo(req.GetConnectionId(), alike.IDs)
 	if !ok {
 		return nil, people.NoConnection(ctx, data, req.GetConnectionId())
 	}

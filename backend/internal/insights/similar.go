@@ -70,12 +70,12 @@ type scored struct {
 // fuse adds the people of the likeness, and orders all by their ranks.
 func (l Likeness) fuse(of *Portrait, others []Portrait, sharing []scored) []scored {
 	const damping = 60 // of reciprocal rank fusion
-	worth := func(rank int) float64 { return 1 / float64(damping+1+rank) }
+	weight := func(rank int) float64 { return 1 / float64(damping+1+rank) }
 	at := make(map[string]int, len(sharing))
 	out := slices.Clone(sharing)
 	for rank := range out {
 		at[out[rank].Person.ID] = rank
-		out[rank].score = worth(rank)
+		out[rank].score = weight(rank)
 	}
 	for rank, id := range l.IDs {
 		i, known := at[id]
@@ -86,11 +86,11 @@ func (l Likeness) fuse(of *Portrait, others []Portrait, sharing []scored) []scor
 			}
 			i, out = len(out), append(out, scored{Portrait: &others[p]})
 		}
-		out[i].score += l.Weight * worth(rank)
+		out[i].score += l.Weight * weight(rank)
 		out[i].alike = true
 	}
 	for i := range out {
-		out[i].score = thousandths(out[i].score / (worth(0) * (1 + l.Weight)))
+		out[i].score = thousandths(out[i].score / (weight(0) * (1 + l.Weight)))
 	}
 	slices.SortStableFunc(out, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	return out

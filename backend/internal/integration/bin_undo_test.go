@@ -32,7 +32,7 @@ func TestTheEndOfAnUndoThatRemovesPeople(t *testing.T) {
 				if err != nil {
 					return history.Undone{}, err
 				}
-				return history.TakeBack(ctx, u, kinds.All(), c, "imp_2")
+				return history.UndoImport(ctx, u, kinds.All(), c, "imp_2")
 			}).ChangeID
 		},
 	} {

@@ -59,7 +59,10 @@ func newVictim(t *testing.T, s *db.DB) victim {
 	t.Helper()
 	v := victim{ledger: dbtest.Ledger(t, s), keys: dbtest.Keys(t, s), tenant: dbtest.Member(t, s, "victim"), email: "xylophone@victim.example", externalKey: secret + "-event"}
 	read := billing.Charge{Tenant: v.tenant, Tool: "search_connections", Price: 1, CredentialID: "grt_1", CredentialName: secret}
-	if _, err := v.ledger.Charge(t.Context(), []billing.Charge{read}); err != nil {
+	if _, err := v.ledger.ChargeRead(t.Context(), read); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.ledger.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	v.photo = photo(t)

@@ -40,9 +40,7 @@ func TestReadsAreCounted(t *testing.T) {
 			return billing.Charge{Tenant: owner, Tool: tool, Price: price, CredentialID: credential, CredentialName: name}
 		}
 		charge := func(charges ...billing.Charge) {
-			if _, err := dbtest.Ledger(t, s).Charge(t.Context(), charges); err != nil {
-				t.Fatal(err)
-			}
+			chargeReads(t, s, charges...)
 		}
 		charge(read(ana, "grt_1", "Claude", "b", 1), read(bo, "grt_2", "Theirs", "b", 1), read(ana, "grt_1", "Claude", "a", 1), read(ana, "grt_1", "Claude", "b", 1), read(ana, "", "", "b", 1))
 		charge(read(ana, "grt_1", "Claude 2", "b", 1), read(ana, "grt_1", "Claude 2", "c", 100_000), read("mem_gone", "grt_3", "x", "a", 1))
@@ -92,9 +90,7 @@ func TestReadsAtOnce(t *testing.T) {
 				for i := range 4 {
 					group = append(group, billing.Charge{Tenant: []tenant.ID{ana, bo}[(n+i)%2], Tool: fmt.Sprint("tool", (n+i)/2%2), Price: 1, CredentialID: "grt_1", CredentialName: "Claude"})
 				}
-				if _, err := dbtest.Ledger(t, processes[n%2]).Charge(t.Context(), group); err != nil {
-					t.Error(err)
-				}
+				chargeReads(t, processes[n%2], group...)
 			})
 		}
 		all.Wait()

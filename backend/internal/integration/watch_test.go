@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -93,7 +95,10 @@ func TestCreditsAreTold(t *testing.T) {
 			t.Fatal("both must fail")
 		}
 		o.expect(t, "create_note refused")
-		if _, err := ledger.Charge(t.Context(), []billing.Charge{{Tenant: ana, Tool: "a", Price: 1}, {Tenant: ana, Tool: "b", Price: 1_000_000}}); err != nil {
+		if _, err := ledger.ChargeRead(t.Context(), billing.Charge{Tenant: ana, Tool: "a", Price: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.ChargeRead(t.Context(), billing.Charge{Tenant: ana, Tool: "b", Price: 1_000_000}); !fault.Is(err, fault.Exhausted) {
 			t.Fatal(err)
 		}
 		o.expect(t, "a charged 1", "b refused")
@@ -134,7 +139,10 @@ func TestStatementsAreTold(t *testing.T) {
 	t.Parallel()
 	eachWatched(t, func(t *testing.T, s *db.DB, ledger *billing.Ledger, o *told, _ *clock) {
 		ana := dbtest.Member(t, s, "ana")
-		if _, err := ledger.Charge(t.Context(), []billing.Charge{{Tenant: ana, Tool: "a", Price: 1}}); err != nil {
+		if _, err := ledger.ChargeRead(t.Context(), billing.Charge{Tenant: ana, Tool: "a", Price: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := oauth.Authenticate(t.Context(), s, dbtest.Token(t, s, ana)); err != nil {
@@ -205,5 +213,5 @@ func observed(t *testing.T, s *db.DB, o *told) *billing.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return billing.NewLedger(s, plans, o)
+	return billing.NewLedger(billing.LedgerConfig{DB: s, Plans: plans, Watch: o, Logger: slog.New(slog.DiscardHandler)})
 }

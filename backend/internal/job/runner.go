@@ -241,7 +241,7 @@ func (r *Runner) run(ctx context.Context, j Job) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	outcome := outcomeOf(err)
-	if err := r.settle(closing, run, result, err); err != nil {
+	if err := r.finish(closing, run, result, err); err != nil {
 		outcome = runLost
 		if !errors.Is(err, ErrLeaseLost) {
 			r.Logger.WarnContext(ctx, "the end of a job could not be written, it will be run again", "job", j.ID, "kind", j.Kind, "error", err)
@@ -297,8 +297,8 @@ func (r *Runner) attempt(ctx context.Context, run *Run) (result any, err error) 
 	return r.kinds[run.Job.Kind].Run(ctx, run)
 }
 
-// settle records how an attempt ended.
-func (r *Runner) settle(ctx context.Context, run *Run, result any, err error) error {
+// finish records how an attempt ended.
+func (r *Runner) finish(ctx context.Context, run *Run, result any, err error) error {
 	l := run.Lease()
 	var failure *Failure
 	switch {

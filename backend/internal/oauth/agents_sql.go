@@ -93,7 +93,7 @@ func ResumeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 
 // SetAsks sets, for all grants of a client, which acts need the member's approval. It fails with
 // fault.NotFound if the client has no grant.
-func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, asks tenant.Asks) error {
+func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, asks tenant.ApprovalPolicy) error {
 	return takeSteps(ctx, s, owner, []step{{
 		"UPDATE grants SET asks = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{asks.String(), clientID, owner},
 	}})

@@ -102,7 +102,7 @@ func readPrincipal(ctx context.Context, s *db.DB, statement *db.Prepared, kind, 
 	}
 	err := statement.Scan(ctx, key, append(fields, memberFields(p)...)...)
 	switch {
-	case err == nil && (over(expires, s.Now()) || over(ends, s.Now())):
+	case err == nil && (expired(expires, s.Now()) || expired(ends, s.Now())):
 		return nil, sql.ErrNoRows
 	case err != nil:
 		return nil, fmt.Errorf("authenticate: %w", err)
@@ -117,8 +117,8 @@ func readPrincipal(ctx context.Context, s *db.DB, statement *db.Prepared, kind, 
 	return p, nil
 }
 
-// over reports whether end is set and has passed.
-func over(end sql.NullTime, now time.Time) bool { return end.Valid && !end.Time.After(now) }
+// expired reports whether end is set and has passed.
+func expired(end sql.NullTime, now time.Time) bool { return end.Valid && !end.Time.After(now) }
 
 // both returns the names of the first list that are in the second too.
 func both(names, others []string) []string {

@@ -55,16 +55,16 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	case refusal != nil && login == nil:
 		s.Pages.Refused(w, r, "Kith refuses the application’s request ("+refusal.Error+"). You were not sent back to it, so it may still be waiting. "+
-			"Sign in to send it the error, or close it. Whoever makes the application has to fix that.", s.Sessions.SignIn(afterProof(r.URL, query)))
+			"Sign in to send it the error, or close it. Whoever makes the application has to fix that.", s.Sessions.SignIn(withoutPrompt(r.URL, query)))
 		return
 	case refusal != nil:
 		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
 		return
 	case login == nil:
-		http.Redirect(w, r, s.Sessions.SignIn(afterProof(r.URL, query)), http.StatusSeeOther)
+		http.Redirect(w, r, s.Sessions.SignIn(withoutPrompt(r.URL, query)), http.StatusSeeOther)
 		return
 	}
-	if first := s.before(r.URL, query, login); first != "" {
+	if first := s.requiredStep(r.URL, query, login); first != "" {
 		http.Redirect(w, r, first, http.StatusSeeOther)
 		return
 	}
@@ -93,7 +93,7 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 		return nil, false
 	}
 	if login == nil {
-		http.Redirect(w, r, s.Sessions.SignIn(afterProof(r.URL, query)), http.StatusSeeOther)
+		http.Redirect(w, r, s.Sessions.SignIn(withoutPrompt(r.URL, query)), http.StatusSeeOther)
 		return nil, false
 	}
 	c, err := s.documents.get(r.Context(), clientID, login.MemberID)
@@ -264,9 +264,9 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := CodeOf(secret, login.Hash)
-	var asks tenant.Asks
+	var asks tenant.ApprovalPolicy
 	if r.PostForm.Get("ask") == askFirst {
-		asks = tenant.Asks{Acts: catalog.Acts(), Above: tenant.DefaultAbove}
+		asks = tenant.ApprovalPolicy{Acts: catalog.Acts(), Above: tenant.DefaultAbove}
 	}
 	s.finish(w, r, secret, login, &AuthorizationCode{
 		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(scopes, " "), Tools: strings.Join(tools, " "), Asks: asks.String(), Days: days,
@@ -294,7 +294,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	req, err := DecideRequest(r.Context(), s.Store, Hash(secret), login.Hash, code)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		s.over(w, r, err)
+		s.showExpired(w, r, err)
 	case errors.Is(err, account.ErrAccessEnded):
 		s.Pages.Problem(w, r, http.StatusForbidden, "You were signed out in the meantime", "Nothing was allowed. Start again at the application, and sign in when asked.")
 	case fault.Is(err, fault.Invalid): // nothing changed: show the page again
@@ -312,8 +312,8 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	}
 }
 
-// over shows that a request can no longer be answered.
-func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
+// showExpired shows that a request can no longer be answered.
+func (s *Server) showExpired(w http.ResponseWriter, r *http.Request, err error) {
 	text := "Start again at the application."
 	if coded, ok := errors.AsType[*fault.Error](err); ok {
 		text = coded.Message
@@ -325,7 +325,7 @@ func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession) {
 	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
 	if fault.Is(err, fault.NotFound) {
-		s.over(w, r, err)
+		s.showExpired(w, r, err)
 		return
 	}
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// before returns the address of the page that a member has to complete before they can consent, or
+// requiredStep returns the address of the page that a member has to complete requiredStep they can consent, or
 // an empty string: to set up a second factor, or to reauthenticate. A member reauthenticates if the
 // client asks for it by prompt=login or max_age (OpenID Connect Core §3.1.2.1), and if the session
 // is no longer fresh.
-func (s *Server) before(u *url.URL, query url.Values, login *account.LoginSession) string {
+func (s *Server) requiredStep(u *url.URL, query url.Values, login *account.LoginSession) string {
 	if first := s.Sessions.MustEnroll(login); first != "" {
 		return first
 	}
 	maxAge, _ := maxAgeOf(query) // checkRequest has validated it
 	now := s.Now()
 	if asksForLogin(query) || query.Has("max_age") && now.Sub(login.AuthenticatedAt) > maxAge || !login.Fresh(now) {
-		return s.Sessions.Confirm(afterProof(u, query))
+		return s.Sessions.Confirm(withoutPrompt(u, query))
 	}
 	return ""
 }
@@ -42,9 +42,9 @@ func maxAgeOf(query url.Values) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// afterProof returns the path of a request without prompt and max_age. The browser returns to it
+// withoutPrompt returns the path of a request without prompt and max_age. The browser returns to it
 // after reauthentication, which these parameters would ask for once more.
-func afterProof(u *url.URL, query url.Values) string {
+func withoutPrompt(u *url.URL, query url.Values) string {
 	if !query.Has("prompt") && !query.Has("max_age") {
 		return u.RequestURI()
 	}
@@ -60,7 +60,7 @@ func (s *Server) confirmFirst(w http.ResponseWriter, r *http.Request, secret str
 	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		s.over(w, r, err)
+		s.showExpired(w, r, err)
 	case err != nil:
 		s.unavailable(w, r, "read request", err)
 	default:

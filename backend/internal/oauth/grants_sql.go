@@ -87,9 +87,9 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 	if err != nil {
 		return nil, err
 	}
-	var made, killed *Grant
+	var made, revoked *Grant
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		made, killed = nil, nil
+		made, revoked = nil, nil
 		epoch, err := lockOwner(ctx, tx, "SELECT member_id FROM authorization_codes WHERE hash = ?", hash)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 			return nil // it was issued before access was revoked: nobody can use it any more
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			killed, err = killReplayedCode(ctx, s, tx, hash)
+			revoked, err = revokeReplayedCode(ctx, s, tx, hash)
 			return err
 		}
 		if err != nil {
@@ -134,7 +134,7 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 		return nil, err
 	}
 	if made == nil {
-		return killed, fault.New(fault.Conflict, "the code was used already or has expired")
+		return revoked, fault.New(fault.Conflict, "the code was used already or has expired")
 	}
 	return made, nil
 }
@@ -161,21 +161,21 @@ func useCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Author
 	return code, err
 }
 
-// killReplayedCode revokes the grant that a used code was exchanged for.
-func killReplayedCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Grant, error) {
-	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
+// revokeReplayedCode revokes the grant that a used code was exchanged for.
+func revokeReplayedCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Grant, error) {
+	return revokeOne(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
 AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL) RETURNING member_id`, s.Now(), hash)
 }
 
-// kill runs a statement that revokes at most one grant. It returns that grant, of which
+// revokeOne runs a statement that revokes at most one grant. It returns that grant, of which
 // only the member is set, or nil if none was revoked.
-func kill(ctx context.Context, tx db.Querier, statement string, args ...any) (*Grant, error) {
-	killed := &Grant{}
-	err := tx.NewRaw(statement, args...).Scan(ctx, &killed.MemberID)
+func revokeOne(ctx context.Context, tx db.Querier, statement string, args ...any) (*Grant, error) {
+	revoked := &Grant{}
+	err := tx.NewRaw(statement, args...).Scan(ctx, &revoked.MemberID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return killed, err
+	return revoked, err
 }
 
 // insertPair stores a pair of tokens and deletes the previous access token. No token
@@ -268,7 +268,7 @@ RETURNING grant_id`, now, hash, now, clientID).Scan(ctx, &g.ID)
 // killReplayed revokes the grant of a spent refresh token: either the client or an
 // attacker uses an old one, and the two cannot be distinguished (RFC 9700 §4.14.2).
 func killReplayed(ctx context.Context, s *db.DB, tx db.Querier, hash, clientID string) (*Grant, error) {
-	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+	return revokeOne(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
 AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL) RETURNING member_id`, s.Now(), clientID, hash)
 }
 

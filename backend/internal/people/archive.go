@@ -19,8 +19,8 @@ type Acted struct {
 	ChangeID string
 }
 
-// shelf is the part of a connection's state that archiving changes.
-type shelf struct {
+// archiveState is the part of a connection's state that archiving changes.
+type archiveState struct {
 	ArchivedAt time.Time `json:"archived_at"`
 }
 
@@ -45,7 +45,7 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Ac
 			return Acted{}, fault.New(fault.Conflict, "%s was merged into %s: undo that merge to have both again", c.ID, c.MergedInto)
 		}
 		moved = append(moved, c)
-		effects = append(effects, history.EffectDraft{Kind: history.Connection, ID: c.ID, Before: shelf{c.ArchivedAt}, After: shelf{at}})
+		effects = append(effects, history.EffectDraft{Kind: history.Connection, ID: c.ID, Before: archiveState{c.ArchivedAt}, After: archiveState{at}})
 	}
 	out := Acted{Changed: moved, Unchanged: len(people) - len(moved)}
 	if len(moved) == 0 || dryRun {

@@ -47,7 +47,7 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	duplicate, strangers, err := d.onFile(ctx, w, c)
+	duplicate, strangers, err := d.findExisting(ctx, w, c)
 	if err != nil {
 		return Written{}, err
 	}
@@ -68,10 +68,10 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 // maxSharing limits how many people with the same address a result names.
 const maxSharing = 5
 
-// onFile returns the id of the existing person that c duplicates, if any, and the other
+// findExisting returns the id of the existing person that c duplicates, if any, and the other
 // people who have an address of c. People who share an address but have different names, or may
 // be relatives (Doubt), are not duplicates.
-func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
+func (d Draft) findExisting(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
 	sharing, err := ListSharing(ctx, w, c)
 	if err != nil {
 		return "", nil, err
@@ -165,7 +165,7 @@ func (c *Connection) setPosition(organization, title string) {
 		return
 	}
 	p := Position{Organization: organization, Title: title, Current: true}
-	if at := slices.IndexFunc(c.Positions, p.goesOn); at >= 0 {
+	if at := slices.IndexFunc(c.Positions, p.continues); at >= 0 {
 		p = c.Positions[at]
 		c.Positions = slices.Delete(c.Positions, at, at+1)
 		if title != "" {
@@ -175,8 +175,8 @@ func (c *Connection) setPosition(organization, title string) {
 	c.Positions = append([]Position{p}, c.Positions...)
 }
 
-// goesOn reports whether other is a current position at the same organisation.
-func (p Position) goesOn(other Position) bool {
+// continues reports whether other is a current position at the same organisation.
+func (p Position) continues(other Position) bool {
 	normal := NormalOrganization(p.Organization)
 	return other.Current && normal != "" && NormalOrganization(other.Organization) == normal
 }

@@ -40,7 +40,7 @@ func duplicateKeys(c *Connection) []int64 {
 	for _, o := range r.organizations {
 		if len(r.name) > 0 {
 			add(KindName, strings.Join(r.name, ""), o)
-			add(KindName, r.squeezed, o)
+			add(KindName, r.compactName, o)
 		}
 	}
 	slices.Sort(keys)

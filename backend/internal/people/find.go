@@ -122,7 +122,7 @@ func (f *duplicateSearch) candidates(minScore float64) [][2]int {
 // out blocks whose pairs cannot reach the score, and blocks that are too large to be
 // useful; of the latter, the blocks of people at one organisation stay.
 func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
-	same, squeezed := map[string][]int{}, map[string][]int{}
+	same, compact := map[string][]int{}, map[string][]int{}
 	family, given := map[string][]int{}, map[string][]int{}
 	for i := range f.people {
 		p := &f.people[i]
@@ -130,7 +130,7 @@ func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
 			continue
 		}
 		put(same, strings.Join(p.name, " "), p, i, minScore > weightName)
-		put(squeezed, p.squeezed, p, i, minScore > weightName)
+		put(compact, p.compactName, p, i, minScore > weightName)
 		if minScore > weightSimilar+weightOrganization || p.family == "" {
 			continue
 		}
@@ -138,14 +138,14 @@ func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
 		put(family, p.family, p, i, apart)
 		put(given, p.given+" "+firstRune(p.family), p, i, apart)
 	}
-	for _, blocks := range []map[string][]int{same, squeezed, family, given} {
+	for _, blocks := range []map[string][]int{same, compact, family, given} {
 		for name, block := range blocks {
 			if len(block) > maxBlock {
 				delete(blocks, name)
 			}
 		}
 	}
-	return []map[string][]int{same, squeezed, family, given}
+	return []map[string][]int{same, compact, family, given}
 }
 
 // maxBlock limits how many people are compared with each other.

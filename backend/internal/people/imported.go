@@ -48,11 +48,11 @@ type Unused struct {
 	Stored, Said string
 }
 
-// Blend adds what a file says about a person to the record. It reports whether anything
+// MergeFrom adds what a file says about a person to the record. It reports whether anything
 // changed, and which of the file's values were not used. Existing values stay, and missing ones are
 // added; with overwrite, the file's values replace existing ones. Values that the file does not have
 // never change. Versions and times are left to the caller.
-func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection, changed bool, unused []Unused, err error) {
+func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connection, changed bool, unused []Unused, err error) {
 	b := blend{Connection: c.clone(), overwrite: overwrite}
 	b.fields(from)
 	b.handles(from.Handles)

@@ -97,14 +97,14 @@ func TestBlend(t *testing.T) {
 			overwrite bool
 			want      *people.Connection
 		}{{false, complete(t, c.filled, c.filledOn...)}, {true, complete(t, c.overwritten, c.overwrites...)}} {
-			got, changed, unused, err := held.Blend(said, way.overwrite)
+			got, changed, unused, err := held.MergeFrom(said, way.overwrite)
 			if way.overwrite == (len(unused) > 0) && len(c.unused)+len(unused) > 0 || !way.overwrite && !slices.Equal(unused, c.unused) {
 				t.Errorf("%s, overwrite %t: unused %+v", name, way.overwrite, unused)
 			}
 			if diff := cmp.Diff(way.want, got); diff != "" || err != nil || !way.overwrite && changed == c.unchanged {
 				t.Errorf("%s, overwrite %t: changed %t, %v\n%s", name, way.overwrite, changed, err, diff)
 			}
-			if again, changed, _, err := got.Blend(said, way.overwrite); changed || err != nil || again != got {
+			if again, changed, _, err := got.MergeFrom(said, way.overwrite); changed || err != nil || again != got {
 				t.Errorf("%s, overwrite %t, again: %v\n%s", name, way.overwrite, err, cmp.Diff(got, again))
 			}
 			if diff := cmp.Diff(before, *held); diff != "" {
@@ -121,7 +121,7 @@ func TestBlendKeepsLimits(t *testing.T) {
 		held.Handles = append(held.Handles, mail(fmt.Sprintf("a%d@x.example", n), ""))
 	}
 	said.Handles = []people.Handle{mail("b@x.example", "")}
-	if _, _, _, err := complete(t, held).Blend(complete(t, said), false); !fault.Is(err, fault.Invalid) {
+	if _, _, _, err := complete(t, held).MergeFrom(complete(t, said), false); !fault.Is(err, fault.Invalid) {
 		t.Errorf("21 addresses: %v", err)
 	}
 }

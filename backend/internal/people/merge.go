@@ -134,7 +134,7 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 				return err
 			}
 		}
-		if err := m.putAway(ctx, from, intoID); err != nil {
+		if err := m.archiveMerged(ctx, from, intoID); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 	return b.String()
 }
 
-func (m *merge) putAway(ctx context.Context, from *Connection, into string) error {
+func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates = nil, nil, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}

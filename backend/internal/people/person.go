@@ -25,7 +25,7 @@ type record struct {
 	*Candidate
 
 	name          []string // folded words, in alphabetical order
-	squeezed      string   // the name without spacing and punctuation
+	compactName   string   // the name without spacing and punctuation
 	given, family string   // folded, as far as they can be told
 	organizations []string // normal names
 	keys          []key
@@ -41,7 +41,7 @@ type key struct {
 
 func newRecord(p *Candidate) record {
 	name := names.Parse(p.Name)
-	k := record{Candidate: p, name: name.Words, squeezed: name.Key, evidence: EvidenceOf(names.Names{Full: p.Name, Nickname: p.Nickname}, p.Handles, p.Birthdays)}
+	k := record{Candidate: p, name: name.Words, compactName: name.Key, evidence: EvidenceOf(names.Names{Full: p.Name, Nickname: p.Nickname}, p.Handles, p.Birthdays)}
 	if n := len(name.Words); n > 1 {
 		k.given, k.family = name.Words[0], name.Words[n-1]
 	}

@@ -61,7 +61,7 @@ func compare(a, b *record, sharers func(key) int) (float64, []string) {
 		}
 	}
 	switch {
-	case len(a.name) > 0 && (slices.Equal(a.name, b.name) || a.squeezed == b.squeezed):
+	case len(a.name) > 0 && (slices.Equal(a.name, b.name) || a.compactName == b.compactName):
 		grounds = append(grounds, ground{weightName, "same name"})
 	case similar(a, b):
 		grounds = append(grounds, ground{weightSimilar, "similar names: " + a.Name + " and " + b.Name})

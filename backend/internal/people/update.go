@@ -124,19 +124,19 @@ func (c *Connection) editHandles(kind string, e Edit) {
 		if !h.in(kind) {
 			kept = append(kept, h)
 		} else if len(list.Handles) > 0 {
-			kept = append(kept, list.Handles[0].like(held))
+			kept = append(kept, list.Handles[0].closest(held))
 			list.Handles = list.Handles[1:]
 		}
 	}
 	for _, h := range list.Handles {
-		kept = append(kept, h.like(held))
+		kept = append(kept, h.closest(held))
 	}
 	c.Handles = kept
 }
 
-// like returns the stored handle with the same address, in its current spelling, or h
+// closest returns the stored handle with the same address, in its current spelling, or h
 // itself when there is none.
-func (h Handle) like(held []Handle) Handle {
+func (h Handle) closest(held []Handle) Handle {
 	for _, other := range held {
 		if other.NormalValue == h.NormalValue {
 			other.Value = h.Value

@@ -105,7 +105,7 @@ func (a *approvals) run(ctx context.Context, run *job.Run) (any, error) {
 func (a *approvals) end(ctx context.Context, run *job.Run, d *decision.Decision) (ending, error) {
 	switch d.State {
 	case decision.Approved:
-		return a.carryOut(ctx, run, d)
+		return a.execute(ctx, run, d)
 	case decision.Waiting:
 		return a.without(ctx, run, d, decision.Expired, decision.Ending(decision.Expired))
 	}
@@ -137,9 +137,9 @@ func (a *approvals) without(ctx context.Context, run *job.Run, d *decision.Decis
 	return end, nil
 }
 
-// carryOut makes an approved call, as the agent that asked. A failure of the call ends the
+// execute makes an approved call, as the agent that asked. A failure of the call ends the
 // decision; after any other error nothing was done, and the job is tried again.
-func (a *approvals) carryOut(ctx context.Context, run *job.Run, d *decision.Decision) (ending, error) {
+func (a *approvals) execute(ctx context.Context, run *job.Run, d *decision.Decision) (ending, error) {
 	end, err := a.call(ctx, run, d)
 	if err == nil || errors.Is(err, errMoved) {
 		return end, err

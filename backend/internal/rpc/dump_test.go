@@ -130,14 +130,7 @@ func asText(value any) string {
 	}
 }
 
-// rows returns each row of a member, table by table and in order.
-func (d *dumper) rows(t *testing.T, owner tenant.ID) []row {
-	t.Helper()
-	rows, _ := d.rowsOfBoth(t, owner, owner)
-	return rows
-}
-
-// rowsOfBoth is rows for two members, at the cost of one.
+// rowsOfBoth returns what is stored of two members.
 func (d *dumper) rowsOfBoth(t *testing.T, one, two tenant.ID) (ofOne, ofTwo []row) {
 	t.Helper()
 	for _, table := range d.tables {

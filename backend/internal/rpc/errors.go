@@ -83,7 +83,7 @@ func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error
 		wire.Meta().Set(HeaderIdempotency, stateReused)
 	}
 	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
-		tellReceipt(wire.Meta(), short.Receipt)
+		setReceiptHeaders(wire.Meta(), short.Receipt)
 	}
 	return wire
 }
@@ -91,11 +91,11 @@ func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error
 // causes returns the text of an error with the errors that it wraps; fault messages leave
 // out their cause.
 func causes(err error) string {
-	said := err.Error()
+	text := err.Error()
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
-		said = fmt.Sprintf("%s: %s", said, cause)
+		text = fmt.Sprintf("%s: %s", text, cause)
 	}
-	return said
+	return text
 }
 
 func wireCode(code fault.Code) connect.Code {

@@ -60,7 +60,7 @@ func NewHandler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	execute := &transactions{
-		codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs,
+		codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, errs: errs,
 		keyOutcome: o.KeyOutcome, check: checkArguments(checker, o.Now), onAsked: o.Asked, timeout: cmp.Or(o.WriteTimeout, usualWriteTimeout),
 		baseURL: o.Handlers.Jobs.BaseURL,
 	}

@@ -144,7 +144,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 	}
 	old, err = x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (body []byte, err error) {
 		if charge != nil {
-			tellReceipt(res.Header(), receipt)
+			setReceiptHeaders(res.Header(), receipt)
 		}
 		res, body, err = x.codec.response(res)
 		if len(body) > min(c.key.MaxAnswer(), idempotency.MaxRead) {

@@ -32,6 +32,7 @@ type paid struct {
 	database string
 	db       *sql.DB
 	breaker  dbtest.Breaker
+	ledgers  []*billing.Ledger
 
 	mu  sync.Mutex
 	now time.Time
@@ -80,7 +81,8 @@ func (p *paid) backend(t testing.TB, rpcs *catalog.Catalog, free int) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	ledger := billing.NewLedger(s, plans, nil)
+	ledger := billing.NewLedger(billing.LedgerConfig{DB: s, Plans: plans, Logger: slog.New(slog.DiscardHandler)})
+	p.ledgers = append(p.ledgers, ledger)
 	server := httptest.NewServer(newHandlerThat(t, rpcs, s, ledger, p.time, vector.Local{}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return &bundle{url: server.URL, store: s, credits: ledger, rpcs: rpcs, member: p.memberID(), bearer: p.bearerOf()}
@@ -142,6 +144,7 @@ func optionsOf(rpcs *catalog.Catalog, s *db.DB, ledger *billing.Ledger, now func
 // the balance; -1 without one.
 func (p *paid) ledger(t rapidOrTest, owner tenant.ID) (sum, entries, balance int) {
 	t.Helper()
+	p.flush(t)
 	period := billing.MonthOf(p.time()).Period
 	query := func(statement string, targets ...any) {
 		statement = strings.NewReplacer("{owner}", "'"+string(owner)+"'", "{period}", "'"+period+"'").Replace(statement)
@@ -152,6 +155,16 @@ func (p *paid) ledger(t rapidOrTest, owner tenant.ID) (sum, entries, balance int
 	query("SELECT coalesce(sum(delta), 0), count(*) FROM credit_entries WHERE tenant_id = {owner} AND period = {period}", &sum, &entries)
 	query("SELECT coalesce(max(balance), -1) FROM credit_balances WHERE tenant_id = {owner} AND period = {period}", &balance)
 	return sum, entries, balance
+}
+
+// flush writes the charges of reads that the processes have in memory.
+func (p *paid) flush(t rapidOrTest) {
+	t.Helper()
+	for _, l := range p.ledgers {
+		if err := l.Flush(context.Background()); err != nil {
+			t.Fatalf("write the charges of reads: %v", err)
+		}
+	}
 }
 
 type rapidOrTest interface {
@@ -171,6 +184,7 @@ func (p *paid) wantBalance(t rapidOrTest, want int) {
 // count returns the number of rows of a table that meet a condition.
 func (p *paid) count(t *testing.T, table, condition string) int {
 	t.Helper()
+	p.flush(t)
 	var n int
 	if err := p.db.QueryRow("SELECT count(*) FROM " + table + " WHERE " + condition).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -180,6 +194,7 @@ func (p *paid) count(t *testing.T, table, condition string) int {
 
 func (p *paid) exec(t *testing.T, statement string) {
 	t.Helper()
+	p.flush(t)
 	if _, err := p.db.Exec(statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}

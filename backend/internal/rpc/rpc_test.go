@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -50,10 +52,10 @@ func serve(t *testing.T, s *db.DB, now func() time.Time) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := newHandler(t, rpcs, s, now)
-	server := httptest.NewServer(handler)
+	ledger := dbtest.Ledger(t, s)
+	server := httptest.NewServer(newHandlerThat(t, rpcs, s, ledger, now, vector.Local{}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	return &bundle{store: s, rpcs: rpcs, url: server.URL}
+	return &bundle{store: s, rpcs: rpcs, credits: ledger, url: server.URL}
 }
 
 // answer is a Connect answer in JSON.

@@ -191,6 +191,8 @@ func (b *bundle) count(t *testing.T, watch *statements, c toolCall, words *strin
 	}
 	if rule, _ := b.rpcs.Tool(c.Tool); !rule.Writes {
 		send(c.Tool, arguments)
+	} else if err := b.credits.Flush(t.Context()); err != nil { // it writes nobody else's charges
+		t.Fatal(err)
 	}
 	watch.reset()
 	send(c.Tool, arguments)

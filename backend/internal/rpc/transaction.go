@@ -16,7 +16,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"google.golang.org/protobuf/proto"
@@ -43,11 +42,8 @@ type transactions struct {
 	store      *db.DB
 	ledger     *billing.Ledger
 	keys       *idempotency.Keys
-	meter      *billing.Meter
 	errs       *translator
 	keyOutcome func(outcome string) // may be nil
-	// uncharged bounds the lines about reads that cannot be charged.
-	uncharged logging.Seldom
 	// check decodes and checks arguments.
 	check func(ctx context.Context, req connect.AnyRequest) error
 	// onAsked is called with the title of the tool when a call needs the member's approval, and
@@ -138,7 +134,7 @@ func (c *invocation) actor() db.Actor {
 }
 
 // read runs the handler, and charges for its answer. When the credits don't cover it, the
-// answer is dropped. While the disk is full, reads are answered without a charge.
+// answer is dropped.
 func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	res, err := c.next(call.With(ctx, &c.state), c.request)
 	if err == nil && c.state.Effect != nil {
@@ -147,17 +143,11 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 	if err != nil || c.price() == 0 {
 		return res, err
 	}
-	receipt, err := x.meter.Charge(ctx, c.charge())
-	if db.IsUnwritable(err) {
-		if x.uncharged.Now() {
-			x.errs.logger.WarnContext(ctx, "reads are not charged, because the database cannot be written", "error", causes(err))
-		}
-		return res, nil
-	}
+	receipt, err := x.ledger.ChargeRead(ctx, c.charge())
 	if err != nil {
 		return nil, err
 	}
-	tellReceipt(res.Header(), receipt)
+	setReceiptHeaders(res.Header(), receipt)
 	return res, nil
 }
 
@@ -202,7 +192,7 @@ func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connec
 		if err != nil {
 			return err
 		}
-		tellReceipt(res.Header(), receipt)
+		setReceiptHeaders(res.Header(), receipt)
 		return billing.CountRead(ctx, u)
 	}
 	if c.key == nil {
@@ -239,11 +229,11 @@ func (x *transactions) effect(ctx context.Context, c *invocation, u *db.Tx, mont
 	if err != nil {
 		return nil, err
 	}
-	tellReceipt(res.Header(), receipt)
+	setReceiptHeaders(res.Header(), receipt)
 	return res, nil
 }
 
-func tellReceipt(h http.Header, r billing.Receipt) {
+func setReceiptHeaders(h http.Header, r billing.Receipt) {
 	h[HeaderCharged] = []string{strconv.Itoa(r.Charged)}
 	h[HeaderRemaining] = []string{strconv.Itoa(r.Remaining)}
 	h[HeaderReset] = []string{r.ResetsAt.UTC().Format(time.RFC3339)}

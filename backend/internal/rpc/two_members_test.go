@@ -130,6 +130,20 @@ type actor struct {
 // question is a reading call and its answer.
 type question struct{ procedure, body, answer string }
 
+// rowsOfBoth returns what is stored of two members, once the charges of reads are.
+func (s *stage) rowsOfBoth(t *testing.T, one, two tenant.ID) (ofOne, ofTwo []row) {
+	t.Helper()
+	s.flush(t)
+	return s.dumper.rowsOfBoth(t, one, two)
+}
+
+// rows is rowsOfBoth for one member.
+func (s *stage) rows(t *testing.T, owner tenant.ID) []row {
+	t.Helper()
+	rows, _ := s.rowsOfBoth(t, owner, owner)
+	return rows
+}
+
 // pair makes two members who have a bit of everything.
 func (s *stage) pair(t *testing.T) [2]*actor {
 	t.Helper()

@@ -74,7 +74,7 @@ const (
 func (c *Cache[T]) Get(ctx context.Context, t tenant.ID, atLeast int64) (T, error) {
 	e := c.entry(t)
 	if e.version.Load() < atLeast {
-		if err := c.bringUp(ctx, e, atLeast); err != nil {
+		if err := c.refresh(ctx, e, atLeast); err != nil {
 			var none T
 			return none, err
 		}
@@ -110,9 +110,9 @@ func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
 	return e
 }
 
-// bringUp loads what changed. It continues when its caller gives up; otherwise a load that
+// refresh loads what changed. It continues when its caller gives up; otherwise a load that
 // takes longer than callers wait would never finish.
-func (c *Cache[T]) bringUp(ctx context.Context, e *entry[T], atLeast int64) error {
+func (c *Cache[T]) refresh(ctx context.Context, e *entry[T], atLeast int64) error {
 	select {
 	case e.refresh <- struct{}{}:
 	case <-ctx.Done():

@@ -195,7 +195,7 @@ func LoadVectors(ctx context.Context, t *db.Tenant, model string, since int64) (
 		}
 		for len(doubtful) > 0 && err == nil {
 			n := min(doubts, len(doubtful))
-			err = settle(ctx, q, doubtful[:n], &out)
+			err = resolveDoubts(ctx, q, doubtful[:n], &out)
 			doubtful = doubtful[n:]
 		}
 		return err
@@ -209,8 +209,8 @@ type doubt struct {
 	id, hash string
 }
 
-// settle checks whether the texts are still those from which the vectors were made.
-func settle(ctx context.Context, q db.Reader, some []doubt, out *vector.Vectors) error {
+// resolveDoubts checks whether the texts are still those from which the vectors were made.
+func resolveDoubts(ctx context.Context, q db.Reader, some []doubt, out *vector.Vectors) error {
 	ids := make([]string, len(some))
 	for i, d := range some {
 		ids[i] = d.id

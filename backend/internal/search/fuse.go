@@ -103,8 +103,8 @@ func (f *fusion) fuse(near []vector.Near) {
 
 func reciprocal(rank int) float64 { return 1 / float64(damping+1+rank) }
 
-// likest orders by similarity; people whose name is the query come first.
-func (f *fusion) likest(near []vector.Near, noise float32) {
+// sortBySimilarity orders by similarity; people whose name is the query come first.
+func (f *fusion) sortBySimilarity(near []vector.Near, noise float32) {
 	seen := map[string]bool{}
 	for _, hit := range f.words {
 		if hit.Score < index.NameScore {

@@ -34,7 +34,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 	if started {
 		u.OnCommit(h.Jobs.Wake)
 	} else {
-		call.Waive(ctx)
+		call.SkipCharge(ctx)
 	}
 	return &importsv1.EmbedObjectsResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
 }

@@ -218,7 +218,7 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 	if r.Mode == ModeSemantic {
 		out.ModeUsed = ModeSemantic
 		near, _ := set.Nearest(vec, neighbours, f.admits)
-		f.likest(near, s.provider.Noise())
+		f.sortBySimilarity(near, s.provider.Noise())
 	} else {
 		near, spread := set.Nearest(vec, neighbours, f.admits)
 		f.fuse(outstanding(near, spread, s.provider.Noise()))

@@ -13,8 +13,8 @@ const (
 	MaxAbove     = 10_000
 )
 
-// Asks says which acts of a credential need the member's approval. The zero value means none.
-type Asks struct {
+// ApprovalPolicy says which acts of a credential need the member's approval. The zero value means none.
+type ApprovalPolicy struct {
 	// Acts are kinds of acts, as package catalog names them.
 	Acts []string
 	// Above is how many people a call may change before it is an act of the kind bulk.
@@ -25,8 +25,8 @@ type Asks struct {
 const bulkAct = "bulk"
 
 // ParseAsks reads what String wrote.
-func ParseAsks(stored string) Asks {
-	a := Asks{Above: DefaultAbove}
+func ParseAsks(stored string) ApprovalPolicy {
+	a := ApprovalPolicy{Above: DefaultAbove}
 	for word := range strings.FieldsSeq(stored) {
 		act, number, _ := strings.Cut(word, "=")
 		a.Acts = append(a.Acts, act)
@@ -39,7 +39,7 @@ func ParseAsks(stored string) Asks {
 
 // String returns the stored form: the kinds, separated by single spaces, with the number of
 // bulk, such as "delete bulk=10".
-func (a Asks) String() string {
+func (a ApprovalPolicy) String() string {
 	words := slices.Clone(a.Acts)
 	for i, act := range words {
 		if act == bulkAct {
@@ -50,4 +50,4 @@ func (a Asks) String() string {
 }
 
 // Before reports whether acts of a kind need the member's approval.
-func (a Asks) Before(act string) bool { return slices.Contains(a.Acts, act) }
+func (a ApprovalPolicy) Before(act string) bool { return slices.Contains(a.Acts, act) }

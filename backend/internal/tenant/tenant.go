@@ -77,7 +77,7 @@ type Credential struct {
 	// Paused means that the member has paused the agent: it may call nothing.
 	Paused bool
 	// Asks says which acts need the member's approval.
-	Asks Asks
+	Asks ApprovalPolicy
 }
 
 // Holds reports whether the credential has a scope.

@@ -29,9 +29,9 @@ func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error
 	if err != nil {
 		return nil, err
 	}
-	met := []Interaction{*i}
-	err = FillInteractions(ctx, tx, met)
-	return &met[0], err
+	interactions := []Interaction{*i}
+	err = FillInteractions(ctx, tx, interactions)
+	return &interactions[0], err
 }
 
 // restore restores an interaction to a state that is not null.

@@ -204,14 +204,14 @@ func ListInteractions(ctx context.Context, q db.Reader, connectionIDs []string, 
 	if err := latest(q, interactionPart(), db.Columns[Interaction](q, "t"), connectionIDs, limit).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
-	met := make([]Interaction, len(rows))
+	interactions := make([]Interaction, len(rows))
 	for i, row := range rows {
-		met[i] = row.Interaction
+		interactions[i] = row.Interaction
 	}
-	err := FillInteractions(ctx, q, met)
+	err := FillInteractions(ctx, q, interactions)
 	out := map[string][]Interaction{}
 	for i, row := range rows {
-		out[row.About] = append(out[row.About], met[i])
+		out[row.About] = append(out[row.About], interactions[i])
 	}
 	return out, err
 }

@@ -67,7 +67,7 @@ func (f *askForm) tick(acts []string) {
 
 // setAsks saves which acts of an agent or a token need the member's approval.
 func (v *request) setAsks() error {
-	whose, asks := v.Line("id"), tenant.Asks{Above: tenant.DefaultAbove}
+	whose, asks := v.Line("id"), tenant.ApprovalPolicy{Above: tenant.DefaultAbove}
 	for _, act := range catalog.Acts() {
 		if slices.Contains(v.R.PostForm["act"], act) {
 			asks.Acts = append(asks.Acts, act)
@@ -95,7 +95,7 @@ func (v *request) setAsks() error {
 }
 
 // askAgain shows the form again, with what was chosen and typed.
-func (v *request) askAgain(whose string, asks tenant.Asks, typed string) error {
+func (v *request) askAgain(whose string, asks tenant.ApprovalPolicy, typed string) error {
 	m := &page.Mistakes{}
 	return v.renderMCP(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(c *mcpContent) error {
 		var form *askForm

@@ -103,7 +103,7 @@ func TestCostIsRaisedAtSignIn(t *testing.T) {
 	}
 	elsewhere := s.SignedIn(t, "maria")
 	before := hash()
-	if !raised.Above(before) {
+	if !raised.CostsMoreThan(before) {
 		t.Fatalf("the hash is %s", before)
 	}
 	b := s.Browser(t)
@@ -112,7 +112,7 @@ func TestCostIsRaisedAtSignIn(t *testing.T) {
 	}
 	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 	after := hash()
-	if after == before || raised.Above(after) || !password.Verify(after, webtest.Password) {
+	if after == before || raised.CostsMoreThan(after) || !password.Verify(after, webtest.Password) {
 		t.Errorf("the hash became %s", after)
 	}
 	if !isSignedIn(elsewhere) || !isSignedIn(b) {

@@ -107,9 +107,9 @@ func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, e
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
-// Above reports whether a hash was made at a lower cost, in memory or in passes. It is false for an
+// CostsMoreThan reports whether a hash was made at a lower cost, in memory or in passes. It is false for an
 // invalid hash.
-func (c Cost) Above(hash string) bool {
+func (c Cost) CostsMoreThan(hash string) bool {
 	h, ok := parse(hash)
 	return ok && (h.memory < cmp.Or(c.MemoryKiB, defaultMemoryKiB) || h.passes < cmp.Or(c.Passes, defaultPasses))
 }

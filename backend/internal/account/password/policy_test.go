@@ -214,12 +214,12 @@ func TestAbove(t *testing.T) {
 	for cost, want := range map[password.Cost]bool{
 		low: false, {MemoryKiB: 65, Passes: 1}: true, {MemoryKiB: 64, Passes: 2}: true, {MemoryKiB: 32, Passes: 1}: false, {}: true,
 	} {
-		if got := cost.Above(hash); got != want {
+		if got := cost.CostsMoreThan(hash); got != want {
 			t.Errorf("%+v is above %s: %t", cost, hash, got)
 		}
 	}
 	for _, wrong := range []string{"", "!", "$argon2id$v=19$x$y$z"} {
-		if (password.Cost{}).Above(wrong) {
+		if (password.Cost{}).CostsMoreThan(wrong) {
 			t.Errorf("a cost is above %q", wrong)
 		}
 	}

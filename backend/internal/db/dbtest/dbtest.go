@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -303,14 +304,14 @@ func execAdmin(statement string) error {
 	return err
 }
 
-// Ledger returns a ledger with the default plans.
+// Ledger returns a ledger with the default plans. Only Flush, or the member's next write, writes the charges of reads.
 func Ledger(t testing.TB, d *db.DB) *billing.Ledger {
 	t.Helper()
 	plans, err := billing.NewPlans(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return billing.NewLedger(d, plans, nil)
+	return billing.NewLedger(billing.LedgerConfig{DB: d, Plans: plans, Logger: slog.New(slog.DiscardHandler), FlushEvery: time.Hour})
 }
 
 // Keys returns the idempotency keys of a database.

@@ -76,9 +76,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// judge returns an error with its code: an outage if the transport recorded one,
+// classify returns an error with its code: an outage if the transport recorded one,
 // otherwise a refusal.
-func judge(err error, outage *atomic.Pointer[error]) error {
+func classify(err error, outage *atomic.Pointer[error]) error {
 	if noted := outage.Load(); noted != nil {
 		return unavailable(errors.Join(*noted, err))
 	}

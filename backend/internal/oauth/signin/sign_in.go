@@ -75,7 +75,7 @@ func (p *Provider) Finish(ctx context.Context, a *Attempt, answer url.Values) (*
 	ctx, outage := watch(ctx)
 	identity, err := known.exchange(ctx, a, answer.Get("code"))
 	if err != nil {
-		return nil, judge(err, outage)
+		return nil, classify(err, outage)
 	}
 	return identity, nil
 }

@@ -266,8 +266,8 @@ func closenessOf(q quality) closeness { return closeness(^q >> 4) }
 
 func fieldOf(q quality) field { return field(^q & uint8(fieldMask)) }
 
-// worth returns how many thousandths a match adds to the score.
-func worth(q quality) int {
+// score returns how many thousandths a match adds to the score.
+func score(q quality) int {
 	base := [...]int{
 		exact: 1000, prefix: 850, folded: 750, foldedPrefix: 650, oneEdit: 450, twoEdits: 350,
 		nickExact: 300, nickPrefix: 250, nickEdit: 200, unmatched: 0,

@@ -81,7 +81,7 @@ func (j *judge) assess(d int) grade {
 	}
 	sum := 0
 	for i := range j.tables {
-		sum += worth(j.tables[i].chosen(d, limit, named))
+		sum += score(j.tables[i].chosen(d, limit, named))
 	}
 	b := bands[unmatched]
 	if named {

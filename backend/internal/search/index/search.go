@@ -69,7 +69,7 @@ func (r *run) enough() bool {
 
 // strong is the score of a word that, exactly as spelt, is a whole value of a person: the
 // name, title, organisation, place, tag or group.
-var strong = bands[unmatched].low + (bands[unmatched].high-bands[unmatched].low)*worth(qualityOf(exact, fieldGroup))/1000
+var strong = bands[unmatched].low + (bands[unmatched].high-bands[unmatched].low)*score(qualityOf(exact, fieldGroup))/1000
 
 func (r *run) total() int {
 	n := 0

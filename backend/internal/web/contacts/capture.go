@@ -91,10 +91,10 @@ func (v *request) showCapture() error {
 func (v *request) filledIn(line string, given url.Values) (content captureContent, err error) {
 	line = text.Truncate(line, maxLine)
 	content = captureContent{Line: text.Line(line), Form: Form{Fields: captureFields()}}
-	said := parseLine(line)
+	parsed := parseLine(line)
 	values := map[string]string{
-		"name": said.Name, "title": said.Title, "organization": said.Organization, "location": said.Location, "met_how": said.MetHow, "bio": said.Note,
-		"emails": strings.Join(said.Emails, "\n"), "phones": strings.Join(said.Phones, "\n"), "urls": strings.Join(said.URLs, "\n"), "tags": strings.Join(said.Tags, "\n"),
+		"name": parsed.Name, "title": parsed.Title, "organization": parsed.Organization, "location": parsed.Location, "met_how": parsed.MetHow, "bio": parsed.Note,
+		"emails": strings.Join(parsed.Emails, "\n"), "phones": strings.Join(parsed.Phones, "\n"), "urls": strings.Join(parsed.URLs, "\n"), "tags": strings.Join(parsed.Tags, "\n"),
 	}
 	for i, field := range content.Form.Fields {
 		if given.Has(field.Name) {

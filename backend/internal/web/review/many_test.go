@@ -3,6 +3,7 @@ package review_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -289,9 +290,12 @@ func TestReads(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
-		ledger := billing.NewLedger(s.Store, billing.Plans{"free": 1000}, nil)
+		ledger := billing.NewLedger(billing.LedgerConfig{DB: s.Store, Plans: billing.Plans{"free": 1000}, Logger: slog.New(slog.DiscardHandler)})
 		read := func(owner tenant.ID, credentialID, name, tool string) {
-			if _, err := ledger.Charge(t.Context(), []billing.Charge{{Tenant: owner, Tool: tool, Price: 1, CredentialID: credentialID, CredentialName: name}}); err != nil {
+			if _, err := ledger.ChargeRead(t.Context(), billing.Charge{Tenant: owner, Tool: tool, Price: 1, CredentialID: credentialID, CredentialName: name}); err != nil {
+				t.Fatal(err)
+			}
+			if err := ledger.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
