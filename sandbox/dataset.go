@@ -43,7 +43,7 @@ type Profile struct {
 	Languages    []string // in English: "Portuguese"
 	Links        []Link
 	OpenTo       []string
-	PublicFields []string // a subset of ProfileFields: what anyone may read
+	PublicFields []string // what anyone may read
 	Listed       bool     // shown in the member directory
 }
 
