@@ -56,13 +56,12 @@ image: ## Build the container image, to IMAGE
 	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the icons, the dashboards and openapi.json
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the icons and openapi.json
 	$(BIN)/buf generate
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb catalog/catalog.json
 	cd backend && go run ./internal/civil/cmd/zones "$$(go env GOROOT)/lib/time/zoneinfo.zip" internal/civil/zones.txt
 	cd backend && go run ./internal/web/page/cmd/icons internal/web/page/assets
-	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
 	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 
 $(BIN)/.tools: $(TOOLS)
@@ -74,7 +73,7 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
-GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt 'backend/internal/web/page/assets/*.png' observability/dashboards edge/internal/discovery/openapi/openapi.json
+GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt 'backend/internal/web/page/assets/*.png' edge/internal/discovery/openapi/openapi.json
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith

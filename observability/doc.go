@@ -8,8 +8,9 @@
 //	status    the /status page
 //	shutdown  draining of an HTTP server that stops
 //
-// rules (Prometheus), runbooks (one page per alert) and dashboards (Grafana) are files;
-// the dashboards are generated from internal/dashboards.
+// rules (Prometheus), runbooks (one page per alert) and dashboards (Grafana) are files. A panel
+// uses recording rules where they exist, shows no data of a single tenant, and links to the
+// runbook or page that says what to do.
 //
 // metrics.md lists every kith_* metric of this module. A test generates it and fails
 // when it is out of date; `go test . -update` rewrites it.
