@@ -14,12 +14,12 @@ import (
 type counters struct {
 	rpcs        *metrics.Connect
 	oauth       *metrics.OAuth
-	idempotency *metrics.Idempotency
+	idempotency *metrics.Outcomes
 	credits     *metrics.Credits
 	jobs        *metrics.Jobs
 	queries     *metrics.Queries
 	builds      *metrics.Builds
-	mail        *metrics.Mail
+	mail        *metrics.Outcomes
 	sweeps      *metrics.Sweeps
 }
 

@@ -62,7 +62,7 @@ type BatchObserver interface {
 	Observe(statuses map[int]int)
 }
 
-// BackendObserver counts requests to the backend; *metrics.Backend is one.
+// BackendObserver counts requests to the backend; the *metrics.Outcomes of metrics.NewBackend is one.
 type BackendObserver interface {
 	// Observe is called once for each request, with one of the outcomes of metrics.
 	Observe(outcome string)

@@ -188,7 +188,7 @@ func TestObserversFit(t *testing.T) {
 		_ ToolObserver    = (*metrics.Tools)(nil)
 		_ RateObserver    = (*metrics.RateLimits)(nil)
 		_ BatchObserver   = (*metrics.Batches)(nil)
-		_ BackendObserver = (*metrics.Backend)(nil)
+		_ BackendObserver = (*metrics.Outcomes)(nil)
 	)
 	if names := RouteNames(); !slices.Contains(names, "mcp-v1") || !slices.Contains(names, "sandbox-profile") {
 		t.Errorf("names %v", names)

@@ -32,7 +32,7 @@ func NewConnect(r prometheus.Registerer) (*Connect, error) {
 		requestsHelp: "Connect and gRPC calls served, by method (service/Method) and code (ok, or a Connect error code).",
 		seconds:      "kith_connect_request_duration_seconds",
 		secondsHelp:  "Time that a Connect or gRPC call spent in its handler and interceptors, not counting the reading and writing of a unary message.",
-		labels:       []string{"method", "code"}, anyName: true,
+		labels:       []label{{name: "method"}, {name: "code"}},
 	})
 	return &Connect{calls: c}, err
 }

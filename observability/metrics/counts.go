@@ -1,54 +1,106 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// counts is a counter with two labels of closed sets. All its series exist from the
-// start, so that their rate is known from the first event on.
+// counts is a counter with labels of closed sets. All its series exist from the start, so
+// that their rate is known from the first event on.
 type counts struct {
-	vec           *prometheus.CounterVec
-	first, second map[string]bool
+	vec    *prometheus.CounterVec
+	labels []label
 }
 
-// newCounts registers a counter with two labels, or joins the one that r has.
-func newCounts(r prometheus.Registerer, name, help string, labels [2]string, first, second []string) (counts, error) {
-	for i, values := range [][]string{first, second} {
-		if err := checkNames(labels[i], values); err != nil {
-			return counts{}, err
-		}
-	}
-	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels[:]))
+// newCounts registers a counter, or joins the one that r has.
+func newCounts(r prometheus.Registerer, name, help string, labels ...label) (counts, error) {
+	names, err := namesOf(labels)
 	if err != nil {
 		return counts{}, err
 	}
-	for _, a := range first {
-		for _, b := range second {
-			vec.WithLabelValues(a, b)
+	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, names))
+	if err != nil {
+		return counts{}, err
+	}
+	c := counts{vec, labels}
+	series := [][]string{nil}
+	for _, l := range labels {
+		var longer [][]string
+		for value := range l.values {
+			for _, s := range series {
+				longer = append(longer, append(slices.Clip(s), value))
+			}
+		}
+		series = longer
+	}
+	for _, values := range append(series, c.fallbacks()) {
+		vec.WithLabelValues(values...)
+	}
+	return c, nil
+}
+
+// of returns the counter of the values of the labels; that of all fallbacks if one of them is
+// not in its set.
+func (c counts) of(values ...string) prometheus.Counter {
+	for i, l := range c.labels {
+		if !l.values[values[i]] {
+			return c.vec.WithLabelValues(c.fallbacks()...)
 		}
 	}
-	vec.WithLabelValues(unknown, unknown)
-	return counts{vec: vec, first: setOf(first), second: setOf(second)}, nil
+	return c.vec.WithLabelValues(values...)
 }
 
-// of returns the counter of two values; that of "unknown" for both if one of them is
-// not in its set.
-func (c counts) of(first, second string) prometheus.Counter {
-	if !c.first[first] || !c.second[second] {
-		first, second = unknown, unknown
+func (c counts) fallbacks() []string {
+	var values []string
+	for _, l := range c.labels {
+		values = append(values, l.fallback)
 	}
-	return c.vec.WithLabelValues(first, second)
+	return values
 }
+
+// Outcomes counts events by how they ended.
+type Outcomes struct{ events counts }
 
 // newOutcomes registers a counter with the label outcome, or joins the one that r has.
-// All its series exist from the start.
-func newOutcomes(r prometheus.Registerer, name, help string, outcomes []string) (*prometheus.CounterVec, error) {
-	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"}))
-	if err != nil {
-		return nil, err
-	}
-	for _, outcome := range outcomes {
-		vec.WithLabelValues(outcome)
-	}
-	return vec, nil
+func newOutcomes(r prometheus.Registerer, name, help, fallback string, outcomes ...string) (*Outcomes, error) {
+	events, err := newCounts(r, name, help, closed("outcome", fallback, append(outcomes, fallback)...))
+	return &Outcomes{events}, err
+}
+
+// Observe counts an event.
+func (m *Outcomes) Observe(outcome string) { m.events.of(outcome).Inc() }
+
+// NewMail registers kith_mail_total with r, or joins it. An unknown outcome counts as failed.
+func NewMail(r prometheus.Registerer) (*Outcomes, error) {
+	return newOutcomes(r, "kith_mail_total", "Emails, by outcome (sent; refused, because of the recipient's address; "+
+		"failed, after all attempts; dropped, because too many waited).", "failed", "sent", "refused", "dropped")
+}
+
+// Outcomes of calls with an Idempotency-Key.
+const (
+	KeyKept     = "kept"      // the response was stored
+	KeyReplayed = "replayed"  // a stored response was returned
+	KeyInFlight = "in_flight" // another call with the key was in progress
+	KeyReused   = "reused"    // the key belongs to a different request
+	KeyDropped  = "dropped"   // the call failed, and the key is free again
+)
+
+// NewIdempotency registers kith_idempotency_keys_total with r, or joins it. It counts the calls with an Idempotency-Key.
+func NewIdempotency(r prometheus.Registerer) (*Outcomes, error) {
+	return newOutcomes(r, "kith_idempotency_keys_total", "Calls with an Idempotency-Key, by outcome (kept, replayed, in_flight, reused, dropped).",
+		KeyDropped, KeyKept, KeyReplayed, KeyInFlight, KeyReused)
+}
+
+// Outcomes of the edge's requests to the backend.
+const (
+	BackendAnswered    = "answered"
+	BackendUnreachable = "unreachable"
+	BackendAbandoned   = "abandoned"
+)
+
+// NewBackend registers kith_backend_requests_total with r, or joins it. An unknown outcome counts as unreachable.
+func NewBackend(r prometheus.Registerer) (*Outcomes, error) {
+	return newOutcomes(r, "kith_backend_requests_total", "HTTP requests of the edge to the backend, by outcome (answered, unreachable, abandoned by the caller).",
+		BackendUnreachable, BackendAnswered, BackendAbandoned)
 }

@@ -94,7 +94,7 @@ kith_batch_items_total{status="404"} 1
 func TestCreditsAndIdempotency(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	both(t, func() (*metrics.Idempotency, error) { return metrics.NewIdempotency(r) }).Observe(metrics.KeyReplayed)
+	both(t, func() (*metrics.Outcomes, error) { return metrics.NewIdempotency(r) }).Observe(metrics.KeyReplayed)
 	m := both(t, func() (*metrics.Credits, error) { return metrics.NewCredits(r, []string{"search"}) })
 	m.Charged("search", 2)
 	m.Refunded("search", 1)
@@ -142,19 +142,6 @@ kith_oauth_events_total{kind="refresh",result="ok"} 0
 kith_oauth_events_total{kind="refresh",result="replayed"} 1
 kith_oauth_events_total{kind="unknown",result="unknown"} 1
 `, "kith_job_runs_total", "kith_oauth_events_total")
-}
-
-func TestGauges(t *testing.T) {
-	t.Parallel()
-	r := prometheus.NewRegistry()
-	gauges := map[string]metrics.Gauge{"kith_search_index_bytes": {Help: "Bytes.", Value: func() float64 { return 7 }}}
-	if err := metrics.NewGauges(r, gauges); err != nil {
-		t.Fatal(err)
-	}
-	wantMetrics(t, r, "# HELP kith_search_index_bytes Bytes.\n# TYPE kith_search_index_bytes gauge\nkith_search_index_bytes 7\n")
-	if metrics.NewGauges(r, gauges) == nil {
-		t.Error("the same gauge is accepted twice")
-	}
 }
 
 func TestInvalidNames(t *testing.T) {

@@ -16,7 +16,7 @@ type RateLimits struct {
 // that r has. policies is the closed set of their names.
 func NewRateLimits(r prometheus.Registerer, policies []string) (*RateLimits, error) {
 	hits, err := newCounts(r, "kith_rate_limit_hits_total", "Requests and batch items counted under a rate policy, by policy and outcome (admitted, refused).",
-		[2]string{"policy", "outcome"}, policies, []string{"admitted", "refused"})
+		closed("policy", unknown, policies...), closed("outcome", unknown, "admitted", "refused"))
 	if err != nil {
 		return nil, err
 	}
@@ -34,21 +34,15 @@ func (m *RateLimits) Observe(policy string, admitted, refused int) {
 
 // Fallback sets whether the edge counts by itself because Redis does not answer.
 func (m *RateLimits) Fallback(active bool) {
-	if active {
-		m.fallback.Set(1)
-	} else {
-		m.fallback.Set(0)
-	}
+	m.fallback.Set(truth(active))
 }
 
 // NewConcurrencyLimit registers the metrics of the limit on requests in flight. limit
 // returns its current value, shed how many requests were refused so far. It fails if r
 // already has the metrics.
 func NewConcurrencyLimit(r prometheus.Registerer, limit, shed func() int64) error {
-	err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kith_http_in_flight_limit", Help: "HTTP requests that may be in flight at once; the limit falls while requests wait for a processor.",
-	}, func() float64 { return float64(limit()) }))
-	if err != nil {
+	if err := newGauge(r, "kith_http_in_flight_limit", "HTTP requests that may be in flight at once; the limit falls while requests wait for a processor.",
+		func() float64 { return float64(limit()) }); err != nil {
 		return err
 	}
 	return r.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -65,7 +59,7 @@ type Batches struct {
 // NewBatches registers the kith_batch_* metrics with r, or joins those that r has.
 func NewBatches(r prometheus.Registerer) (*Batches, error) {
 	items, err := register(r, prometheus.NewHistogram(histogram(
-		"kith_batch_items", "Number of items in each batch request that could be read.", []float64{1, 2, 5, 10, 15, 20})))
+		"kith_batch_items", "Number of items in each batch request that could be read.", 1, 2, 5, 10, 15, 20)))
 	if err != nil {
 		return nil, err
 	}
@@ -86,29 +80,4 @@ func (m *Batches) Observe(statuses map[int]int) {
 		m.statuses.WithLabelValues(strconv.Itoa(status)).Add(float64(n))
 	}
 	m.items.Observe(float64(total))
-}
-
-// Backend counts the requests that the edge makes to the backend.
-type Backend struct{ requests *prometheus.CounterVec }
-
-// Outcomes of requests to the backend.
-const (
-	BackendAnswered    = "answered"
-	BackendUnreachable = "unreachable"
-	BackendAbandoned   = "abandoned"
-)
-
-// NewBackend registers kith_backend_requests_total with r, or joins it.
-func NewBackend(r prometheus.Registerer) (*Backend, error) {
-	requests, err := newOutcomes(r, "kith_backend_requests_total", "HTTP requests of the edge to the backend, by outcome (answered, unreachable, abandoned by the caller).",
-		[]string{BackendAnswered, BackendUnreachable, BackendAbandoned})
-	return &Backend{requests: requests}, err
-}
-
-// Observe counts a request. An outcome that is none of the constants counts as unreachable.
-func (m *Backend) Observe(outcome string) {
-	if outcome != BackendAnswered && outcome != BackendAbandoned {
-		outcome = BackendUnreachable
-	}
-	m.requests.WithLabelValues(outcome).Inc()
 }

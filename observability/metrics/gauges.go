@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -10,41 +11,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Gauge is a gauge that is read at each scrape.
-type Gauge struct {
-	Help string
-	// Value is called once per scrape, from any goroutine.
-	Value func() float64
+// newGauge registers a gauge. value is called once per scrape, from any goroutine.
+func newGauge(r prometheus.Registerer, name, help string, value func() float64) error {
+	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// NewGauges registers gauges by their names. It fails if r has one of them.
-func NewGauges(r prometheus.Registerer, gauges map[string]Gauge) error {
-	for name, g := range gauges {
-		if err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: g.Help}, g.Value)); err != nil {
-			return err
-		}
+// truth is the value of a gauge that is 1 while something holds.
+func truth(holds bool) float64 {
+	if holds {
+		return 1
 	}
-	return nil
+	return 0
 }
 
 // NewSandbox registers kith_sandbox_age_seconds with r. day returns the start of the day that the
 // demo account was seeded for, the zero time before it was seeded.
 func NewSandbox(r prometheus.Registerer, day func() time.Time) error {
-	return NewGauges(r, map[string]Gauge{"kith_sandbox_age_seconds": {
-		Help: "Time since the start of the day that the demo account was seeded for; above 24 h it is stale.",
-		Value: func() float64 {
-			if d := day(); !d.IsZero() {
-				return time.Since(d).Seconds()
-			}
-			return 0
-		},
-	}})
+	return newGauge(r, "kith_sandbox_age_seconds", "Time since the start of the day that the demo account was seeded for; above 24 h it is stale.", func() float64 {
+		if d := day(); !d.IsZero() {
+			return time.Since(d).Seconds()
+		}
+		return 0
+	})
 }
 
 // NewCertificate registers the gauge of the expiry of a certificate with r. use is the purpose of the certificate, from a
 // closed set, and notAfter when the one in use now expires.
 func NewCertificate(r prometheus.Registerer, use string, notAfter func() time.Time) error {
-	if err := checkNames("certificate", []string{use}); err != nil {
+	if _, err := namesOf([]label{closed("use", "", use)}); err != nil {
 		return err
 	}
 	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -58,17 +52,11 @@ const pingTimeout = 2 * time.Second
 
 // NewStoreUp registers kith_store_up with r. ping is called once per scrape.
 func NewStoreUp(r prometheus.Registerer, ping func(context.Context) error) error {
-	return NewGauges(r, map[string]Gauge{"kith_store_up": {
-		Help: "1 while the database can be reached and written, 0 while it cannot.",
-		Value: func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-			defer cancel()
-			if ping(ctx) != nil {
-				return 0
-			}
-			return 1
-		},
-	}})
+	return newGauge(r, "kith_store_up", "1 while the database can be reached and written, 0 while it cannot.", func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+		defer cancel()
+		return truth(ping(ctx) == nil)
+	})
 }
 
 // ages reports how long ago something happened to the database. While read fails, they continue from what it last
@@ -128,29 +116,12 @@ func NewDisk(r prometheus.Registerer, file string, logSize func() int64, damaged
 			return float64(blocks(&fs)) * float64(fs.Bsize)
 		}
 	}
-	return NewGauges(r, map[string]Gauge{
-		"kith_store_log_bytes": {
-			Help:  "Size of the write-ahead log of the database file; only with SQLite.",
-			Value: func() float64 { return float64(logSize()) },
-		},
-		"kith_store_damaged": {
-			Help: "1 after the daily check found the database file damaged; only with SQLite.",
-			Value: func() float64 {
-				if damaged() {
-					return 1
-				}
-				return 0
-			},
-		},
-		"kith_store_disk_free_bytes": {
-			Help:  "Free bytes of the file system of the database file; only with SQLite.",
-			Value: bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Bavail }),
-		},
-		"kith_store_disk_size_bytes": {
-			Help:  "Size of the file system of the database file; only with SQLite.",
-			Value: bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Blocks }),
-		},
-	})
+	return errors.Join(
+		newGauge(r, "kith_store_log_bytes", "Size of the write-ahead log of the database file; only with SQLite.", func() float64 { return float64(logSize()) }),
+		newGauge(r, "kith_store_damaged", "1 after the daily check found the database file damaged; only with SQLite.", func() float64 { return truth(damaged()) }),
+		newGauge(r, "kith_store_disk_free_bytes", "Free bytes of the file system of the database file; only with SQLite.", bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Bavail })),
+		newGauge(r, "kith_store_disk_size_bytes", "Size of the file system of the database file; only with SQLite.", bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Blocks })),
+	)
 }
 
 // NewSearch registers gauges of the memory that searches use. indexes and vectors return the number
@@ -162,10 +133,10 @@ func NewSearch(r prometheus.Registerer, indexes, vectors func() (members int, by
 	bytes := func(kept func() (int, int64)) func() float64 {
 		return func() float64 { _, n := kept(); return float64(n) }
 	}
-	return NewGauges(r, map[string]Gauge{
-		"kith_search_indexes":      {"Members whose search index is in memory.", members(indexes)},
-		"kith_search_index_bytes":  {"Memory of the search indexes.", bytes(indexes)},
-		"kith_search_vector_sets":  {"Members whose vectors are in memory.", members(vectors)},
-		"kith_search_vector_bytes": {"Memory of the vectors.", bytes(vectors)},
-	})
+	return errors.Join(
+		newGauge(r, "kith_search_indexes", "Members whose search index is in memory.", members(indexes)),
+		newGauge(r, "kith_search_index_bytes", "Memory of the search indexes.", bytes(indexes)),
+		newGauge(r, "kith_search_vector_sets", "Members whose vectors are in memory.", members(vectors)),
+		newGauge(r, "kith_search_vector_bytes", "Memory of the vectors.", bytes(vectors)),
+	)
 }

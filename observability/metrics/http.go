@@ -20,7 +20,6 @@ const other = "other"
 type HTTP struct {
 	inFlight prometheus.Gauge
 	calls    *calls
-	methods  map[string]bool
 	statuses map[int]string // the label value of each registered status code
 }
 
@@ -43,16 +42,13 @@ func NewHTTP(r prometheus.Registerer, routes []string) (*HTTP, error) {
 		requestsHelp: "HTTP requests answered, by route name, method and status code.",
 		seconds:      "kith_http_request_duration_seconds",
 		secondsHelp:  "Time from the start of an HTTP request's handling to the end of its answer, without that which get_job waited for a job.",
-		labels:       []string{"route", "method", "status"},
-		names:        routes,
+		labels: []label{
+			closed("route", unknown, routes...),
+			closed("method", other, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions),
+			{name: "status"},
+		},
 	})
-	return &HTTP{
-		inFlight: inFlight, calls: c, statuses: statuses(),
-		methods: setOf([]string{
-			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
-			http.MethodPatch, http.MethodDelete, http.MethodOptions,
-		}),
-	}, err
+	return &HTTP{inFlight: inFlight, calls: c, statuses: statuses()}, err
 }
 
 // Enter counts a request as in flight until Leave. Call Leave once for each Enter, also
@@ -69,9 +65,6 @@ func (m *HTTP) Leave() { m.inFlight.Dec() }
 // status is the code that was sent; 0 is a handler that wrote nothing, which
 // net/http answers with 200; a code that is not registered counts as "other".
 func (m *HTTP) Observe(ctx context.Context, route, method string, status int, d time.Duration) {
-	if !m.methods[method] {
-		method = other
-	}
 	code, ok := m.statuses[status]
 	if !ok {
 		code = other

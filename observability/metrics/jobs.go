@@ -10,7 +10,6 @@ import (
 // Jobs counts the runs of jobs.
 type Jobs struct {
 	runs     *calls
-	outcomes map[string]bool
 	attempts prometheus.Histogram
 }
 
@@ -20,22 +19,18 @@ func NewJobs(r prometheus.Registerer, kinds []string) (*Jobs, error) {
 	runs, err := newCalls(r, callsOptions{
 		requests: "kith_job_runs_total", requestsHelp: "Runs of jobs, by kind and outcome (succeeded, failed, cancelled, retried, yielded, stopped, lost).",
 		seconds: "kith_job_run_duration_seconds", secondsHelp: "Time that one run of a job took.",
-		labels: []string{"kind", "outcome"}, names: kinds,
+		labels: []label{closed("kind", unknown, kinds...), closed("outcome", "failed", "succeeded", "failed", "cancelled", "retried", "yielded", "stopped", "lost")},
 	})
 	if err != nil {
 		return nil, err
 	}
 	attempts, err := register(r, prometheus.NewHistogram(histogram(
-		"kith_job_attempts", "Number of the attempt of each run of a job, counted since the last completed step.", []float64{1, 2, 3, 4, 5, 6})))
-	outcomes := setOf([]string{"succeeded", "failed", "cancelled", "retried", "yielded", "stopped", "lost"})
-	return &Jobs{runs: runs, outcomes: outcomes, attempts: attempts}, err
+		"kith_job_attempts", "Number of the attempt of each run of a job, counted since the last completed step.", 1, 2, 3, 4, 5, 6)))
+	return &Jobs{runs: runs, attempts: attempts}, err
 }
 
 // Observe counts a run. An unknown outcome counts as "failed".
 func (m *Jobs) Observe(ctx context.Context, kind, outcome string, attempt int, d time.Duration) {
-	if !m.outcomes[outcome] {
-		outcome = "failed"
-	}
 	m.runs.observe(ctx, d, kind, outcome)
 	m.attempts.Observe(float64(attempt))
 }
@@ -63,11 +58,12 @@ type queue struct {
 // the closed set of kinds; others count as "unknown". counts is called once per scrape,
 // from any goroutine.
 func NewQueue(r prometheus.Registerer, kinds []string, counts func(context.Context) ([]JobCount, error)) error {
-	if err := checkNames("job", kinds); err != nil {
+	kind := closed("kind", unknown, kinds...)
+	if _, err := namesOf([]label{kind}); err != nil {
 		return err
 	}
 	return r.Register(&queue{
-		counts: counts, kinds: setOf(kinds),
+		counts: counts, kinds: kind.values,
 		jobs: prometheus.NewDesc("kith_jobs", "Unfinished jobs, by kind and state (scheduled for later, queued for a worker, running).", []string{"kind", "state"}, nil),
 		waited: prometheus.NewDesc("kith_job_queue_age_seconds",
 			"How long the oldest job that could run has waited for a worker, by kind.", []string{"kind"}, nil),

@@ -32,26 +32,9 @@ const (
 
 // String returns the outcome's label value; "internal" for any other number.
 func (o Outcome) String() string {
-	switch o {
-	case OutcomeOK:
-		return "ok"
-	case OutcomeToolError:
-		return "tool_error"
-	case OutcomeInvalidArguments:
-		return "invalid_arguments"
-	case OutcomeRefused:
-		return "refused"
-	case OutcomeUnauthenticated:
-		return "unauthenticated"
-	case OutcomeUnknownTool:
-		return "unknown_tool"
-	case OutcomeRateLimited:
-		return "rate_limited"
-	case OutcomeUnavailable:
-		return "unavailable"
-	case OutcomeAbandoned:
-		return "abandoned"
-	default:
-		return "internal"
+	names := [...]string{"internal", "ok", "tool_error", "invalid_arguments", "refused", "unauthenticated", "unknown_tool", "rate_limited", "unavailable", "abandoned"}
+	if int(o) >= len(names) {
+		o = OutcomeInternal
 	}
+	return names[o]
 }

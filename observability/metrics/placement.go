@@ -44,11 +44,7 @@ func (p *placement) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (p *placement) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range p.states() {
-		up := 0.0
-		if s.Up {
-			up = 1
-		}
-		ch <- prometheus.MustNewConstMetric(p.up, prometheus.GaugeValue, up, s.Backend)
+		ch <- prometheus.MustNewConstMetric(p.up, prometheus.GaugeValue, truth(s.Up), s.Backend)
 		ch <- prometheus.MustNewConstMetric(p.calls, prometheus.CounterValue, float64(s.Calls), s.Backend)
 		ch <- prometheus.MustNewConstMetric(p.fallbacks, prometheus.CounterValue, float64(s.Fallbacks), s.Backend)
 	}

@@ -8,10 +8,7 @@ import (
 )
 
 // Queries counts the statements that are sent to the database.
-type Queries struct {
-	calls    *calls
-	outcomes map[string]bool
-}
+type Queries struct{ calls *calls }
 
 // Outcomes of statements.
 const (
@@ -29,17 +26,16 @@ func NewQueries(r prometheus.Registerer) (*Queries, error) {
 		requestsHelp: "Statements sent to the database, by operation (the first word) and outcome " +
 			"(ok; conflict with another transaction, where a retry may succeed; unavailable; failed; abandoned by the caller).",
 		seconds: "kith_store_query_duration_seconds", secondsHelp: "Time until the database answered a statement, by operation.",
-		labels: []string{"operation", "outcome"},
-		names:  []string{"select", "insert", "update", "delete", "with", "begin", "commit", "rollback"},
+		labels: []label{
+			closed("operation", unknown, "select", "insert", "update", "delete", "with", "begin", "commit", "rollback"),
+			closed("outcome", QueryFailed, QueryOK, QueryConflict, QueryUnavailable, QueryFailed, QueryAbandoned),
+		},
 	})
-	return &Queries{calls: c, outcomes: setOf([]string{QueryOK, QueryConflict, QueryUnavailable, QueryFailed, QueryAbandoned})}, err
+	return &Queries{calls: c}, err
 }
 
 // Observe counts a statement. operation is its first word in lower case. An outcome that
 // is none of the constants counts as failed.
 func (m *Queries) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
-	if !m.outcomes[outcome] {
-		outcome = QueryFailed
-	}
 	m.calls.observe(ctx, d, operation, outcome)
 }

@@ -71,20 +71,12 @@ func newBuildInfo(build BuildInfo) prometheus.Collector {
 		Name: "kith_build_info",
 		Help: "Always 1; the labels say which build is running.",
 		ConstLabels: prometheus.Labels{
-			"version":    labelOr(build.Version, "dev"),
-			"revision":   labelOr(build.Revision, "unknown"),
-			"date":       labelOr(build.Date, "unknown"),
-			"go_version": labelOr(build.GoVersion, runtime.Version()),
+			"version":    cmp.Or(strings.ToValidUTF8(build.Version, "_"), "dev"),
+			"revision":   cmp.Or(strings.ToValidUTF8(build.Revision, "_"), "unknown"),
+			"date":       cmp.Or(strings.ToValidUTF8(build.Date, "_"), "unknown"),
+			"go_version": cmp.Or(strings.ToValidUTF8(build.GoVersion, "_"), runtime.Version()),
 		},
 	}, func() float64 { return 1 })
-}
-
-// labelOr returns value as a valid label value, or fallback if it is empty.
-func labelOr(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return strings.ToValidUTF8(value, "_")
 }
 
 // register adds c to r, or returns the same collector if r has it already: in the

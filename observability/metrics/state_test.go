@@ -17,7 +17,7 @@ import (
 func TestBackendRequests(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	m := both(t, func() (*metrics.Backend, error) { return metrics.NewBackend(r) })
+	m := both(t, func() (*metrics.Outcomes, error) { return metrics.NewBackend(r) })
 	m.Observe(metrics.BackendAnswered)
 	m.Observe(metrics.BackendAbandoned)
 	m.Observe("made up")
@@ -153,6 +153,9 @@ func TestSearch(t *testing.T) {
 		if got := value(t, r, name); got != want {
 			t.Errorf("%s is %v, not %v", name, got, want)
 		}
+	}
+	if metrics.NewSearch(r, indexes, vectors) == nil {
+		t.Error("the same gauges are accepted twice")
 	}
 	builds := both(t, func() (*metrics.Builds, error) { return metrics.NewBuilds(r) })
 	builds.Observe(t.Context(), true, time.Second)

@@ -20,8 +20,7 @@ func NewTools(r prometheus.Registerer, names []string) (*Tools, error) {
 		requestsHelp: "Tool calls answered, by tool and outcome.",
 		seconds:      "kith_tool_call_duration_seconds",
 		secondsHelp:  "Time from a tool call's arrival to its answer.",
-		labels:       []string{"tool", "outcome"},
-		names:        names,
+		labels:       []label{closed("tool", unknown, names...), {name: "outcome"}},
 	})
 	return &Tools{calls: c}, err
 }

@@ -34,7 +34,7 @@ type Config struct {
 	Retry []time.Duration
 	// TLS is used for the connection; nil means the system's authorities.
 	TLS *tls.Config
-	// Observe is called once for each email, with how it ended: sent, refused, failed or dropped, as metrics.Mail
+	// Observe is called once for each email, with how it ended: sent, refused, failed or dropped, as metrics.NewMail
 	// counts it. It may be nil.
 	Observe func(outcome string)
 	// Logger logs the emails that could not be sent, without their recipients; nil

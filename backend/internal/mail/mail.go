@@ -145,7 +145,7 @@ func (m *Mailer) handle(ctx context.Context, write Write) {
 	}
 }
 
-// outcomeOf is how an email ended, as metrics.Mail counts it: a server that refuses a recipient works.
+// outcomeOf is how an email ended, as metrics.NewMail counts it: a server that refuses a recipient works.
 func outcomeOf(err error) string {
 	refused, ok := errors.AsType[*gomail.SendError](err)
 	switch {

@@ -216,7 +216,7 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 }
 
 // Observe returns a transport that records the time of each call and the caller's member in the event
-// of the request. It reports the outcome, as metrics.Backend counts it, to observe unless that is nil.
+// of the request. It reports the outcome, as metrics.NewBackend counts it, to observe unless that is nil.
 func Observe(transport http.RoundTripper, observe func(outcome string)) http.RoundTripper {
 	return observed{transport, observe}
 }
