@@ -54,5 +54,5 @@ type Seldom struct{ last atomic.Int64 }
 // Now reports whether a line may be written, the first one or the first after a minute.
 func (s *Seldom) Now() bool {
 	now, last := time.Now().UnixNano(), s.last.Load()
-	return (last == 0 || now-last > int64(time.Minute)) && s.last.CompareAndSwap(last, now)
+	return (last == 0 || now-last >= int64(time.Minute)) && s.last.CompareAndSwap(last, now)
 }

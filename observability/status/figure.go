@@ -22,14 +22,48 @@ func (s span) increase(name string, want labels) float64 {
 	return now - before
 }
 
-func (s span) rate(name string, want labels) float64 {
-	return s.increase(name, want) / s.length.Seconds()
+// measure returns a quantity of a metric in an interval as a quotient, so that those of several
+// intervals can be added.
+type measure func(s span, metric string) (part, whole float64)
+
+// rate measures the increase of a counter per second.
+func rate(want labels) measure {
+	return func(s span, metric string) (part, whole float64) { return s.increase(metric, want), s.length.Seconds() }
 }
 
-// share returns the share of some series in a counter's increase; NaN if it did not grow.
-func (s span) share(name string, part labels) float64 {
-	return s.increase(name, part) / s.increase(name, nil)
+// share measures the share of the series with one of the values of a label in a counter's increase.
+func share(label string, values ...string) measure {
+	return func(s span, metric string) (part, whole float64) {
+		for _, value := range values {
+			part += s.increase(metric, labels{label: value})
+		}
+		return part, s.increase(metric, nil)
+	}
 }
+
+// slower measures the share of a histogram's observations above slow.
+func slower(s span, metric string) (part, whole float64) {
+	now, before := s.to.buckets(metric), s.from.buckets(metric)
+	if _, known := now[slow]; !known {
+		return 0, 0
+	}
+	whole = max(0, now[math.Inf(1)]-before[math.Inf(1)])
+	return max(0, whole-max(0, now[slow]-before[slow])), whole
+}
+
+// total measures the sum of the series of a gauge.
+func total(want labels) measure {
+	return func(s span, metric string) (part, whole float64) { return s.to.sum(metric, want), 1 }
+}
+
+// largest measures the largest value of the series of a gauge.
+func largest(s span, metric string) (part, whole float64) { return s.to.maximum(metric), 1 }
+
+// smallest measures the smallest value of the series of a gauge.
+func smallest(s span, metric string) (part, whole float64) { return s.to.minimum(metric), 1 }
+
+// percentile99 measures the 99th percentile of a histogram's observations.
+func percentile99(s span, metric string) (part, whole float64) { return s.quantile(0.99, metric), 1 }
 
 // quantile estimates a quantile of a histogram's observations in the interval, as
 // Prometheus does; NaN without observations.
@@ -65,48 +99,43 @@ func (s span) quantile(q float64, name string) float64 {
 type figure struct {
 	title, unit string
 	// metric is a metric without which the figure is not shown.
-	metric string
-	value  func(span) float64
+	metric  string
+	measure measure
+	// scale converts the unit of the metric to that of the page.
+	scale float64
 }
 
 const (
+	truth   = "truth" // the unit of a figure that is 1 (yes) or 0 (no)
+	slow    = 0.5     // the bound of a duration in KithSlow, in seconds
 	milli   = 1e3
 	percent = 100
 	mebi    = 1 << 20
-	hour    = 3600
 	minute  = 60
+	hour    = 3600
+	day     = 86400
 )
 
 // figures returns the figures of the page, in its order.
 func figures() []figure {
 	return []figure{
-		{"Requests", "/s", "kith_http_requests_total", func(s span) float64 { return s.rate("kith_http_requests_total", nil) }},
-		{"Requests that failed (5xx)", "%", "kith_http_requests_total", func(s span) float64 {
-			return percent * s.share("kith_http_requests_total", labels{"status": "5*"})
-		}},
-		{"Request duration, 99th percentile", "ms", "kith_http_request_duration_seconds", func(s span) float64 {
-			return milli * s.quantile(0.99, "kith_http_request_duration_seconds")
-		}},
-		{"Requests shed (503)", "/s", "kith_http_shed_total", func(s span) float64 { return s.rate("kith_http_shed_total", nil) }},
-		{"Tool calls", "/s", "kith_tool_calls_total", func(s span) float64 { return s.rate("kith_tool_calls_total", nil) }},
-		{"Tool call duration, 99th percentile", "ms", "kith_tool_call_duration_seconds", func(s span) float64 {
-			return milli * s.quantile(0.99, "kith_tool_call_duration_seconds")
-		}},
-		{"Credits spent", "/min", "kith_credits_total", func(s span) float64 {
-			return minute * s.rate("kith_credits_total", labels{"direction": "charged"})
-		}},
-		{"Connect calls", "/s", "kith_connect_requests_total", func(s span) float64 { return s.rate("kith_connect_requests_total", nil) }},
-		{"Database statements", "/s", "kith_store_queries_total", func(s span) float64 { return s.rate("kith_store_queries_total", nil) }},
-		{"Statement duration, 99th percentile", "ms", "kith_store_query_duration_seconds", func(s span) float64 {
-			return milli * s.quantile(0.99, "kith_store_query_duration_seconds")
-		}},
-		{"Database connections in use", "", "go_sql_in_use_connections", func(s span) float64 { return s.to.sum("go_sql_in_use_connections", nil) }},
-		{"Queued jobs", "", "kith_jobs", func(s span) float64 { return s.to.sum("kith_jobs", labels{"state": "queued"}) }},
-		{"Wait of the oldest queued job", "s", "kith_job_queue_age_seconds", func(s span) float64 { return s.to.maximum("kith_job_queue_age_seconds") }},
-		{"Search indexes", "MiB", "kith_search_index_bytes", func(s span) float64 { return s.to.sum("kith_search_index_bytes", nil) / mebi }},
-		{"Age of the sandbox", "h", "kith_sandbox_age_seconds", func(s span) float64 { return s.to.maximum("kith_sandbox_age_seconds") / hour }},
-		{"Processors", "", "process_cpu_seconds_total", func(s span) float64 { return s.rate("process_cpu_seconds_total", nil) }},
-		{"Resident memory", "MiB", "process_resident_memory_bytes", func(s span) float64 { return s.to.sum("process_resident_memory_bytes", nil) / mebi }},
-		{"Goroutines", "", "go_goroutines", func(s span) float64 { return s.to.sum("go_goroutines", nil) }},
+		{"Requests", "/s", "kith_http_requests_total", rate(nil), 1},
+		{"Requests that failed (5xx)", "%", "kith_http_requests_total", share("status", "5*"), percent},
+		{"Request duration, 99th percentile", "ms", "kith_http_request_duration_seconds", percentile99, milli},
+		{"Requests shed (503)", "/s", "kith_http_shed_total", rate(nil), 1},
+		{"Tool calls", "/s", "kith_tool_calls_total", rate(nil), 1},
+		{"Tool call duration, 99th percentile", "ms", "kith_tool_call_duration_seconds", percentile99, milli},
+		{"Credits spent", "/min", "kith_credits_total", rate(labels{"direction": "charged"}), minute},
+		{"Connect calls", "/s", "kith_connect_requests_total", rate(nil), 1},
+		{"Database statements", "/s", "kith_store_queries_total", rate(nil), 1},
+		{"Statement duration, 99th percentile", "ms", "kith_store_query_duration_seconds", percentile99, milli},
+		{"Database connections in use", "", "go_sql_in_use_connections", total(nil), 1},
+		{"Queued jobs", "", "kith_jobs", total(labels{"state": "queued"}), 1},
+		{"Wait of the oldest queued job", "s", "kith_job_queue_age_seconds", largest, 1},
+		{"Search indexes", "MiB", "kith_search_index_bytes", total(nil), 1.0 / mebi},
+		{"Age of the sandbox", "h", "kith_sandbox_age_seconds", largest, 1.0 / hour},
+		{"Processors", "", "process_cpu_seconds_total", rate(nil), 1},
+		{"Resident memory", "MiB", "process_resident_memory_bytes", total(nil), 1.0 / mebi},
+		{"Goroutines", "", "go_goroutines", total(nil), 1},
 	}
 }

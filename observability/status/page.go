@@ -18,16 +18,15 @@ var pageSource string
 //go:embed page.css
 var styleSource string
 
-// Page serves the status page of a Recorder. Build names the running build.
+// Page serves the status page of a Recorder.
 type Page struct {
-	Recorder *Recorder
-	Build    string
-
+	recorder *Recorder
+	build    string // the running build
 	template *template.Template
 	policy   string
 }
 
-// NewPage returns the page.
+// NewPage returns the page. build names the running build.
 func NewPage(r *Recorder, build string) (*Page, error) {
 	t, err := template.New("status").Parse(pageSource)
 	if err != nil {
@@ -35,7 +34,7 @@ func NewPage(r *Recorder, build string) (*Page, error) {
 	}
 	sum := sha256.Sum256([]byte(styleSource))
 	return &Page{
-		Recorder: r, Build: build, template: t,
+		recorder: r, build: build, template: t,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'",
 	}, nil
 }
@@ -73,7 +72,7 @@ const refreshParameter = "refresh"
 // ServeHTTP writes the page. The browser reloads it at the interval of the readings, unless the
 // parameter refresh is off.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	list, at := p.Recorder.history()
+	list, at := p.recorder.history()
 	content := struct {
 		Style         template.CSS
 		Build, At, Up string
@@ -83,8 +82,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refreshes     bool
 		Seconds       int
 	}{
-		Style: template.CSS(styleSource), Build: p.Build, At: at.UTC().Format(time.RFC3339), //nolint:gosec // our own
-		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Verdict: classify(p.Recorder.results()), Width: width, Height: height,
+		Style: template.CSS(styleSource), Build: p.build, At: at.UTC().Format(time.RFC3339), //nolint:gosec // our own
+		Up: at.Sub(p.recorder.started).Round(time.Second).String(), Verdict: classify(p.recorder.results()), Width: width, Height: height,
 		Refreshes: r.URL.Query().Get(refreshParameter) != "off", Seconds: int(interval / time.Second),
 	}
 	limits := map[string]string{}
@@ -104,7 +103,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var page strings.Builder
 	if err := p.template.Execute(&page, content); err != nil {
-		p.Recorder.logger.ErrorContext(r.Context(), "render the status page", "error", err)
+		p.recorder.logger.ErrorContext(r.Context(), "render the status page", "error", err)
 		http.Error(w, "The page cannot be rendered. The log has the error.", http.StatusInternalServerError)
 		return
 	}
@@ -115,7 +114,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func classify(list []checked, rates bool) verdict {
 	v := verdict{}
 	for _, c := range list {
-		shown := result{Title: c.title, Now: c.words(c.figure), Limit: c.limitWords(), Runbook: c.rule.Runbook, Fires: c.fires}
+		shown := result{Title: c.title, Now: c.words(c.now), Limit: c.limitWords(), Runbook: c.rule.Runbook, Fires: c.fires}
 		if v.Checks = append(v.Checks, shown); c.fires {
 			v.Wrong = append(v.Wrong, shown)
 		}

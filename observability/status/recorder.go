@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -100,7 +99,8 @@ func (r *Recorder) Record(ctx context.Context) {
 		row := make([]float64, len(r.figures))
 		for i, f := range r.figures {
 			if row[i] = math.NaN(); now.has(f.metric) {
-				row[i] = f.value(s)
+				part, whole := f.measure(s, f.metric)
+				row[i] = part / whole * f.scale
 			}
 		}
 		r.rows = append(r.rows, row)
@@ -122,7 +122,7 @@ func (r *Recorder) check(s span, grew bool) {
 		case !grew:
 			continue
 		}
-		part, whole := c.measure(s)
+		part, whole := c.measure(s, c.metric)
 		r.recent[i] = append(r.recent[i], reading{part, whole})
 		r.recent[i] = r.recent[i][max(0, len(r.recent[i])-recent):]
 	}
@@ -137,8 +137,8 @@ func (r *Recorder) results() (list []checked, rates bool) {
 		if !r.last.has(c.metric) {
 			continue
 		}
-		rule, figure, scale := r.alerts[c.alert], quotient(r.recent[i]), cmp.Or(c.scale, 1)
-		list = append(list, checked{check: c, rule: rule, figure: figure * scale, limit: rule.Limit * scale, fires: rule.Fires(figure)})
+		rule, now := r.alerts[c.alert], quotient(r.recent[i])
+		list = append(list, checked{check: c, rule: rule, now: now * c.scale, limit: rule.Limit * c.scale, fires: rule.Fires(now)})
 	}
 	return list, len(r.rows) > 0
 }

@@ -3,37 +3,28 @@ package tracing
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"time"
+	"sync/atomic"
+
+	"github.com/kith-crm/kith/observability/logging"
 )
 
-const (
-	// failureInterval is the shortest time between two log lines about failures.
-	failureInterval = time.Minute
-	// maxFailureText bounds an error in the log, in bytes: a collector may answer with
-	// a whole page.
-	maxFailureText = 300
-)
+// maxFailureText bounds an error in the log, in bytes: a collector may answer with
+// a whole page.
+const maxFailureText = 300
 
-// failures logs failed exports, at most one in failureInterval.
+// failures logs failed exports, at most one a minute.
 type failures struct {
-	logger *slog.Logger
-
-	mu      sync.Mutex
-	next    time.Time
-	skipped int
+	logger  *slog.Logger
+	lines   logging.Seldom
+	skipped atomic.Int64
 }
 
 func (f *failures) log(ctx context.Context, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := time.Now()
-	if now.Before(f.next) {
-		f.skipped++
+	if !f.lines.Now() {
+		f.skipped.Add(1)
 		return
 	}
-	f.logger.WarnContext(ctx, "traces cannot be sent", "error", shorten(err), "failures_not_logged", f.skipped)
-	f.next, f.skipped = now.Add(failureInterval), 0
+	f.logger.WarnContext(ctx, "traces cannot be sent", "error", shorten(err), "failures_not_logged", f.skipped.Swap(0))
 }
 
 func shorten(err error) string {

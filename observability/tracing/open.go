@@ -3,11 +3,9 @@ package tracing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -44,21 +42,10 @@ type Tracer struct {
 // flushTimeout bounds the export of the last spans.
 const flushTimeout = 5 * time.Second
 
-// On reports whether the environment enables traces. It returns an error for a setting
-// that is not supported.
-func On(env func(name string) string) (bool, error) {
-	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
-		return false, nil
-	}
-	switch exporter := env("OTEL_TRACES_EXPORTER"); exporter {
-	case "", "none":
-		return false, nil
-	case "otlp":
-	default:
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER %q is not supported: use otlp or none", exporter)
-	}
-	_, err := sampler(env)
-	return true, errors.Join(checkExporter(env), err)
+// Check returns an error for a setting in the environment that is not supported.
+func Check(env func(string) string) error {
+	_, err := settings(env)
+	return err
 }
 
 // Open returns a Tracer, or nil if the environment does not enable traces. It does not
@@ -68,12 +55,8 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 		o.Env = os.Getenv
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	on, err := On(o.Env)
-	if err != nil || !on {
-		return nil, err
-	}
-	sampling, err := sampler(o.Env)
-	if err != nil {
+	sampling, err := settings(o.Env)
+	if err != nil || sampling == nil {
 		return nil, err
 	}
 	if o.Exporter == nil {

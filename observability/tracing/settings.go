@@ -2,12 +2,31 @@ package tracing
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
+
+// settings returns the sampler of spans, or nil if the environment does not enable traces. It returns
+// an error for a setting that is not supported.
+func settings(env func(string) string) (sdk.Sampler, error) {
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
+		return nil, nil //nolint:nilnil // traces are off
+	}
+	switch exporter := env("OTEL_TRACES_EXPORTER"); exporter {
+	case "", "none":
+		return nil, nil //nolint:nilnil // traces are off
+	case "otlp":
+	default:
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER %q is not supported: use otlp or none", exporter)
+	}
+	sampling, err := sampler(env)
+	return sampling, errors.Join(checkExporter(env), err)
+}
 
 // sampler returns the sampler of OTEL_TRACES_SAMPLER. The parent of a span comes from a
 // caller with the service credential.

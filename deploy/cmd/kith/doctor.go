@@ -97,7 +97,7 @@ func checkSettings(_ context.Context, s *settings) (string, error) {
 	if err := s.resolve(); err != nil {
 		return "", err
 	}
-	if _, err := tracing.On(os.Getenv); err != nil {
+	if err := tracing.Check(os.Getenv); err != nil {
 		return "", err
 	}
 	if s.Service != "" && len(s.Service) < 16 {
