@@ -1,9 +1,29 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
+
+// TestFilesAreWellFormed: each $ starts a placeholder, and each key is a field.
+func TestFilesAreWellFormed(t *testing.T) {
+	t.Parallel()
+	placeholder := regexp.MustCompile(`\$\{-?[0-9]+(y| 2006| 2006-01| 01-02| 01)?\}`)
+	for text, into := range map[string]any{account: new(Dataset), members: new([]Member)} {
+		if strings.Contains(placeholder.ReplaceAllString(text, ""), "$") {
+			t.Error("there is a malformed placeholder")
+		}
+		strict := json.NewDecoder(strings.NewReader(os.Expand(text, func(name string) string { return expand(time.Now(), name) })))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(into); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 func TestExpand(t *testing.T) {
 	t.Parallel()
