@@ -2,10 +2,15 @@ package account
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"golang.org/x/text/language"
@@ -104,4 +109,34 @@ func (c *checker) locale(typed string) string {
 		return ""
 	}
 	return tag.String()
+}
+
+// GetSettings returns the member's settings. It fails with fault.NotFound if the member
+// does not exist any more.
+func GetSettings(ctx context.Context, r db.Reader) (s Settings, err error) {
+	err = r.NewRaw("SELECT timezone, locale FROM members WHERE id = ?", r.TenantID()).Scan(ctx, &s.Timezone, &s.Locale)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fault.New(fault.NotFound, "there is no such member")
+	}
+	return s, err
+}
+
+func setSettings(ctx context.Context, tx *db.Tx, s Settings) error {
+	_, err := tx.NewRaw("UPDATE members SET timezone = ?, locale = ?, updated_at = ? WHERE id = ?",
+		s.Timezone, s.Locale, tx.Now(), tx.TenantID()).Exec(ctx)
+	return err
+}
+
+// RestoreSettings returns the restorer of a member's settings, which are never removed.
+func RestoreSettings(tx *db.Tx) history.Restorer {
+	return history.Single{
+		Get: func(ctx context.Context, _ string) (any, error) { return GetSettings(ctx, tx) },
+		Put: func(ctx context.Context, _ string, to json.RawMessage) error {
+			var s Settings
+			if err := json.Unmarshal(to, &s); err != nil {
+				return fmt.Errorf("read recorded settings: %w", err)
+			}
+			return setSettings(ctx, tx, s)
+		},
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,8 +36,8 @@ type usage struct {
 	reads   []readCharge
 	// writing is how many transactions charge the member at the moment; begun counts them.
 	writing, begun int
-	// dead is set when the usage was dropped.
-	dead bool
+	// users is how many calls use it at the moment, some of which wait. It is guarded by Ledger.mu.
+	users int
 }
 
 // readCharge is what a credential spent on reads with one tool. Their time is the last one's.
@@ -49,24 +50,28 @@ type readCharge struct {
 	spent  int
 }
 
-// usageOf returns the usage of a member, locked.
-func (l *Ledger) usageOf(owner tenant.ID) *usage {
-	for {
-		l.mu.Lock()
-		u, ok := l.usages[owner]
-		if !ok {
-			u = &usage{owner: owner}
-			u.changed.L = &u.mu
-			l.usages[owner] = u
-			l.schedule()
-		}
-		l.mu.Unlock()
-		u.mu.Lock()
-		if !u.dead {
-			return u
-		}
-		u.mu.Unlock()
+// use returns the usage of a member, locked. Call release afterwards.
+func (l *Ledger) use(owner tenant.ID) *usage {
+	l.mu.Lock()
+	u, ok := l.usages[owner]
+	if !ok {
+		u = &usage{owner: owner}
+		u.changed.L = &u.mu
+		l.usages[owner] = u
+		l.schedule()
 	}
+	u.users++
+	l.mu.Unlock()
+	u.mu.Lock()
+	return u
+}
+
+// release unlocks a usage.
+func (l *Ledger) release(u *usage) {
+	u.mu.Unlock()
+	l.mu.Lock()
+	u.users--
+	l.mu.Unlock()
 }
 
 // schedule makes Flush run once after the configured time. The caller holds l.mu.
@@ -88,8 +93,8 @@ func (l *Ledger) schedule() {
 // It fails with a *Shortage if what is left of the month does not cover it.
 func (l *Ledger) ChargeRead(ctx context.Context, c Charge) (Receipt, error) {
 	ctx = context.WithoutCancel(ctx) // a caller that disconnects is charged, too: the call was done
-	u := l.usageOf(c.Tenant)
-	defer u.mu.Unlock()
+	u := l.use(c.Tenant)
+	defer l.release(u)
 	at := l.config.DB.Now()
 	month := MonthOf(at)
 	fresh := false
@@ -124,6 +129,9 @@ func (l *Ledger) load(ctx context.Context, u *usage) error {
 	for {
 		for u.writing > 0 {
 			u.changed.Wait()
+			if u.loaded { // by the transaction that ended
+				return nil
+			}
 		}
 		begun := u.begun
 		u.mu.Unlock()
@@ -132,17 +140,25 @@ func (l *Ledger) load(ctx context.Context, u *usage) error {
 		if err != nil {
 			return err
 		}
-		if u.begun != begun {
+		if u.begun != begun && !u.loaded {
 			continue
 		}
-		for _, r := range u.reads {
-			if r.period == b.Period {
-				b.Remaining = max(0, b.Remaining-r.spent) // another process may have spent more
-			}
+		if u.begun != begun {
+			return nil
 		}
-		u.balance, u.loaded = b, true
+		u.setBalance(b)
 		return nil
 	}
+}
+
+// setBalance sets the balance in memory from the stored one.
+func (u *usage) setBalance(stored Balance) {
+	for _, r := range u.reads {
+		if r.period == stored.Period {
+			stored.Remaining = max(0, stored.Remaining-r.spent) // another process may have spent more
+		}
+	}
+	u.balance, u.loaded = stored, true
 }
 
 // add adds a charge to the one of the same credential, tool and day.
@@ -161,29 +177,73 @@ func (u *usage) add(c readCharge) {
 // charging is a transaction that charges a member, and writes charges of reads that were in memory.
 type charging struct {
 	usage *usage
+	// reads were taken from memory. The transaction has locked their balances, so that nobody spends what they cost.
 	reads []readCharge
 	// reserved is what it takes off the balance in memory beyond the reads.
 	reserved int
+	// alone is the number of the transaction, if no other one was charging the member when it began.
+	alone int
+	// left is the balance that it stored; nil if it is not known.
+	left *Balance
 }
 
-// begin starts a transaction that charges a member, and takes the charges of reads in the month from memory; of all
-// months if period is empty. Call end once the transaction has ended. It fails with a *Shortage if the price, beside
-// the reads, is more than what is left in memory; otherwise the transaction compares it with the stored balance.
-func (l *Ledger) begin(owner tenant.ID, period string, price int) (*charging, error) {
-	u := l.usageOf(owner)
-	defer u.mu.Unlock()
+// begin starts a transaction that charges a member. Call end once it has ended. It fails with a *Shortage if the price
+// is more than what is left in memory; otherwise the transaction compares it with the stored balance.
+func (l *Ledger) begin(owner tenant.ID, price int) (*charging, error) {
+	u := l.use(owner)
+	defer l.release(u)
 	c := &charging{usage: u}
-	if u.loaded && (period == "" || u.balance.Period == period) {
+	if u.loaded && u.balance.Period == MonthOf(l.config.DB.Now()).Period {
 		if price > u.balance.Remaining {
 			return nil, u.balance.Shortage(price)
 		}
 		u.balance.Remaining -= price
 		c.reserved = price
 	}
-	u.writing++
 	u.begun++
-	c.reads, u.reads = split(u.reads, func(r readCharge) bool { return period == "" || r.period == period })
+	if u.writing == 0 {
+		c.alone = u.begun
+	}
+	u.writing++
 	return c, nil
+}
+
+// periods returns the months of the charges that are in memory.
+func (c *charging) periods() (all []string) {
+	c.usage.mu.Lock()
+	defer c.usage.mu.Unlock()
+	for _, r := range c.usage.reads {
+		if !slices.Contains(all, r.period) {
+			all = append(all, r.period)
+		}
+	}
+	return all
+}
+
+// take takes the charges of a month from memory.
+func (c *charging) take(period string) (taken []readCharge) {
+	u := c.usage
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var rest []readCharge
+	for _, r := range u.reads {
+		if r.period == period {
+			taken = append(taken, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	u.reads = rest
+	c.reads = append(c.reads, taken...)
+	return taken
+}
+
+// putBack puts what was taken into memory again. The usage is locked.
+func (c *charging) putBack() {
+	for _, r := range c.reads {
+		c.usage.add(r)
+	}
+	c.reads = nil
 }
 
 // end tells how the transaction ended. If it failed, the charges of reads are in memory again.
@@ -194,9 +254,10 @@ func (c *charging) end(err error) {
 	u.writing--
 	if err != nil {
 		u.balance.Remaining += c.reserved
-		for _, r := range c.reads {
-			u.add(r)
-		}
+		c.putBack()
+	}
+	if err == nil && c.left != nil && c.alone == u.begun { // so that loading never waits for a pause between writes
+		u.setBalance(*c.left)
 	}
 	u.changed.Broadcast()
 }
@@ -221,7 +282,7 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	for _, u := range all {
 		u.mu.Lock()
 		u.loaded = false // other processes charge, too
-		if u.dead = len(u.reads) == 0 && u.writing == 0 && !u.loading; u.dead {
+		if len(u.reads) == 0 && u.writing == 0 && u.users == 0 {
 			delete(l.usages, u.owner)
 		}
 		u.mu.Unlock()
@@ -236,11 +297,11 @@ func (l *Ledger) Flush(ctx context.Context) error {
 func (l *Ledger) flush(ctx context.Context, some []*usage) error {
 	var begun []*charging
 	for _, u := range some {
-		c, err := l.begin(u.owner, "", 0)
+		c, err := l.begin(u.owner, 0)
 		if err != nil { // never: there is no price
 			return err
 		}
-		if len(c.reads) == 0 {
+		if len(c.periods()) == 0 {
 			c.end(nil)
 			continue
 		}
@@ -251,8 +312,13 @@ func (l *Ledger) flush(ctx context.Context, some []*usage) error {
 	}
 	err := l.config.DB.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		for _, c := range begun {
-			if err := l.writeReads(ctx, tx, c.reads); err != nil {
-				return err
+			c.usage.mu.Lock()
+			c.putBack() // if the transaction is repeated
+			c.usage.mu.Unlock()
+			for _, period := range c.periods() {
+				if err := l.writeReads(ctx, tx, c, period); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -268,7 +334,7 @@ func (l *Ledger) flush(ctx context.Context, some []*usage) error {
 func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Receipt, end func(error), err error) {
 	at := l.config.DB.Now()
 	month := MonthOf(at)
-	running, err := l.begin(c.Tenant, "", c.Price)
+	running, err := l.begin(c.Tenant, c.Price)
 	end = func(err error) {
 		if running != nil {
 			running.end(err)
@@ -281,7 +347,7 @@ func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Recei
 		}
 	}
 	if err == nil {
-		err = l.writeReads(ctx, tx, running.reads)
+		err = l.writeReads(ctx, tx, running, month.Period)
 	}
 	if err != nil {
 		return r, end, err
@@ -293,63 +359,149 @@ func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Recei
 	if c.Price > b.Remaining {
 		return r, end, b.Shortage(c.Price)
 	}
-	err = l.writeReads(ctx, tx, []readCharge{{Charge: c, period: month.Period, at: at, calls: 1, spent: c.Price}})
-	return Receipt{Charged: c.Price, Remaining: b.Remaining - c.Price, ResetsAt: month.ResetsAt}, end, err
+	err = l.writeCharges(ctx, tx, b, c.Tenant, []readCharge{{Charge: c, period: month.Period, at: at, calls: 1, spent: c.Price}})
+	b.Month, b.Remaining = month, b.Remaining-c.Price
+	running.left = &b
+	return Receipt{Charged: c.Price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, end, err
 }
 
-// writeReads writes the charges of a member's reads in a transaction: the balances of their months, the ledger's
-// entries and the counts of reads. What a balance does not cover, because another process charged the member, is not
+// writeReads writes the charges of a member's reads of a month that are in memory: the balance, the ledger's entries
+// and the counts of reads. What the balance does not cover, because another process charged the member, is not
 // charged. The reads of a member who is gone are dropped.
-func (l *Ledger) writeReads(ctx context.Context, tx db.Querier, rest []readCharge) error {
-	for len(rest) > 0 {
-		var reads []readCharge
-		owner, period := rest[0].Tenant, rest[0].period
-		reads, rest = split(rest, func(r readCharge) bool { return r.period == period })
-		have, err := l.openBalance(ctx, tx, owner, period)
-		if fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var entries []Entry
-		var counts readCounts
-		left := have.Remaining
-		for _, r := range reads {
-			paid := min(r.spent, left)
-			left -= paid
-			i := slices.IndexFunc(entries, func(e Entry) bool { return e.Tool == r.Tool })
-			if i < 0 {
-				i = len(entries)
-				entries = append(entries, Entry{TenantID: r.Tenant, Period: period, Reason: ReasonCalls, Tool: r.Tool})
-			}
-			e := &entries[i]
-			e.Delta, e.Calls, e.CreatedAt = e.Delta-paid, e.Calls+r.calls, r.at
-			counts.add(r.Charge, r.at, r.calls)
-		}
-		for i, balance := 0, have.Remaining; i < len(entries); i++ {
-			balance += entries[i].Delta
-			entries[i].BalanceAfter = balance
-		}
-		const update = "UPDATE credit_balances SET balance = ? WHERE tenant_id = ? AND period = ?"
-		if err := counts.storeWith(ctx, tx, update, []any{left, owner, period}); err != nil {
-			return err
-		}
-		if err := l.insertEntries(ctx, tx, entries...); err != nil {
-			return err
-		}
+func (l *Ledger) writeReads(ctx context.Context, tx db.Querier, c *charging, period string) error {
+	if !slices.Contains(c.periods(), period) {
+		return nil
 	}
-	return nil
+	owner := c.usage.owner
+	have, err := l.openBalance(ctx, tx, owner, period)
+	if fault.Is(err, fault.NotFound) {
+		c.take(period)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.writeCharges(ctx, tx, have, owner, c.take(period))
 }
 
-// split returns the charges that meet a condition, and the others.
-func split(all []readCharge, meets func(readCharge) bool) (some, others []readCharge) {
-	for _, r := range all {
-		if meets(r) {
-			some = append(some, r)
-		} else {
-			others = append(others, r)
+// writeCharges writes charges of reads of one month, whose balance the transaction has locked.
+func (l *Ledger) writeCharges(ctx context.Context, tx db.Querier, have Balance, owner tenant.ID, reads []readCharge) error {
+	if len(reads) == 0 {
+		return nil
+	}
+	var entries []Entry
+	var counts readCounts
+	left := have.Remaining
+	for _, r := range reads {
+		paid := min(r.spent, left)
+		left -= paid
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Tool == r.Tool })
+		if i < 0 {
+			i = len(entries)
+			entries = append(entries, Entry{TenantID: owner, Period: have.Period, Reason: ReasonCalls, Tool: r.Tool})
+		}
+		e := &entries[i]
+		e.Delta, e.Calls, e.CreatedAt = e.Delta-paid, e.Calls+r.calls, r.at
+		counts.add(r.Charge, r.at, r.calls)
+	}
+	for i, balance := 0, have.Remaining; i < len(entries); i++ {
+		balance += entries[i].Delta
+		entries[i].BalanceAfter = balance
+	}
+	const update = "UPDATE credit_balances SET balance = ? WHERE tenant_id = ? AND period = ?"
+	if err := counts.storeWith(ctx, tx, update, []any{left, owner, have.Period}); err != nil {
+		return err
+	}
+	return l.insertEntries(ctx, tx, entries...)
+}
+
+// KeepReadDays is for how many days the counts of reads are kept, and SweepReads deletes
+// those of a day and of all days before it.
+const (
+	KeepReadDays = 90
+	SweepReads   = "DELETE FROM agent_reads WHERE day <= ?"
+)
+
+// ReadDay returns the day on which a call counts: the one in UTC.
+func ReadDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// Reads is the number of calls that an agent made to one read tool on one day, and its database
+// row. Only charged calls are counted.
+type Reads struct {
+	TenantID tenant.ID
+	// Day is YYYY-MM-DD, in UTC.
+	Day string
+	// CredentialID is the grant or the token, CredentialName its name at the last call.
+	CredentialID, CredentialName string
+	Tool                         string
+	Reads                        int
+}
+
+// ListReads returns what agents read from a time on, the latest day first, then by name, by
+// credential and by tool. Counts of before KeepReadDays are left out.
+func ListReads(ctx context.Context, q db.Reader, since time.Time) ([]Reads, error) {
+	if kept := q.Now().AddDate(0, 0, 1-KeepReadDays); since.Before(kept) {
+		since = kept
+	}
+	var rows []Reads
+	err := q.NewRaw(`SELECT tenant_id, day, credential_id, credential_name, tool, reads FROM agent_reads
+WHERE tenant_id = ? AND day >= ? ORDER BY day DESC, credential_name, credential_id, tool`, q.TenantID(), ReadDay(since)).Scan(ctx, &rows)
+	return rows, err
+}
+
+// readCounts are calls to count, with one entry for each day, credential and tool of a tenant.
+type readCounts []Reads
+
+func (c *readCounts) add(call Charge, at time.Time, calls int) {
+	if call.CredentialID == "" {
+		return
+	}
+	r := Reads{TenantID: call.Tenant, Day: ReadDay(at), CredentialID: call.CredentialID, CredentialName: call.CredentialName, Tool: call.Tool}
+	i := slices.IndexFunc(*c, func(o Reads) bool {
+		return o.TenantID == r.TenantID && o.Day == r.Day && o.CredentialID == r.CredentialID && o.Tool == r.Tool
+	})
+	if i < 0 {
+		i = len(*c)
+		*c = append(*c, r)
+	}
+	(*c)[i].Reads += calls
+}
+
+// statement returns the statement that adds the counts to the stored ones, and its arguments.
+func (c readCounts) statement() (sql string, args []any) {
+	for _, r := range c {
+		args = append(args, r.TenantID, r.Day, r.CredentialID, r.Tool, r.CredentialName, r.Reads)
+	}
+	return `INSERT INTO agent_reads (tenant_id, day, credential_id, tool, credential_name, reads)
+VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?, ?)", len(c))[2:] + `
+ON CONFLICT (tenant_id, day, credential_id, tool) DO UPDATE SET reads = agent_reads.reads + excluded.reads, credential_name = excluded.credential_name`, args
+}
+
+// storeWith stores the counts and runs another statement: in PostgreSQL as one, so that
+// counting takes no more round trips. The rows of a tenant are not locked by others
+// meanwhile, since each charge locks the tenant's balance first.
+func (c readCounts) storeWith(ctx context.Context, tx db.Querier, other string, args []any) error {
+	if len(c) > 0 {
+		count, counted := c.statement()
+		if db.OnPostgres(tx) {
+			other, args = "WITH counted AS ("+count+") "+other, append(counted, args...)
+		} else if _, err := tx.NewRaw(count, counted...).Exec(ctx); err != nil {
+			return err
 		}
 	}
-	return some, others
+	_, err := tx.NewRaw(other, args...).Exec(ctx)
+	return err
+}
+
+// CountRead counts a read of the transaction's credential and tool. Call it after ChargeTx,
+// which locks the balance.
+func CountRead(ctx context.Context, tx *db.Tx) error {
+	var c readCounts
+	c.add(Charge{Tenant: tx.TenantID(), Tool: tx.Actor().Tool, CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName}, tx.Now(), 1)
+	if len(c) == 0 {
+		return nil
+	}
+	count, args := c.statement()
+	_, err := tx.NewRaw(count, args...).Exec(ctx)
+	return err
 }

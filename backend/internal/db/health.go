@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -187,4 +191,130 @@ func checkIntegrity(ctx context.Context, db bun.IDB, path string) error {
 		faults = []string{err.Error()}
 	}
 	return fmt.Errorf("%w: %s: %s", ErrDamaged, path, strings.Join(faults, "; "))
+}
+
+// Inspect opens a database to look at it: nothing is changed, and the schema is not compared.
+func Inspect(ctx context.Context, databaseURL string) (*DB, error) {
+	if IsPostgres(databaseURL) {
+		return connect(ctx, Config{URL: databaseURL, MaxConns: 1})
+	}
+	return inspectSQLite(sqlitePath(databaseURL))
+}
+
+// CheckOwner returns an error if a SQLite database, or a file beside it that Kith uses, has another owner than their
+// folder: the user who runs Kith owns the folder, and may not be able to open the file. For PostgreSQL it does nothing.
+func CheckOwner(databaseURL string, beside ...string) error {
+	if IsPostgres(databaseURL) {
+		return nil
+	}
+	path := sqlitePath(databaseURL)
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("look at the folder of the database: %w", err)
+	}
+	owner := folder.Sys().(*syscall.Stat_t).Uid //nolint:forcetypeassert // of every file of this system
+	for _, name := range append([]string{path, path + "-wal", path + "-shm", path + lockSuffix, path + inUseSuffix}, beside...) {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look at the files of the database: %w", err)
+		}
+		if uid := info.Sys().(*syscall.Stat_t).Uid; uid != owner { //nolint:forcetypeassert // as above
+			return fmt.Errorf("%s belongs to %s, and its folder to %s, so the service may not be able to open it: chown --reference=%s %s",
+				name, userName(uid), userName(owner), filepath.Dir(path), name)
+		}
+	}
+	return nil
+}
+
+// userName returns the name of a user, or the number if there is none.
+func userName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil {
+		return u.Username
+	}
+	return "user " + number
+}
+
+// Check checks a database without changing anything, and returns the time of its server;
+// for SQLite that is this machine's. It fails when Open would fail, when the database
+// doesn't exist yet, and when a SQLite file is damaged.
+func Check(ctx context.Context, databaseURL string) (clock time.Time, err error) {
+	s, err := Inspect(ctx, databaseURL)
+	if err != nil {
+		return clock, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.engine.name == sqliteName {
+		return time.Now(), errors.Join(s.checkSchema(ctx), s.CheckIntegrity(ctx), s.checkPast(ctx))
+	}
+	if err := s.engine.admin.NewRaw("SELECT clock_timestamp()").Scan(ctx, &clock); err != nil {
+		return clock, Coded(err)
+	}
+	return clock, s.checkSchema(ctx)
+}
+
+// checkPast returns an error if a SQLite database was written at a time that has not come yet: then this machine's
+// clock was wrong, or is.
+func (s *DB) checkPast(ctx context.Context) error {
+	var probed sql.NullTime
+	if err := s.engine.serviceRead.NewRaw("SELECT (SELECT probed_at FROM installation WHERE number = 1)").Scan(ctx, &probed); err != nil {
+		return Coded(err)
+	}
+	if ahead := time.Until(probed.Time); probed.Valid && ahead > time.Minute {
+		return fmt.Errorf("the database was written %s in the future: this machine's clock is wrong, or was", ahead.Round(time.Minute))
+	}
+	return nil
+}
+
+// fewRows is the size, in rows, up to which LearnTables analyses a table. Larger ones
+// are left to autovacuum.
+const fewRows = 2000
+
+// importTables returns the tables that an import adds rows to.
+func importTables() []string {
+	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "source_keys",
+		"notes", "note_connections", "interactions", "interaction_connections", "groups", "group_connections"}
+}
+
+// LearnTables updates the statistics of the tables that an import adds rows to, while
+// they are small. An error is logged only: without statistics, imports are slower but
+// correct.
+func (s *DB) LearnTables(ctx context.Context) {
+	learn := s.analyzeSmall
+	if s.engine.name == sqliteName {
+		learn = s.optimize
+	}
+	if err := learn(ctx); err != nil && ctx.Err() == nil {
+		s.logger.WarnContext(ctx, "tables cannot be analysed", "error", err)
+	}
+}
+
+// analyzeSmall analyses those tables of PostgreSQL. Without statistics, it plans foreign key checks
+// with an index that lists all rows of a member, and keeps that plan for the connection.
+func (s *DB) analyzeSmall(ctx context.Context) error {
+	var unknown []string
+	err := s.engine.admin.NewRaw("SELECT relname FROM pg_class WHERE oid = to_regclass(relname) AND relname IN (?) AND reltuples < ?",
+		bun.List(importTables()), fewRows).Scan(ctx, &unknown)
+	for _, table := range unknown {
+		if err == nil {
+			_, err = s.engine.admin.NewRaw("ANALYSE (SKIP_LOCKED) ?", bun.Ident(table)).Exec(ctx)
+		}
+	}
+	return err
+}
+
+// optimizeSQLite has SQLite analyse the tables that have no statistics yet, or ten times as
+// many rows as when they were analysed. Without statistics, it assumes that a member has about ten
+// rows in each table. In the mask, 0x02 analyses, 0x10 limits that to 2,000 rows of an index, and
+// 0x10000 includes tables that this connection has not read. With that limit, SQLite stores no
+// samples of values. With samples, it would plan a prepared statement again at each call.
+const optimizeSQLite = "PRAGMA optimize = 0x10012"
+
+// optimize updates SQLite's statistics.
+func (s *DB) optimize(ctx context.Context) error {
+	_, err := s.engine.admin.ExecContext(ctx, optimizeSQLite)
+	return err
 }

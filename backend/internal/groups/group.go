@@ -2,12 +2,17 @@ package groups
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -201,4 +206,218 @@ func unknown(groups []Group, name string) error {
 		names[i] = g.Name
 	}
 	return fault.New(fault.NotFound, "there is no group %q%s", name, text.Nearest(context.Background(), names, name))
+}
+
+// ListGroups returns all groups by their folded names, without the number of their people.
+func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {
+	var groups []Group
+	err := q.From(&groups).Order("folded_name").Scan(ctx)
+	return groups, err
+}
+
+// ListTags returns the tags that people have, the most used first, limit at most.
+func ListTags(ctx context.Context, q db.Reader, limit int) ([]Tag, error) {
+	var tags []Tag
+	err := q.NewRaw(`SELECT t.name, n.people FROM (SELECT l.tag_id, count(*) AS people FROM connection_tags l
+JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
+WHERE l.tenant_id = ? GROUP BY l.tag_id) AS n
+JOIN tags t ON t.tenant_id = ? AND t.id = n.tag_id ORDER BY n.people DESC, t.folded_name LIMIT ?`, q.TenantID(), q.TenantID(), limit).Scan(ctx, &tags)
+	return tags, err
+}
+
+// FindTag returns the stored spelling of a tag that people have, archived ones included, or
+// fault.NotFound.
+func FindTag(ctx context.Context, q db.Reader, name string) (string, error) {
+	var found string
+	err := q.NewRaw(`SELECT t.name FROM tags t WHERE t.tenant_id = ? AND t.folded_name = ?
+AND EXISTS (SELECT 1 FROM connection_tags l WHERE l.tenant_id = t.tenant_id AND l.tag_id = t.id)`, q.TenantID(), text.Fold(text.Clean(name))).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fault.New(fault.NotFound, "there is no tag %q", name)
+	}
+	return found, err
+}
+
+// GetGroup returns a group, or fault.NotFound.
+func GetGroup(ctx context.Context, tx *db.Tx, groupID string) (*Group, error) {
+	g := &Group{}
+	err := tx.From(g).ColumnExpr("?TableColumns").ColumnExpr(`(SELECT count(*) FROM group_connections l
+JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
+WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()).Where("id = ?", groupID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, noGroup(groupID)
+	}
+	return g, err
+}
+
+// InsertGroup inserts a new group and sets its id.
+func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
+	g.TenantID = tx.TenantID()
+	if err := people.NameRow(tx, &g.ID, id.Group); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
+		return fmt.Errorf("insert group: %w", err)
+	}
+	return nil
+}
+
+// ReplaceGroup stores g in place of the version before it. It fails with fault.Conflict
+// when that version is no longer the stored one.
+func ReplaceGroup(ctx context.Context, tx *db.Tx, g *Group) error {
+	g.TenantID = tx.TenantID()
+	if err := tx.Replace(ctx, g, g.ID, g.Version); err != nil {
+		return err
+	}
+	var people []string
+	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), g.ID).Scan(ctx, &people)
+	tx.MarkDirty(people...) // a search finds people by the name of their group
+	return err
+}
+
+// DeleteGroup deletes a group and its memberships.
+func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
+	var people []string
+	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), groupID).Scan(ctx, &people)
+	if err != nil {
+		return err
+	}
+	tx.MarkDirty(people...)
+	return tx.Delete(ctx, (*Group)(nil), "id = ?", groupID)
+}
+
+// FindGroup returns the group with an id or a name. It fails with fault.NotFound, which
+// lists the nearest names.
+func FindGroup(ctx context.Context, t *db.Tenant, idOrName string) (*Group, error) {
+	groups, err := ListGroups(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return Find(groups, idOrName)
+}
+
+// Delete deletes a group and returns the change. Its people stay; archived ones leave it too.
+// An undo brings it back with its people. It fails with fault.NotFound for a group that does
+// not exist.
+func Delete(ctx context.Context, tx *db.Tx, groupID string) (changeID string, err error) {
+	g, err := GetGroup(ctx, tx, groupID)
+	if err != nil {
+		return "", err
+	}
+	return dissolve(ctx, tx, g, nil, "Deleted the group "+g.Name)
+}
+
+// Merge moves all people of a group to another one, archived people too, deletes the first, and
+// returns the change. An undo separates the two again. The second keeps its name and its interval.
+// It fails with fault.NotFound for a group that does not exist, and with fault.Invalid when the two
+// are the same.
+func Merge(ctx context.Context, tx *db.Tx, from, into string) (changeID string, err error) {
+	if from == into {
+		return "", fault.InvalidField("into", "is the same group")
+	}
+	g, err := GetGroup(ctx, tx, from)
+	if err != nil {
+		return "", err
+	}
+	other, err := GetGroup(ctx, tx, into)
+	if err != nil {
+		return "", err
+	}
+	return dissolve(ctx, tx, g, []string{other.ID}, fmt.Sprintf("Merged the group %s into %s", g.Name, other.Name))
+}
+
+// dissolve deletes a group whose people move to others.
+func dissolve(ctx context.Context, tx *db.Tx, g *Group, others []string, summary string) (string, error) {
+	var ids []string
+	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ? ORDER BY connection_id", tx.TenantID(), g.ID).Scan(ctx, &ids)
+	if err != nil {
+		return "", err
+	}
+	err = history.CheckEffects(len(ids)+1, "take some people out of the group first, with update_membership and the selection of a narrower search")
+	if err != nil {
+		return "", err
+	}
+	var effects []history.EffectDraft
+	if len(ids) > 0 {
+		before, err := memberships(ctx, tx, ids)
+		if err != nil {
+			return "", err
+		}
+		move, after := step{removeGroups: []string{g.ID}, addGroups: others}, make([]Membership, len(before))
+		for i, m := range before {
+			after[i] = move.apply(m)
+		}
+		if err := ReplaceMemberships(ctx, tx, after, nil); err != nil {
+			return "", err
+		}
+		effects = effectsOf(before, after)
+	}
+	if err := DeleteGroup(ctx, tx, g.ID); err != nil {
+		return "", err
+	}
+	// An undo begins with the last effect: people can return to the group once it exists.
+	effects = append(effects, history.EffectDraft{Kind: history.Group, ID: g.ID, Before: g})
+	return history.Record(ctx, tx, history.Draft{Summary: summary, Effects: effects})
+}
+
+// RemoveTag takes a tag off everyone who has it, archived people too. It fails with
+// fault.Invalid when no one has it.
+func RemoveTag(ctx context.Context, tx *db.Tx, tag string) (people.Acted, error) {
+	return replaceTag(ctx, tx, step{removeTags: []string{tag}}, false, "Removed the tag "+tag)
+}
+
+// groupRestorer restores groups. Their people are restored by the restorer of memberships.
+type groupRestorer struct{ tx *db.Tx }
+
+func (r groupRestorer) get(ctx context.Context, id string) (any, error) {
+	g, err := GetGroup(ctx, r.tx, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return g, err
+}
+
+func (r groupRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
+	var g *Group
+	if err := json.Unmarshal(to, &g); err != nil {
+		return fmt.Errorf("read recorded group: %w", err)
+	}
+	if g == nil {
+		return r.remove(ctx, id)
+	}
+	g.ID, g.FoldedName = id, text.Fold(g.Name)
+	namesake, err := r.tx.FirstID(ctx, "SELECT id FROM groups WHERE tenant_id = ? AND folded_name = ? AND id <> ?", r.tx.TenantID(), g.FoldedName, id)
+	if err != nil {
+		return err
+	}
+	if namesake != "" {
+		return fault.New(fault.Conflict, "%s has its name now", namesake)
+	}
+	present, err := GetGroup(ctx, r.tx, id)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		g.Version++
+		return InsertGroup(ctx, r.tx, g)
+	case err != nil:
+		return err
+	}
+	g.Version = present.Version + 1
+	return ReplaceGroup(ctx, r.tx, g)
+}
+
+// remove deletes a group that has no people.
+func (r groupRestorer) remove(ctx context.Context, id string) error {
+	found, err := r.tx.FirstID(ctx, "SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ? LIMIT 1", r.tx.TenantID(), id)
+	if err != nil {
+		return err
+	}
+	if found != "" {
+		return fault.New(fault.Conflict, "other data refers to it now: %s is in it", found)
+	}
+	return DeleteGroup(ctx, r.tx, id)
+}
+
+// RestoreGroup returns the restorer of groups.
+func RestoreGroup(tx *db.Tx) history.Restorer {
+	r := groupRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
 }

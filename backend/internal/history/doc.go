@@ -54,7 +54,7 @@
 // or some fields of it, as state. Rows that belong to it, like the people of a
 // note, are part of its struct.
 //
-// 2. Write a Restorer for it in its feature, restore_<kind>_sql.go, and enter it in
+// 2. Write a Restorer for it in its feature, in the file of its noun, and enter it in
 // package kinds. The Restorer always gets whole states: this package first fills the
 // fields that were not recorded with their current values.
 //

@@ -2,11 +2,14 @@ package insights
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 )
 
 // Person is a connection as an answer shows it.
@@ -77,4 +80,121 @@ func namesOf(list []string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// maxSeveral is the maximum size of an answer about several people, in bytes of JSON.
+const maxSeveral = 32 << 10
+
+// cut limits the lists and texts of each of several people in an answer.
+type cut struct {
+	// entries limits the notes and the interactions, values the entries of each other list,
+	// characters the length of a text.
+	entries, values, characters int
+}
+
+// cuts are tried in this order until the answer fits. The last one fits whatever is stored: it
+// removes all lists, and keeps a few words of each text.
+var cuts = []cut{{5, 10, 1000}, {3, 5, 300}, {2, 3, 150}, {1, 2, 100}, {1, 1, 50}, {0, 0, 25}}
+
+// answerWithin returns the answer about several people. It cuts lists and texts until the
+// answer has at most so many bytes of JSON.
+func answerWithin(most int, people []whole, missing []*connectionsv1.MissingConnection) (*connectionsv1.GetConnectionResponse, error) {
+	res := answer(people, missing)
+	ids := idsOf(people)
+	for _, c := range cuts {
+		size, err := sizeOf(res)
+		if err != nil || size <= most {
+			return res, err
+		}
+		for i := range people {
+			c.person(&people[i], ids)
+		}
+		res = answer(people, missing)
+		shortened := true
+		res.Shortened = &shortened
+	}
+	return res, nil
+}
+
+// answer returns the answer about several people. An entry about several of them is in it once.
+func answer(people []whole, missing []*connectionsv1.MissingConnection) *connectionsv1.GetConnectionResponse {
+	res := &connectionsv1.GetConnectionResponse{Missing: missing}
+	seen := map[string]bool{}
+	first := func(id string) bool {
+		known := seen[id]
+		seen[id] = true
+		return !known
+	}
+	for _, p := range people {
+		res.Connections = append(res.Connections, p.connection)
+		for _, n := range p.notes {
+			if first(n.GetId()) {
+				res.Notes = append(res.Notes, n)
+			}
+		}
+		for _, i := range p.interactions {
+			if first(i.GetId()) {
+				res.Interactions = append(res.Interactions, i)
+			}
+		}
+		for _, j := range p.positions {
+			j.ConnectionId = p.connection.GetId()
+			res.Positions = append(res.Positions, j)
+		}
+	}
+	return res
+}
+
+// sizeOf returns an upper bound of the size of an answer as JSON. It includes zero values and empty
+// lists, and the names of fields with text by others.
+func sizeOf(res *connectionsv1.GetConnectionResponse) (int, error) {
+	const zerosOfPerson, zerosOfEntry, around = 80, 24, 500
+	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(res)
+	entries := len(res.GetNotes()) + len(res.GetInteractions()) + len(res.GetPositions())
+	return len(data) + around + zerosOfPerson*len(res.GetConnections()) + zerosOfEntry*entries, err
+}
+
+// person cuts the lists and texts of a person. ids are the ids of all people in the answer.
+func (c cut) person(p *whole, ids []string) {
+	m := p.connection
+	p.notes, p.interactions = firstOf(p.notes, c.entries), firstOf(p.interactions, c.entries)
+	p.positions = firstOf(p.positions, c.values)
+	m.Emails, m.Phones, m.Urls = firstOf(m.GetEmails(), c.values), firstOf(m.GetPhones(), c.values), firstOf(m.GetUrls(), c.values)
+	m.Tags, m.Groups = firstOf(m.GetTags(), c.values), firstOf(m.GetGroups(), c.values)
+	m.ImportantDates, m.Relationships = firstOf(m.GetImportantDates(), c.values), firstOf(m.GetRelationships(), c.values)
+	texts := []*string{&m.Name, &m.Nickname, &m.Headline, &m.Organization, &m.Title, &m.Location, &m.Bio, &m.MetHow}
+	for i := range m.GetTags() {
+		texts = append(texts, &m.Tags[i])
+	}
+	for i := range m.GetGroups() {
+		texts = append(texts, &m.Groups[i])
+	}
+	for _, r := range m.GetRelationships() {
+		texts = append(texts, &r.Name)
+	}
+	for _, n := range p.notes {
+		texts = append(texts, &n.Body)
+		n.ConnectionIds = among(n.GetConnectionIds(), ids)
+	}
+	for _, i := range p.interactions {
+		texts = append(texts, &i.Summary)
+		i.ConnectionIds = among(i.GetConnectionIds(), ids)
+	}
+	for _, j := range p.positions {
+		texts = append(texts, &j.Organization, &j.Title)
+	}
+	for _, t := range texts {
+		*t = text.Truncate(*t, c.characters)
+	}
+}
+
+// firstOf returns the first entries of a list, most at most.
+func firstOf[T any](list []T, most int) []T { return list[:min(len(list), most)] }
+
+// among removes participants who are not in the answer, if there are more than maxSources.
+func among(participants, ids []string) []string {
+	if len(participants) <= maxSources {
+		return participants
+	}
+	return slices.DeleteFunc(participants, func(id string) bool { return !slices.Contains(ids, id) })
 }

@@ -2,12 +2,19 @@ package job
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/tracing"
 )
 
 // The states of a job.
@@ -220,4 +227,178 @@ func (r *Run) Checkpoint(into any) error {
 		return fmt.Errorf("read the checkpoint of job %s: %w", r.Job.ID, err)
 	}
 	return nil
+}
+
+// StartJob queues a job, or returns the live one of the kind. Writes of a tenant happen
+// one after the other, so there cannot be two.
+func StartJob(ctx context.Context, tx *db.Tx, d Draft) (j *Job, started bool, err error) {
+	live, err := LiveJob(ctx, tx, d.Kind)
+	if err != nil || live != nil {
+		return live, false, err
+	}
+	j, err = AddJob(ctx, tx, d)
+	return j, err == nil, err
+}
+
+// AddJob queues a job, though others of its kind may be live: the index jobs_live leaves out the
+// kinds of which several can be.
+func AddJob(ctx context.Context, tx *db.Tx, d Draft) (*Job, error) {
+	params, err := json.Marshal(d.Params)
+	if err != nil {
+		return nil, fmt.Errorf("encode a job's parameters: %w", err)
+	}
+	jobID, err := tx.NewID(id.Job)
+	if err != nil {
+		return nil, err
+	}
+	if d.RunAt.IsZero() {
+		d.RunAt = tx.Now()
+	}
+	j := &Job{
+		ID: jobID, TenantID: tx.TenantID(), Kind: d.Kind, State: Queued, Params: string(params), Total: d.Total, RunAt: d.RunAt,
+		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool, Trace: tracing.Traceparent(ctx),
+		Period: billing.MonthOf(tx.Now()).Period, Charged: d.Charged, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+	}
+	// The counter outlives the rows, so no number is used twice.
+	if err := tx.NewRaw("UPDATE tenant_states SET jobs = jobs + 1 WHERE tenant_id = ? RETURNING jobs", tx.TenantID()).Scan(ctx, &j.Number); err != nil {
+		return nil, err
+	}
+	_, err = tx.NewInsert().Model(j).Exec(ctx)
+	return j, err
+}
+
+// LiveJob returns the tenant's job of a kind that has not ended, or nil.
+func LiveJob(ctx context.Context, tx *db.Tx, kind string) (*Job, error) {
+	live := &Job{}
+	err := tx.From(live).Where("kind = ? AND state IN (?, ?)", kind, Queued, Running).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// GetJob returns a job of the tenant by its number, or fails with fault.NotFound.
+func GetJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
+	j, err := getJob(ctx, q, number)
+	return j, err
+}
+
+func getJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
+	j := &Job{}
+	err := q.From(j).Where("number = ?", number).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no job %d; the call that starts a job returns its task_id", number)
+	}
+	return j, err
+}
+
+// Find returns a job of the tenant by its kind and id, or fails with fault.NotFound.
+func Find(ctx context.Context, q db.Reader, kind, jobID string) (*Job, error) {
+	j := &Job{}
+	err := q.From(j).Where("kind = ? AND id = ?", kind, jobID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no job %s", jobID)
+	}
+	return j, err
+}
+
+// ListJobs returns the tenant's jobs of a kind, the latest first.
+func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, error) {
+	var jobs []Job
+	err := q.From(&jobs).Where("kind = ?", kind).Order("number DESC").Limit(int64(limit)).Scan(ctx)
+	return jobs, err
+}
+
+// Cancel is called before a job is cancelled, and ends the work that depends on the job. It reports
+// false if it is too late to end that work: then the job is not cancelled.
+type Cancel func(ctx context.Context, tx *db.Tx, j *Job) (bool, error)
+
+// CancelJob calls the functions in first, and cancels nothing if one of them reports false. Otherwise a
+// queued job ends, and a running one is asked to end. A queued job that has done part of its work is
+// ended by the next worker that claims it, because the worker can report which part. A job that has
+// ended stays as it is.
+func CancelJob(ctx context.Context, tx *db.Tx, number int32, first ...Cancel) (*Job, error) {
+	j, err := getJob(ctx, tx, number)
+	if err != nil || j.Terminal() {
+		return j, err
+	}
+	for _, end := range first {
+		if inTime, err := end(ctx, tx, j); err != nil || !inTime {
+			return j, err
+		}
+	}
+	// Another process may claim or end it at this moment.
+	_, err = tx.NewRaw(`UPDATE jobs SET cancel_requested = ?, updated_at = ?, run_at = CASE state WHEN 'queued' THEN ? ELSE run_at END,
+ended_at = CASE WHEN state = 'queued' AND checkpoint = '' THEN ? ELSE ended_at END,
+state = CASE WHEN state = 'queued' AND checkpoint = '' THEN 'cancelled' ELSE state END
+WHERE tenant_id = ? AND number = ? AND state IN ('queued', 'running')`, true, tx.Now(), tx.Now(), tx.Now(), tx.TenantID(), number).Exec(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return getJob(ctx, tx, number)
+}
+
+// WriteStep is Write for a step of a job. The step commits only while the lease holds;
+// otherwise WriteStep fails with job.ErrLeaseLost or job.ErrCancelled without calling fn. A member whose
+// quota is used up gets a Failure, which ends the job.
+func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn func(context.Context, *db.Tx) (Step, error)) error {
+	err := t.Write(ctx, actor, func(ctx context.Context, tx *db.Tx) error {
+		var cancelled bool
+		err := tx.NewRaw("UPDATE jobs SET attempts = 0, updated_at = ? WHERE tenant_id = ? AND id = ? AND fence = ? AND state = ? RETURNING cancel_requested",
+			tx.Now(), tx.TenantID(), l.ID, l.Fence, Running).Scan(ctx, &cancelled)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrLeaseLost
+		case err != nil:
+			return err
+		case cancelled:
+			return ErrCancelled
+		}
+		step, err := fn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		checkpoint, err := json.Marshal(step.Checkpoint)
+		if err != nil {
+			return fmt.Errorf("encode a job's checkpoint: %w", err)
+		}
+		_, err = tx.NewRaw("UPDATE jobs SET checkpoint = ?, done = ?, total = ? WHERE tenant_id = ? AND id = ?",
+			string(checkpoint), step.Done, step.Total, tx.TenantID(), l.ID).Exec(ctx)
+		return err
+	})
+	if full := (*fault.Error)(nil); errors.As(err, &full) && full.Code == fault.Full {
+		return Fail(CodeFull, "%s.", strings.ToUpper(full.Message[:1])+full.Message[1:])
+	}
+	return err
+}
+
+// Charge takes the price of a step off the balance of the month in which the job was
+// started; a refund would go to the same month. When the balance is too low, it returns
+// a Failure, which ends the job.
+func Charge(ctx context.Context, l *billing.Ledger, tx *db.Tx, j *Job, price int) error {
+	if price <= 0 {
+		return nil
+	}
+	_, err := l.ChargeTx(ctx, tx, billing.MonthOf(j.CreatedAt), price)
+	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
+		return Fail(CodeCredits, "%s", short.Error())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.NewRaw("UPDATE jobs SET charged = charged + ? WHERE tenant_id = ? AND id = ?", price, tx.TenantID(), j.ID).Exec(ctx)
+	return err
+}
+
+// SweepJobs deletes jobs that ended before a time.
+const SweepJobs = "DELETE FROM jobs WHERE ended_at <= ?"
+
+// KeepJobs is how long a job can be read after its end.
+const KeepJobs = 30 * 24 * time.Hour
+
+// WriteStepFor is WriteStep on behalf of the credential that started the job.
+func WriteStepFor(ctx context.Context, s *db.DB, j *Job, fn func(context.Context, *db.Tx) (Step, error)) error {
+	l := Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}
+	actor := db.Actor{CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool}
+	return WriteStep(ctx, s.Tenant(j.TenantID, false), l, actor, fn)
 }

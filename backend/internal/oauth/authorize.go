@@ -2,18 +2,23 @@ package oauth
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
@@ -373,4 +378,138 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, what string
 	s.fail(r.Context(), what, err)
 	w.Header().Set("Retry-After", "1")
 	s.Pages.Problem(w, r, http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was granted. Try again in a moment.")
+}
+
+// requiredStep returns the address of the page that a member has to complete requiredStep they can consent, or
+// an empty string: to set up a second factor, or to reauthenticate. A member reauthenticates if the
+// client asks for it by prompt=login or max_age (OpenID Connect Core §3.1.2.1), and if the session
+// is no longer fresh.
+func (s *Server) requiredStep(u *url.URL, query url.Values, login *account.LoginSession) string {
+	if first := s.Sessions.MustEnroll(login); first != "" {
+		return first
+	}
+	maxAge, _ := maxAgeOf(query) // checkRequest has validated it
+	now := s.Now()
+	if asksForLogin(query) || query.Has("max_age") && now.Sub(login.AuthenticatedAt) > maxAge || !login.Fresh(now) {
+		return s.Sessions.Confirm(withoutPrompt(u, query))
+	}
+	return ""
+}
+
+func asksForLogin(query url.Values) bool {
+	return slices.Contains(strings.Fields(query.Get("prompt")), "login")
+}
+
+// maxAgeOf returns the parameter max_age, and whether it is valid; a missing one is valid.
+func maxAgeOf(query url.Values) (time.Duration, bool) {
+	if !query.Has("max_age") {
+		return 0, true
+	}
+	seconds, err := strconv.ParseUint(query.Get("max_age"), 10, 31)
+	return time.Duration(seconds) * time.Second, err == nil
+}
+
+// withoutPrompt returns the path of a request without prompt and max_age. The browser returns to it
+// after reauthentication, which these parameters would ask for once more.
+func withoutPrompt(u *url.URL, query url.Values) string {
+	if !query.Has("prompt") && !query.Has("max_age") {
+		return u.RequestURI()
+	}
+	rest := maps.Clone(query)
+	rest.Del("prompt")
+	rest.Del("max_age")
+	return u.Path + "?" + rest.Encode()
+}
+
+// confirmFirst redirects a member whose session is no longer fresh to reauthenticate, and then to a
+// new consent page of the same request. It allows nothing.
+func (s *Server) confirmFirst(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession) {
+	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		s.showExpired(w, r, err)
+	case err != nil:
+		s.unavailable(w, r, "read request", err)
+	default:
+		http.Redirect(w, r, s.Sessions.Confirm(addressOf(req)), http.StatusSeeOther)
+	}
+}
+
+// Destination is where a redirect URI leads, in a form that people can check.
+type Destination struct {
+	// Scheme is shown before the host; empty for https.
+	Scheme string
+	// Subdomain is the host before the registrable domain, with its last dot.
+	Subdomain string
+	// Domain is the registrable domain, in lower-case ASCII: the part of the host that
+	// identifies its owner. It is the whole host if there is no such part.
+	Domain string
+	// Port is the port if the URI names one.
+	Port string
+	// Loopback is set if the response goes to a program on the member's own computer.
+	Loopback bool
+}
+
+// DestinationOf returns the destination of uri. It fails with fault.Invalid for a URI
+// that cannot be registered, so that a host that imitates another one is never shown;
+// private-use schemes are accepted.
+func DestinationOf(uri string) (Destination, error) {
+	if err := CheckRedirectURI(uri, true); err != nil {
+		return Destination{}, err
+	}
+	u, err := url.Parse(uri)
+	if err != nil {
+		return Destination{}, err
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Host), ":"+u.Port())
+	d := Destination{Scheme: u.Scheme, Domain: host, Port: u.Port()}
+	if web := u.Scheme == "https" || u.Scheme == "http"; !web {
+		return d, nil
+	}
+	d.Loopback = slices.Contains(loopbackHosts(), host)
+	if u.Scheme == "https" {
+		d.Scheme = ""
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return d, nil
+	}
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil { // else: localhost, or a public suffix itself
+		d.Subdomain, d.Domain = strings.TrimSuffix(host, domain), domain
+	}
+	return d, nil
+}
+
+// isPlainHost reports whether the host is an IP address or an ASCII domain name in
+// its canonical form: no percent-encoding, no trailing dot, internationalised names
+// as xn-- (RFC 5891), and a port without leading zeros.
+func isPlainHost(u *url.URL) bool {
+	host, port := u.Hostname(), u.Port()
+	isIPv6 := strings.Contains(host, ":")
+	spelt := host
+	if isIPv6 {
+		spelt = "[" + host + "]"
+	}
+	if port != "" {
+		spelt += ":" + port
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
+			return false
+		}
+	}
+	if spelt != u.Host {
+		return false
+	}
+	host = strings.ToLower(host)
+	if isIPv6 || endsInNumber(host) {
+		ip, err := netip.ParseAddr(host)
+		return err == nil && ip.Zone() == "" && ip.String() == host
+	}
+	ascii, err := idna.Registration.ToASCII(host)
+	return err == nil && ascii == host && !strings.HasSuffix(host, ".")
+}
+
+// endsInNumber reports whether browsers parse a host as an IPv4 address, in any
+// notation (URL standard, "ends in a number checker").
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return strings.HasPrefix(last, "0x") || last != "" && strings.Trim(last, "0123456789") == ""
 }

@@ -1,13 +1,21 @@
 package people
 
 import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
 )
 
 // Sources: where a record came from.
@@ -305,4 +313,225 @@ func (c *Connection) checkLimits() error {
 		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)
 	}
 	return nil
+}
+
+// GetConnection returns a connection with its lists, archived or not, or
+// fault.NotFound.
+func GetConnection(ctx context.Context, q db.Reader, id string) (*Connection, error) {
+	one := make([]Connection, 1)
+	err := q.From(&one[0]).Where("id = ?", id).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, NoConnection(ctx, q, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &one[0], FillConnections(ctx, q, one)
+}
+
+// NoConnection says why a connection cannot be used, and what to do: fault.Conflict when
+// it was merged into another one or archived, fault.NotFound when it was deleted or does
+// not exist.
+func NoConnection(ctx context.Context, q db.Reader, id string) error {
+	c := &Connection{}
+	err := q.From(c).Column("id", "merged_into", "archived_at").Where("id = ?", id).Scan(ctx)
+	if err == nil {
+		if err := c.checkLive(ctx, q); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	deletions, err := history.FindDeletions(ctx, q, []string{id})
+	if err != nil {
+		return err
+	}
+	if changeID := deletions[id]; changeID != "" {
+		return fault.New(fault.NotFound, "%s was deleted; undo_change with %s brings them back", id, changeID)
+	}
+	return fault.New(fault.NotFound, "there is no connection %s; search_connections finds people and returns their ids", id)
+}
+
+// survivor returns the connection that a merged one ended up in: it may have been merged
+// several times in a row. It takes one statement.
+func survivor(ctx context.Context, q db.Reader, id string) (string, error) {
+	const most = 20 // merges in a row
+	stayed := id
+	err := q.NewRaw(`WITH RECURSIVE merged (id, depth) AS (
+SELECT c.id, 0 FROM connections c WHERE c.tenant_id = ? AND c.id = ?
+UNION ALL SELECT c.merged_into, m.depth + 1 FROM merged m CROSS JOIN connections c
+WHERE c.tenant_id = ? AND c.id = m.id AND c.merged_into IS NOT NULL AND m.depth < ?)
+SELECT id FROM merged ORDER BY depth DESC LIMIT 1`, q.TenantID(), id, q.TenantID(), most).Scan(ctx, &stayed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return id, nil
+	}
+	return stayed, err
+}
+
+// Positions selects positions with the names of their organisations, current
+// ones first.
+func Positions(q db.Reader, rows *[]Position) *bun.SelectQuery {
+	return q.From(rows).ColumnExpr("?TableColumns").ColumnExpr("coalesce(o.name, '') AS organization").
+		Join("LEFT JOIN organizations AS o ON o.tenant_id = ?TableAlias.tenant_id AND o.id = ?TableAlias.organization_id").
+		OrderExpr("?TableAlias.current DESC, ?TableAlias.ordinal")
+}
+
+// ListSharing returns live connections other than c that share one of its addresses:
+// e-mail before phone before web, and within each kind the oldest first.
+func ListSharing(ctx context.Context, tx *db.Tx, c *Connection) (out []Sharing, err error) {
+	for _, kinds := range [][]string{{KindEmail}, {KindPhone}, {KindURL, KindSocial}} {
+		var values []string
+		for _, h := range c.Handles {
+			if slices.Contains(kinds, h.Kind) {
+				values = append(values, h.NormalValue)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		var some []Sharing
+		// CROSS JOIN makes SQLite start with the address, which few people have.
+		err := tx.NewRaw(`SELECT DISTINCT c.id, c.name, c.nickname, ? AS kind FROM handles h CROSS JOIN connections c
+WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.tenant_id = h.tenant_id AND c.id = h.connection_id
+AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
+			kinds[0], tx.TenantID(), bun.List(kinds), bun.List(values), c.ID, maxListed).Scan(ctx, &some)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// maxListed limits how many people with the same address are compared by name.
+const maxListed = 100
+
+// FindNamesakes returns the ids of live connections with c's folded name and current
+// organisation, at most maxSharing.
+func FindNamesakes(ctx context.Context, tx *db.Tx, c *Connection) (ids []string, err error) {
+	organization := NormalOrganization(c.CurrentPosition().Organization)
+	if organization == "" {
+		return nil, nil
+	}
+	err = tx.NewRaw(`SELECT c.id FROM duplicate_keys k CROSS JOIN connections c
+WHERE k.tenant_id = ? AND k.key = ? AND c.tenant_id = k.tenant_id AND c.id = k.connection_id
+AND c.folded_name = ? AND c.archived_at IS NULL AND c.id <> ? ORDER BY k.connection_id LIMIT ?`,
+		tx.TenantID(), NamesakeKey(c.Name, organization), FoldedName(c), c.ID, maxSharing).Scan(ctx, &ids)
+	return ids, err
+}
+
+// ListNames returns the names of the connections that exist, archived or not, by id.
+func ListNames(ctx context.Context, q db.Reader, ids []string) (map[string]string, error) {
+	names := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	var rows []struct{ ID, Name string }
+	err := q.NewRaw("SELECT id, name FROM connections WHERE tenant_id = ? AND id IN (?)", q.TenantID(), bun.List(ids)).Scan(ctx, &rows)
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, err
+}
+
+// GetConnections returns the connections that exist, archived or not, with their lists, by
+// id. The number of statements is fixed.
+func GetConnections(ctx context.Context, q db.Reader, ids []string) (map[string]*Connection, error) {
+	var rows []Connection
+	if err := q.From(&rows).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, err
+	}
+	out := make(map[string]*Connection, len(rows))
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	if len(rows) == 0 {
+		return out, nil
+	}
+	return out, FillConnections(ctx, q, rows)
+}
+
+// FillConnections adds the handles, positions, tags, dates and groups, with one statement.
+func FillConnections(ctx context.Context, q db.Reader, people []Connection) error {
+	byID := make(map[string]*Connection, len(people))
+	for i := range people {
+		byID[people[i].ID] = &people[i]
+	}
+	in := bun.List(IDs(people, func(c Connection) string { return c.ID }))
+	var args []any
+	for range strings.Count(listsOfPeople, "IN (?)") {
+		args = append(args, q.TenantID(), in)
+	}
+	rows, err := q.QueryContext(ctx, listsOfPeople, args...)
+	if err != nil {
+		return fmt.Errorf("read the lists of people: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var items []listItem
+	for rows.Next() {
+		var i listItem
+		err := rows.Scan(&i.connectionID, &i.list, &i.place, &i.id, &i.texts[0], &i.texts[1], &i.texts[2], &i.texts[3], &i.texts[4],
+			&i.numbers[0], &i.numbers[1], &i.numbers[2])
+		if err != nil {
+			return fmt.Errorf("read a list of a person: %w", err)
+		}
+		items = append(items, i)
+	}
+	slices.SortFunc(items, func(a, b listItem) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.texts[0], b.texts[0]), strings.Compare(a.id, b.id))
+	})
+	for _, i := range items {
+		byID[i.connectionID].add(q.TenantID(), i)
+	}
+	return db.Coded(rows.Err())
+}
+
+// listItem is an entry of a list of a person. Each list has its own texts and numbers; see
+// listsOfPeople. Items are in the order of their place, and then of their first text.
+type listItem struct {
+	connectionID, list string
+	place              int
+	id                 string
+	texts              [5]string
+	numbers            [3]int
+}
+
+// listsOfPeople selects the lists of people: of handles, of positions, current ones first, of
+// tags and groups by their folded names, and of dates.
+const listsOfPeople = `SELECT connection_id, 'handle', ordinal, id, kind, value, normal_value, label, '', 0, 0, 0
+FROM handles WHERE tenant_id = ? AND connection_id IN (?)
+UNION ALL SELECT p.connection_id, 'position', p.ordinal + CASE WHEN p.current THEN 0 ELSE 1000 END, p.id, coalesce(o.name, ''), p.title, p.started_on, p.ended_on,
+coalesce(p.organization_id, ''), CASE WHEN p.current THEN 1 ELSE 0 END, p.ordinal, 0
+FROM positions p LEFT JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id WHERE p.tenant_id = ? AND p.connection_id IN (?)
+UNION ALL SELECT l.connection_id, 'tag', 0, t.id, t.folded_name, t.name, '', '', '', 0, 0, 0
+FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND l.connection_id IN (?)
+UNION ALL SELECT connection_id, 'date', ordinal, id, kind, label, '', '', '', year, month, day
+FROM important_dates WHERE tenant_id = ? AND connection_id IN (?)
+UNION ALL SELECT l.connection_id, 'group', 0, g.id, g.folded_name, g.name, '', '', '', g.cadence_days, 0, 0
+FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id WHERE l.tenant_id = ? AND l.connection_id IN (?)`
+
+// add adds an item to its list.
+func (c *Connection) add(owner tenant.ID, i listItem) {
+	switch i.list {
+	case "handle":
+		c.Handles = append(c.Handles, Handle{
+			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Value: i.texts[1], NormalValue: i.texts[2], Label: i.texts[3], Ordinal: i.place,
+		})
+	case "position":
+		c.Positions = append(c.Positions, Position{
+			TenantID: owner, ID: i.id, ConnectionID: c.ID, Organization: i.texts[0], Title: i.texts[1], StartedOn: i.texts[2], EndedOn: i.texts[3],
+			OrganizationID: i.texts[4], Current: i.numbers[0] == 1, Ordinal: i.numbers[1],
+		})
+	case "tag":
+		c.Tags = append(c.Tags, i.texts[1])
+	case "date":
+		c.Dates = append(c.Dates, ImportantDate{
+			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Label: i.texts[1], Year: i.numbers[0], Month: i.numbers[1], Day: i.numbers[2], Ordinal: i.place,
+		})
+	case "group":
+		c.Groups = append(c.Groups, i.texts[1])
+		if days := i.numbers[0]; days > 0 && (c.GroupCadence == 0 || days < c.GroupCadence) {
+			c.GroupCadence = days
+		}
+	}
 }

@@ -1,9 +1,20 @@
 package people
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
 )
 
 // Relationship says what one person is to another, and is its database row: ToID is
@@ -15,4 +26,267 @@ type Relationship struct {
 	ToID      string    `json:"to_id"`
 	Type      string    `json:"type"`
 	CreatedAt time.Time `json:"created_at"`
+}
+
+// What one person can be to another. Report and introduced are the inverses of manager and
+// introduced_by, as child is of parent.
+const (
+	RelationSpouse       = "spouse"
+	RelationParent       = "parent"
+	RelationChild        = "child"
+	RelationSibling      = "sibling"
+	RelationColleague    = "colleague"
+	RelationManager      = "manager"
+	RelationReport       = "report"
+	RelationIntroducedBy = "introduced_by"
+	RelationIntroduced   = "introduced"
+	RelationFriend       = "friend"
+	RelationOther        = "other"
+)
+
+// Relation is a relationship from the point of view of one of the two people.
+type Relation struct {
+	// ConnectionID and Name are the other person's.
+	ConnectionID, Name string
+	// Type is what the other person is to this one.
+	Type string
+}
+
+// Inverse returns the relation in the other direction: manager for report.
+func Inverse(relation string) string {
+	switch relation {
+	case RelationParent:
+		return RelationChild
+	case RelationChild:
+		return RelationParent
+	case RelationManager:
+		return RelationReport
+	case RelationReport:
+		return RelationManager
+	case RelationIntroducedBy:
+		return RelationIntroduced
+	case RelationIntroduced:
+		return RelationIntroducedBy
+	default:
+		return relation
+	}
+}
+
+// RelationOf returns the relation of a word of link_connections: a relation itself, or a word that
+// says what the first person is to the second.
+func RelationOf(word string) string {
+	switch word {
+	case "child_of":
+		return RelationParent
+	case "parent_of":
+		return RelationChild
+	case "manager_of":
+		return RelationReport
+	case "reports_to":
+		return RelationManager
+	}
+	return word
+}
+
+// Normal returns the form in which a relationship is stored, whichever direction the caller used.
+// If the relationship is the same in both directions, such as friend, FromID is the lower of the two
+// ids. Otherwise FromID is the person who has the parent, manager or introducer, and ToID is that
+// parent, manager or introducer.
+func (r Relationship) Normal() Relationship {
+	inverse := Inverse(r.Type)
+	swap := inverse == r.Type && r.FromID > r.ToID
+	switch r.Type {
+	case RelationChild, RelationReport, RelationIntroduced:
+		swap = true
+	}
+	if swap {
+		r.FromID, r.ToID, r.Type = r.ToID, r.FromID, inverse
+	}
+	return r
+}
+
+// SeenFrom returns the relationship from the point of view of the person with the id.
+func (r Relationship) SeenFrom(id string) Relation {
+	if r.FromID == id {
+		return Relation{ConnectionID: r.ToID, Type: r.Type}
+	}
+	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type)}
+}
+
+// Link stores a relationship between two people, or removes it. It returns all their
+// relationships from the point of view of fromID, and the id of the change. The id is empty if
+// there was nothing to store or to remove.
+func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
+	if fromID == toID {
+		return nil, "", fault.InvalidField("to_id", "must be another person than from_id")
+	}
+	from, err := live(ctx, w, fromID)
+	if err != nil {
+		return nil, "", err
+	}
+	to, err := live(ctx, w, toID)
+	if err != nil {
+		return nil, "", err
+	}
+	held, err := ListRelationshipsBetween(ctx, w, fromID, toID)
+	if err != nil {
+		return nil, "", err
+	}
+	wanted := Relationship{FromID: fromID, ToID: toID, Type: relation, CreatedAt: w.Now()}.Normal()
+	at := slices.IndexFunc(held, func(r Relationship) bool { return r.FromID == wanted.FromID && r.Type == wanted.Type })
+	var draft history.Draft
+	switch {
+	case remove == (at < 0):
+		return relationsOf(held, from, to), "", nil
+	case remove:
+		gone := held[at]
+		held = slices.Delete(held, at, at+1)
+		err = DeleteRelationship(ctx, w, gone.ID)
+		draft = history.One("Unlinked "+from.Name+" and "+to.Name, history.Relationship, gone.ID, gone, nil)
+	default:
+		err = InsertRelationship(ctx, w, &wanted)
+		held = append(held, wanted)
+		draft = history.One("Linked "+from.Name+" and "+to.Name, history.Relationship, wanted.ID, nil, wanted)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	changeID, err := history.Record(ctx, w, draft)
+	return relationsOf(held, from, to), changeID, err
+}
+
+func relationsOf(held []Relationship, from, to *Connection) []Relation {
+	out := make([]Relation, len(held))
+	for i, r := range held {
+		out[i] = r.SeenFrom(from.ID)
+		out[i].Name = to.Name
+	}
+	return out
+}
+
+// live returns a connection that is not archived. An archived one fails with
+// fault.Conflict.
+func live(ctx context.Context, r db.Reader, id string) (*Connection, error) {
+	c, err := GetConnection(ctx, r, id)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.checkLive(ctx, r)
+}
+
+// checkLive fails with fault.Conflict when a connection is archived or was merged into
+// another one. The error names the one that stayed in the end.
+func (c *Connection) checkLive(ctx context.Context, r db.Reader) error {
+	switch {
+	case c.MergedInto != "":
+		stayed, err := survivor(ctx, r, c.MergedInto)
+		if err != nil {
+			return err
+		}
+		return fault.New(fault.Conflict, "%s was merged into %s: use that one", c.ID, stayed)
+	case !c.ArchivedAt.IsZero():
+		return fault.New(fault.Conflict, "%s is archived: bring them back first, with archive_connections and archived false", c.ID)
+	}
+	return nil
+}
+
+// ListRelations returns the relationships of connections by their ids, each as seen from
+// that connection, up to limit for each. It takes one statement.
+func ListRelations(ctx context.Context, q db.Reader, ids []string, limit int) (map[string][]Relation, error) {
+	out := make(map[string][]Relation, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var rows []struct {
+		Relationship
+
+		SeenBy, Name string
+	}
+	// An OR in place of the union makes SQLite read all relationships when it has no
+	// statistics.
+	err := q.NewRaw(`SELECT from_id, to_id, type, seen_by, name FROM (
+SELECT r.from_id, r.to_id, r.type, r.seen_by, c.name,
+row_number() OVER (PARTITION BY r.seen_by ORDER BY c.folded_name, c.id, r.type) AS place FROM (
+SELECT from_id, to_id, type, from_id AS seen_by, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id IN (?)
+UNION ALL SELECT from_id, to_id, type, to_id, from_id FROM relationships WHERE tenant_id = ? AND to_id IN (?)) AS r
+CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = r.other AND c.archived_at IS NULL) AS ranked
+WHERE place <= ? ORDER BY seen_by, place`,
+		q.TenantID(), bun.List(ids), q.TenantID(), bun.List(ids), q.TenantID(), limit).Scan(ctx, &rows)
+	for _, row := range rows {
+		relation := row.SeenFrom(row.SeenBy)
+		relation.Name = row.Name
+		out[row.SeenBy] = append(out[row.SeenBy], relation)
+	}
+	return out, err
+}
+
+// ListRelationshipsBetween returns what two people are to each other.
+func ListRelationshipsBetween(ctx context.Context, tx *db.Tx, one, other string) ([]Relationship, error) {
+	var rows []Relationship
+	err := tx.From(&rows).Where("(from_id = ? AND to_id = ?) OR (from_id = ? AND to_id = ?)", one, other, other, one).
+		Order("id").Scan(ctx)
+	return rows, err
+}
+
+// InsertRelationship inserts a relationship in its normal form and sets its id unless it
+// has one.
+func InsertRelationship(ctx context.Context, tx *db.Tx, r *Relationship) error {
+	*r = r.Normal()
+	r.TenantID = tx.TenantID()
+	if err := NameRow(tx, &r.ID, id.Relationship); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(r).Exec(ctx); err != nil {
+		return fmt.Errorf("insert relationship: %w", err)
+	}
+	return nil
+}
+
+// DeleteRelationship removes a relationship.
+func DeleteRelationship(ctx context.Context, tx *db.Tx, relationshipID string) error {
+	return tx.Delete(ctx, (*Relationship)(nil), "id = ?", relationshipID)
+}
+
+// relationshipRestorer restores relationships.
+type relationshipRestorer struct{ tx *db.Tx }
+
+func (r relationshipRestorer) get(ctx context.Context, id string) (any, error) {
+	row := &Relationship{}
+	err := r.tx.From(row).Where("id = ?", id).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return row, err
+}
+
+func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
+	var row *Relationship
+	if err := json.Unmarshal(to, &row); err != nil {
+		return fmt.Errorf("read recorded relationship: %w", err)
+	}
+	if row == nil {
+		return DeleteRelationship(ctx, r.tx, id)
+	}
+	if err := NeedConnections(ctx, r.tx, row.FromID, row.ToID); err != nil {
+		return err
+	}
+	same, err := r.tx.FirstID(ctx, "SELECT id FROM relationships WHERE tenant_id = ? AND from_id = ? AND to_id = ? AND type = ? AND id <> ?",
+		r.tx.TenantID(), row.FromID, row.ToID, row.Type, id)
+	if err != nil {
+		return err
+	}
+	if same != "" {
+		return fault.New(fault.Conflict, "%s says the same now", same)
+	}
+	if err := DeleteRelationship(ctx, r.tx, id); err != nil {
+		return err
+	}
+	row.ID = id
+	return InsertRelationship(ctx, r.tx, row)
+}
+
+// RestoreRelationship returns the restorer of relationships.
+func RestoreRelationship(tx *db.Tx) history.Restorer {
+	r := relationshipRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
 }

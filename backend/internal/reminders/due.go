@@ -253,3 +253,230 @@ func counted(n int, unit string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, unit)
 }
+
+// readPage reads the rows of a page about the whole network, and the counts of all pages. It
+// takes three statements at most.
+func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery) (rows Rows, counts Counts, err error) {
+	if query.Wants(KindCadence) {
+		day, id := query.start(KindCadence)
+		due := s.Due(index.DueQuery{Today: query.Today, Until: query.Until, Zone: query.Zone, AfterDay: day, AfterID: id, Limit: query.Limit})
+		counts.Cadences, counts.Overdue = due.Total, due.Overdue
+		rows.People = connectionsOf(due.People)
+	}
+	if query.Wants(KindDate) {
+		recurrences := recurrences(query.Today, query.Until)
+		for _, r := range recurrences {
+			counts.Dates += s.Recurring(r.since, r.year, r.first, r.last)
+		}
+		if counts.Dates > 0 {
+			if rows.Dates, err = datesDue(ctx, q, query, recurrences); err != nil {
+				return rows, counts, err
+			}
+		}
+	}
+	if !query.Wants(KindReminder) {
+		return rows, counts, nil
+	}
+	overdue := 0
+	if counts.Reminders, overdue, err = countReminders(ctx, q, query); err != nil || counts.Reminders == 0 {
+		return rows, counts, err
+	}
+	counts.Overdue += overdue
+	rows.Reminders, err = remindersDue(ctx, q, query)
+	return rows, counts, err
+}
+
+// connectionsOf returns what the index knows of people, as far as a due entry shows it.
+func connectionsOf(docs []*index.Document) []people.Connection {
+	out := make([]people.Connection, len(docs))
+	for i, d := range docs {
+		out[i] = people.Connection{
+			ID: d.ID, Name: d.Name, CadenceDays: d.CadenceDays, GroupCadence: d.GroupCadence, SnoozedUntil: d.SnoozedUntil,
+			LastInteractionAt: d.LastInteractionAt, CreatedAt: d.CreatedAt,
+		}
+	}
+	return out
+}
+
+// readPerson returns all rows about one person, with one statement for each kind; After and
+// Limit have no effect. It fails with fault.NotFound for a connection that does not exist.
+func readPerson(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
+	var out Rows
+	var err error
+	if out.People, err = PersonDue(ctx, q, query.ConnectionID); err != nil {
+		return out, err
+	}
+	if len(out.People) == 0 {
+		return out, people.NoConnection(ctx, q, query.ConnectionID)
+	}
+	query.After, query.Limit = nil, maxOfPerson
+	if query.Wants(KindReminder) {
+		if out.Reminders, err = remindersDue(ctx, q, query); err != nil {
+			return out, err
+		}
+	}
+	if query.Wants(KindDate) {
+		out.Dates, err = datesDue(ctx, q, query, recurrences(query.Today, query.Until))
+	}
+	return out, err
+}
+
+// maxOfPerson limits how many reminders and dates of one person are read.
+const maxOfPerson = 100_000
+
+// dueReminders selects open reminders due up to a day, which the index on state and day
+// finds, without those about archived people.
+const dueReminders = ` FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
+WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NULL`
+
+// countReminders counts all open reminders and subtracts those about archived people, of which
+// there are few.
+func countReminders(ctx context.Context, q db.Reader, query DueQuery) (all, overdue int, err error) {
+	until := query.Until.Format(time.DateOnly)
+	err = q.NewRaw(`SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN due_on < ? THEN n ELSE 0 END), 0) FROM (
+SELECT 1 AS n, due_on FROM reminders WHERE tenant_id = ? AND state = ? AND due_on <= ?
+UNION ALL SELECT -1, r.due_on FROM connections c CROSS JOIN reminders r
+WHERE c.tenant_id = ? AND c.archived_at IS NOT NULL AND r.tenant_id = c.tenant_id AND r.connection_id = c.id AND r.state = ? AND r.due_on <= ?) AS due`,
+		query.Today.Format(time.DateOnly), q.TenantID(), Open, until, q.TenantID(), Open, until).Scan(ctx, &all, &overdue)
+	return all, overdue, err
+}
+
+// remindersDue reads reminders in the order of the list.
+func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderRow, error) {
+	statement := "SELECT r.id, r.connection_id, r.text, r.due_on, coalesce(c.name, '') AS name" + dueReminders
+	args := []any{q.TenantID(), Open, query.Until.Format(time.DateOnly)}
+	if query.ConnectionID != "" {
+		statement += " AND r.connection_id = ?"
+		args = append(args, query.ConnectionID)
+	}
+	if day, id := query.start(KindReminder); !day.IsZero() {
+		statement += " AND (r.due_on, r.id) > (?, ?)"
+		args = append(args, day.Format(time.DateOnly), id)
+	}
+	var rows []ReminderRow
+	err := q.NewRaw(statement+" ORDER BY r.due_on, r.id LIMIT ?", append(args, query.Limit)...).Scan(ctx, &rows)
+	return rows, err
+}
+
+// recurrence is a range of days of one year. It has the recurrences of dates whose own year is
+// from since to that year. first and last are month * 100 + day.
+type recurrence struct{ since, year, first, last int }
+
+// dueOn returns the first and the last day of the range. In a common year, 29 February is
+// the 28th.
+func (r recurrence) dueOn() (first, last time.Time) {
+	return civil.Clamped(r.year, time.Month(r.first/100), r.first%100), civil.Clamped(r.year, time.Month(r.last/100), r.last%100)
+}
+
+// isLeapDay reports whether the range is 29 February.
+func (r recurrence) isLeapDay() bool { return r.first == leapDay && r.last == leapDay }
+
+const leapDay = 229
+
+// recurrences returns the ranges for the days from from to until, both included, which are at
+// most two years apart. The first year has the next recurrence of every date that has already
+// begun. The ranges after the first year are only for dates of the same year as the range.
+func recurrences(from, until time.Time) []recurrence {
+	second := from.AddDate(1, 0, 0)
+	if until.Before(second) {
+		return rangesOf(from, until)
+	}
+	out := rangesOf(from, second.AddDate(0, 0, -1))
+	for _, r := range rangesOf(second, until) {
+		r.since = r.year
+		out = append(out, r)
+	}
+	return out
+}
+
+// rangesOf returns the ranges for the days from from to until, which are at most a year apart. In a
+// common year, 29 February is a separate range, so that the dates of each range are in the order
+// of the day and the id.
+func rangesOf(from, until time.Time) []recurrence {
+	leap := from.Month() == time.February && from.Day() == 29
+	var out []recurrence
+	for !from.After(until) {
+		end := time.Date(from.Year(), time.December, 31, 0, 0, 0, 0, time.UTC)
+		if until.Before(end) {
+			end = until
+		}
+		all := recurrence{year: from.Year(), first: dayOfYear(from), last: dayOfYear(end)}
+		_, last := recurrence{year: from.Year(), first: leapDay, last: leapDay}.dueOn()
+		if common := last.Day() == 28; common && all.first <= dayOfYear(last) && all.last >= dayOfYear(last) {
+			out = append(out, recurrence{year: all.year, first: all.first, last: dayOfYear(last)})
+			if !leap { // otherwise it is due today
+				out = append(out, recurrence{year: all.year, first: leapDay, last: leapDay})
+			}
+			all.first = 301
+		}
+		if all.first <= all.last {
+			out = append(out, all)
+		}
+		from = end.AddDate(0, 0, 1)
+	}
+	return out
+}
+
+func dayOfYear(day time.Time) int { return 100*int(day.Month()) + day.Day() }
+
+// datesDue reads dates in the order of the list, a page of each range.
+func datesDue(ctx context.Context, q db.Reader, query DueQuery, ranges []recurrence) ([]DateRow, error) {
+	// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
+	// table; to PostgreSQL it is a join like any other.
+	const columns = `SELECT id, connection_id, kind, label, year, month, day, name FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
+WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
+AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AND d.year <= ?`
+	after, id := query.start(KindDate)
+	var parts []string
+	var args []any
+	for _, r := range ranges {
+		first, last := r.dueOn()
+		if last.Before(after) {
+			continue
+		}
+		part := columns
+		args = append(args, q.TenantID(), r.first/100, r.first%100, r.last/100, r.last%100, r.since, r.year)
+		if query.ConnectionID != "" {
+			part += " AND d.connection_id = ?"
+			args = append(args, query.ConnectionID)
+		}
+		switch {
+		case after.Before(first):
+		case r.isLeapDay(): // due on 28 February
+			part += " AND d.id > ?"
+			args = append(args, id)
+		default:
+			part += " AND (d.month, d.day, d.id) > (?, ?, ?)"
+			args = append(args, int(after.Month()), after.Day(), id)
+		}
+		parts = append(parts, part+" ORDER BY d.month, d.day, d.id LIMIT ?) AS part")
+		args = append(args, query.Limit)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	var rows []DateRow
+	err := q.NewRaw(strings.Join(parts, " UNION ALL "), args...).Scan(ctx, &rows)
+	return rows, err
+}
+
+// PersonDue reads a person with their keep-in-touch interval, own or of a group. It returns an
+// empty list for a connection that does not exist or is archived.
+func PersonDue(ctx context.Context, q db.Reader, connectionID string) ([]people.Connection, error) {
+	var rows []struct {
+		people.Connection
+
+		ShortestOfGroups int
+	}
+	err := q.NewRaw(`SELECT c.id, c.name, c.cadence_days, c.snoozed_until, c.last_interaction_at, c.created_at,
+coalesce((SELECT min(g.cadence_days) FROM group_connections l
+JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
+WHERE l.tenant_id = c.tenant_id AND l.connection_id = c.id), 0) AS shortest_of_groups
+FROM connections c WHERE c.tenant_id = ? AND c.id = ? AND c.archived_at IS NULL`, q.TenantID(), connectionID).Scan(ctx, &rows)
+	people := make([]people.Connection, len(rows))
+	for i, row := range rows {
+		people[i] = row.Connection
+		people[i].GroupCadence = row.ShortestOfGroups
+	}
+	return people, err
+}

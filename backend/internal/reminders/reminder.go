@@ -1,15 +1,22 @@
 package reminders
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // The states of a reminder.
@@ -80,4 +87,307 @@ func checkDue(dueOn string, today time.Time) error {
 		return fault.InvalidField("due_on", "lies more than %d years away; today is %s", maxYears, today.Format(time.DateOnly))
 	}
 	return nil
+}
+
+// How often a reminder recurs.
+const (
+	RecursNever     = "none"
+	RecursWeekly    = "weekly"
+	RecursMonthly   = "monthly"
+	RecursQuarterly = "quarterly"
+	RecursYearly    = "yearly"
+)
+
+// Next returns the first day after a given day that is a whole number of periods from
+// start. In a month without the day of start, it is the last day. Next returns false for a
+// reminder that does not recur.
+func Next(start time.Time, recurrence string, after time.Time) (time.Time, bool) {
+	months := 0
+	switch recurrence {
+	case RecursWeekly:
+		const week = 7
+		periods := max(0, civil.Between(start, after)/week+1)
+		if after.Before(start) {
+			periods = 0
+		}
+		return start.AddDate(0, 0, week*periods), true
+	case RecursMonthly:
+		months = 1
+	case RecursQuarterly:
+		months = 3
+	case RecursYearly:
+		months = 12
+	default:
+		return time.Time{}, false
+	}
+	// The search begins with the period that contains after, or the one before it.
+	passed := (after.Year()-start.Year())*12 + int(after.Month()-start.Month())
+	for n := max(0, passed/months-1); ; n++ {
+		next := civil.Clamped(start.Year(), start.Month()+time.Month(n*months), start.Day())
+		if next.After(after) {
+			return next, true
+		}
+	}
+}
+
+// GetReminder returns a reminder, or fault.NotFound.
+func GetReminder(ctx context.Context, q db.Reader, reminderID string) (*Reminder, error) {
+	r := &Reminder{}
+	err := q.From(r).Where("id = ?", reminderID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no reminder %s; list_due returns ids", reminderID)
+	}
+	return r, err
+}
+
+// InsertReminder inserts a new reminder and sets its id.
+func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
+	r.TenantID = tx.TenantID()
+	if err := people.NameRow(tx, &r.ID, id.Reminder); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(r).Exec(ctx); err != nil {
+		return fmt.Errorf("insert reminder: %w", err)
+	}
+	return nil
+}
+
+// ReplaceReminder stores r in place of the version before it. It fails with fault.Conflict
+// when that version is no longer the stored one.
+func ReplaceReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
+	r.TenantID = tx.TenantID()
+	return tx.Replace(ctx, r, r.ID, r.Version)
+}
+
+// Patch says what to change of a reminder. Empty fields leave their value unchanged.
+type Patch struct{ ID, Text, DueOn, ConnectionID, Recurrence string }
+
+// Update changes an open reminder and returns it with the id of the change. A patch that
+// changes nothing writes nothing, and its id is empty. Update fails with fault.NotFound
+// when the reminder or person does not exist, with fault.Conflict when the reminder is not
+// open, and with fault.Invalid for a new day before today.
+func Update(ctx context.Context, w *db.Tx, p Patch, today time.Time) (*Reminder, string, error) {
+	before, err := GetReminder(ctx, w, p.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if before.State != Open {
+		return nil, "", fault.New(fault.Conflict, "%s is %s: undo that first, or create another", p.ID, before.State)
+	}
+	after := *before
+	if p.Text != "" {
+		if after.Text, err = cleanText(p.Text); err != nil {
+			return nil, "", err
+		}
+	}
+	if p.ConnectionID != "" && p.ConnectionID != before.ConnectionID {
+		if _, err := people.Participants(ctx, w, []string{p.ConnectionID}); err != nil {
+			return nil, "", err
+		}
+		after.ConnectionID = p.ConnectionID
+	}
+	if err := p.move(&after, today); err != nil {
+		return nil, "", err
+	}
+	if after == *before {
+		return before, "", nil
+	}
+	after.Version++
+	after.UpdatedAt = w.Now()
+	if err := ReplaceReminder(ctx, w, &after); err != nil {
+		return nil, "", err
+	}
+	changeID, err := history.Record(ctx, w, history.One("Changed a reminder: "+after.Text, history.Reminder, p.ID, before, after))
+	return &after, changeID, err
+}
+
+// move sets the due day and the recurrence of a reminder. When the recurrence changes, the
+// periods count from the due day.
+func (p Patch) move(r *Reminder, today time.Time) error {
+	if p.DueOn != "" && p.DueOn != r.DueOn {
+		if err := checkDue(p.DueOn, today); err != nil {
+			return err
+		}
+		r.DueOn, r.StartsOn = p.DueOn, p.DueOn
+	}
+	if recurrence := cmp.Or(p.Recurrence, r.Recurrence); recurrence != r.Recurrence {
+		r.Recurrence, r.StartsOn = recurrence, r.DueOn
+	}
+	return nil
+}
+
+// cleanText returns a reminder's text in its stored form, or fault.Invalid.
+func cleanText(typed string) (string, error) {
+	cleaned := text.Line(typed)
+	if !text.Visible(cleaned) {
+		return "", fault.InvalidField("text", "must hold at least one visible character")
+	}
+	return cleaned, nil
+}
+
+// Completion says which reminder to end, and how.
+type Completion struct {
+	ID string
+	// Outcome is Done or Dismissed.
+	Outcome string
+	// DueOn is the reminder's day as the caller read it; empty when unknown.
+	DueOn string
+	// Today is the current day for the member, in the time zone Zone.
+	Today time.Time
+	Zone  *time.Location
+}
+
+// Completed is the result of Complete.
+type Completed struct {
+	Reminder *Reminder
+	// NextDue is the next day of a recurring reminder; empty for others.
+	NextDue string
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// Complete ends a reminder. A recurring reminder that is done moves to its next day after
+// today instead; a recurring reminder that is dismissed ends.
+//
+// Repeating the call changes nothing more: a reminder that has ended in the same way stays
+// unchanged, and one that has ended in the other way is fault.Conflict. A
+// recurring one moves only from the day DueOn or, without DueOn, only once on one day of
+// the member.
+func Complete(ctx context.Context, w *db.Tx, c Completion) (Completed, error) {
+	r, err := GetReminder(ctx, w, c.ID)
+	if err != nil {
+		return Completed{}, err
+	}
+	due, start, err := r.days()
+	if err != nil {
+		return Completed{}, err
+	}
+	again, err := c.again(r, due)
+	if err != nil {
+		return Completed{}, err
+	}
+	after := *r
+	switch {
+	case again:
+		return Completed{Reminder: r, NextDue: r.nextDue()}, nil
+	case c.moves(r):
+		next, _ := Next(start, r.Recurrence, later(c.Today, due))
+		after.DueOn = next.Format(time.DateOnly)
+	default:
+		after.State = c.Outcome
+	}
+	after.Version++
+	after.UpdatedAt = w.Now()
+	if err := ReplaceReminder(ctx, w, &after); err != nil {
+		return Completed{}, err
+	}
+	changeID, err := history.Record(ctx, w, history.One(c.summary(&after), history.Reminder, r.ID, r, after))
+	return Completed{Reminder: &after, NextDue: after.nextDue(), ChangeID: changeID}, err
+}
+
+// again reports whether the completion was made before. It fails with fault.Conflict when
+// the reminder has changed since the caller read it.
+func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
+	switch {
+	case r.State != Open && r.State != c.Outcome:
+		return false, fault.New(fault.Conflict, "%s is %s, so it cannot be %s: undo that first, or create another", r.ID, r.State, c.Outcome)
+	case r.State != Open:
+		return true, nil
+	case c.DueOn != "" && c.DueOn == r.DueOn:
+		return false, nil
+	case c.DueOn != "":
+		read, err := time.Parse(time.DateOnly, c.DueOn)
+		if err != nil {
+			return false, fault.InvalidField("due_on", "%s", civil.NoDay(c.DueOn))
+		}
+		if c.moves(r) && due.After(read) {
+			return true, nil
+		}
+		return false, fault.New(fault.Conflict, "%s is due on %s, not on %s: read it again before you change it", r.ID, r.DueOn, c.DueOn)
+	default:
+		// Update restarts the periods, so that a moved reminder does not look completed.
+		movedToday := r.Version > 1 && r.DueOn != r.StartsOn && civil.Of(r.UpdatedAt, c.Zone).Equal(c.Today)
+		return c.moves(r) && movedToday && due.After(c.Today), nil
+	}
+}
+
+// moves reports whether the completion moves the reminder to another day instead of ending
+// it.
+func (c Completion) moves(r *Reminder) bool { return r.Recurrence != RecursNever && c.Outcome == Done }
+
+func (c Completion) summary(r *Reminder) string {
+	verb := "Done: "
+	if c.Outcome == Dismissed {
+		verb = "Dismissed: "
+	}
+	return verb + r.Text
+}
+
+// nextDue returns the day of an open recurring reminder, and empty for others.
+func (r *Reminder) nextDue() string {
+	if r.Recurrence == RecursNever || r.State != Open {
+		return ""
+	}
+	return r.DueOn
+}
+
+// days parses the days of a stored reminder.
+func (r *Reminder) days() (due, start time.Time, err error) {
+	if due, err = time.Parse(time.DateOnly, r.DueOn); err != nil {
+		return due, start, fmt.Errorf("reminder %s: %w", r.ID, err)
+	}
+	if start, err = time.Parse(time.DateOnly, r.StartsOn); err != nil {
+		return due, start, fmt.Errorf("reminder %s: %w", r.ID, err)
+	}
+	return due, start, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// reminderRestorer restores reminders.
+type reminderRestorer struct{ tx *db.Tx }
+
+func (r reminderRestorer) get(ctx context.Context, id string) (any, error) {
+	found, err := GetReminder(ctx, r.tx, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return found, err
+}
+
+func (r reminderRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
+	var wanted *Reminder
+	if err := json.Unmarshal(to, &wanted); err != nil {
+		return fmt.Errorf("read recorded reminder: %w", err)
+	}
+	if wanted == nil {
+		return r.tx.Delete(ctx, (*Reminder)(nil), "id = ?", id)
+	}
+	if wanted.ConnectionID != "" {
+		if err := people.NeedConnections(ctx, r.tx, wanted.ConnectionID); err != nil {
+			return err
+		}
+	}
+	wanted.ID = id
+	present, err := GetReminder(ctx, r.tx, id)
+	if fault.Is(err, fault.NotFound) {
+		wanted.Version++
+		return InsertReminder(ctx, r.tx, wanted)
+	}
+	if err != nil {
+		return err
+	}
+	wanted.Version = present.Version + 1
+	return ReplaceReminder(ctx, r.tx, wanted)
+}
+
+// RestoreReminder returns the restorer of reminders.
+func RestoreReminder(tx *db.Tx) history.Restorer {
+	r := reminderRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
 }

@@ -2,14 +2,18 @@ package search
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
@@ -250,3 +254,305 @@ func (c *IndexCache) Search(ctx context.Context, t tenant.ID, atLeast int64, q i
 
 // Held returns how many indexes are held and how many bytes they take.
 func (c *IndexCache) Held() (indexes int, bytes int64) { return c.indexes.Held() }
+
+// LoadDocuments reads the data for the search index. It reads all connections when since
+// is below 0 or older than the recorded deletions, otherwise those that changed or were
+// deleted after that data version. Everything is read from one snapshot.
+func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, error) {
+	var out Documents
+	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
+		out = Documents{}
+		var removed int64
+		err := q.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &out.Version, &removed)
+		if err != nil {
+			return err
+		}
+		if since < removed {
+			since = -1
+		}
+		out.Whole = since < 0
+		if out.Changed, err = documents(ctx, q, since); err != nil || out.Whole {
+			return err
+		}
+		gone, err := db.RemovedSince(ctx, q, since)
+		for _, id := range gone {
+			out.Changed = append(out.Changed, index.Document{ID: id, Gone: true})
+		}
+		return err
+	})
+	return out, err
+}
+
+// documents reads connections and their searchable data. The statements are plain and
+// narrow, and sorting is done in Go: for a whole network, whose first search waits for
+// this, that is several times faster.
+func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
+	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	if since >= 0 { // without it, the database would scan an index without benefit
+		query, args = query+" AND data_version > ?", append(args, since)
+	}
+	docs, err := roomFor(ctx, q, since)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, q, query, args, func(scan scanner) error {
+		var d index.Document
+		var last, created, snoozed sql.NullTime
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed); err != nil {
+			return err
+		}
+		d.LastInteractionAt, d.CreatedAt, d.SnoozedUntil = utc(last), utc(created), utc(snoozed)
+		docs = append(docs, d)
+		return nil
+	})
+	if err != nil || len(docs) == 0 {
+		return docs, err
+	}
+	byID := make(map[string]*index.Document, len(docs))
+	for i := range docs {
+		byID[docs[i].ID] = &docs[i]
+	}
+	return docs, fillDocuments(ctx, q, since, byID)
+}
+
+// roomFor returns a list with capacity for everyone if the list will hold everyone.
+func roomFor(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
+	if since >= 0 {
+		return nil, nil
+	}
+	var people int
+	err := q.NewRaw("SELECT count(*) FROM connections WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &people)
+	return make([]index.Document, 0, people), err
+}
+
+// utc returns the zero time for NULL.
+func utc(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+// scanner scans the columns of a row.
+type scanner func(into ...any) error
+
+// each passes the rows of a query to read, one by one.
+func each(ctx context.Context, q db.Reader, query string, args []any, read func(scanner) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// item is one value of a connection's list.
+type item struct {
+	doc         *index.Document
+	kind, value string // kind of an address, or the id of a group
+	place       int    // in the list
+}
+
+// fillDocuments adds the lists, each with one statement over all people changed.
+// The condition is a list of ids, so that the index on (tenant_id, connection_id) is used: with
+// a join, the planner, which has no statistics, could choose a bad plan.
+func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[string]*index.Document) error {
+	changed := " WHERE l.tenant_id = ?"
+	args := []any{q.TenantID()}
+	if since >= 0 {
+		changed += " AND l.connection_id IN (SELECT id FROM connections WHERE tenant_id = ? AND data_version > ?)"
+		args = append(args, q.TenantID(), since)
+	}
+	lists := []struct {
+		query string
+		add   func(l item)
+	}{
+		{"SELECT l.connection_id, l.kind, l.value, l.ordinal FROM handles l" + changed, addHandle},
+		{"SELECT l.connection_id, '', t.name, 0 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(l item) { l.doc.Tags = append(l.doc.Tags, l.value) }},
+		{"SELECT l.connection_id, l.group_id, g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) {
+			l.doc.Groups, l.doc.GroupIDs = append(l.doc.Groups, l.value), append(l.doc.GroupIDs, l.kind)
+		}},
+		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
+	}
+	var rows []item
+	for _, list := range lists {
+		var err error
+		if rows, err = fill(ctx, q, list.query, args, byID, rows[:0], list.add); err != nil {
+			return err
+		}
+	}
+	for _, fill := range []func(context.Context, db.Reader, string, []any, map[string]*index.Document) error{fillInteractions, fillCadences, fillDates} {
+		if err := fill(ctx, q, changed, args, byID); err != nil {
+			return err
+		}
+	}
+	return fillPositions(ctx, q, since, changed, args, byID)
+}
+
+// fillInteractions adds summaries, the latest first, and the strength that they give.
+func fillInteractions(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, i.kind, i.summary, i.occurred_at FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id"
+	return each(ctx, q, query+changed+" ORDER BY l.connection_id, i.id DESC", args, func(scan scanner) error {
+		var id, kind sql.RawBytes
+		var summary string
+		var at time.Time
+		if err := scan(&id, &kind, &summary, &at); err != nil {
+			return err
+		}
+		d := byID[string(id)]
+		d.Interactions = append(d.Interactions, summary)
+		d.Ties += people.Tie(string(kind), at)
+		switch string(kind) {
+		case "meeting":
+			d.Meetings++
+		case "call":
+			d.Calls++
+		case "email", "message":
+			d.Messages++
+		}
+		d.Peak += people.PeakTie(string(kind), at, d.LastInteractionAt)
+		return nil
+	})
+}
+
+// fillCadences adds the shortest keep-in-touch interval of a person's groups.
+func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, min(g.cadence_days) FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id"
+	return each(ctx, q, query+changed+" AND g.cadence_days > 0 GROUP BY l.connection_id", args, func(scan scanner) error {
+		var id sql.RawBytes
+		var days int
+		if err := scan(&id, &days); err != nil {
+			return err
+		}
+		byID[string(id)].GroupCadence = days
+		return nil
+	})
+}
+
+// fillDates adds dates. Of several birthdays, Birthday is the first.
+func fillDates(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, l.kind, l.year, l.month, l.day FROM important_dates l"
+	return each(ctx, q, query+changed+" ORDER BY l.ordinal DESC", args, func(scan scanner) error {
+		var id, kind sql.RawBytes
+		var on index.Date
+		if err := scan(&id, &kind, &on.Year, &on.Month, &on.Day); err != nil {
+			return err
+		}
+		d := byID[string(id)]
+		d.Dates = append(d.Dates, on)
+		if string(kind) == people.DateBirthday {
+			d.Birthday = on
+		}
+		return nil
+	})
+}
+
+// fill adds the values of one query, in their order. It reuses the capacity of rows.
+func fill(ctx context.Context, q db.Reader, query string, args []any, byID map[string]*index.Document, rows []item, add func(item)) ([]item, error) {
+	err := each(ctx, q, query, args, func(scan scanner) error {
+		var id sql.RawBytes
+		var l item
+		if err := scan(&id, &l.kind, &l.value, &l.place); err != nil {
+			return err
+		}
+		l.doc = byID[string(id)]
+		rows = append(rows, l)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b item) int { return a.place - b.place })
+	for _, l := range rows {
+		add(l)
+	}
+	return rows, err
+}
+
+// fillPositions adds positions, the current ones first. For a whole network, the names of
+// organisations are read separately: a join would look up one for each position, and store
+// the name as often.
+func fillPositions(ctx context.Context, q db.Reader, since int64, changed string, args []any, byID map[string]*index.Document) error {
+	named := func(name []byte) string { return string(name) }
+	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
+	if since < 0 {
+		names, err := organizationNames(ctx, q)
+		if err != nil {
+			return err
+		}
+		named = func(id []byte) string { return names[string(id)] }
+		query = "SELECT l.connection_id, l.title, l.organization_id, l.current, l.ordinal FROM positions l" + changed
+	}
+	type held struct {
+		doc                 *index.Document
+		title, organization string
+		current             bool
+		place               int
+	}
+	rows := make([]held, 0, len(byID))
+	err := each(ctx, q, query, args, func(scan scanner) error {
+		var id, organization sql.RawBytes
+		var h held
+		if err := scan(&id, &h.title, &organization, &h.current, &h.place); err != nil {
+			return err
+		}
+		h.doc, h.organization = byID[string(id)], named(organization)
+		rows = append(rows, h)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b held) int {
+		if a.current != b.current {
+			return map[bool]int{true: -1, false: 1}[a.current]
+		}
+		return a.place - b.place
+	})
+	for _, h := range rows {
+		addPosition(h.doc, people.Position{Title: h.title, Organization: h.organization, Current: h.current})
+	}
+	return err
+}
+
+// organizationNames returns the names of all organisations by id.
+func organizationNames(ctx context.Context, q db.Reader) (map[string]string, error) {
+	names := map[string]string{}
+	err := each(ctx, q, "SELECT id, name FROM organizations WHERE tenant_id = ?", []any{q.TenantID()}, func(scan scanner) error {
+		var id, name string
+		if err := scan(&id, &name); err != nil {
+			return err
+		}
+		names[id] = name
+		return nil
+	})
+	return names, err
+}
+
+func addHandle(l item) {
+	switch l.kind {
+	case people.KindEmail:
+		l.doc.Emails = append(l.doc.Emails, l.value)
+	case people.KindPhone:
+		l.doc.Phones = append(l.doc.Phones, l.value)
+	default:
+		l.doc.URLs = append(l.doc.URLs, l.value)
+	}
+}
+
+// addPosition adds a position. Current positions come first, and the very first becomes
+// the headline.
+func addPosition(d *index.Document, p people.Position) {
+	switch {
+	case p.Current && d.Headline == "":
+		d.Headline, d.Organization, d.Title = p.Headline(), p.Organization, p.Title
+	case p.Current && p.Title != "":
+		d.OtherTitles = append(d.OtherTitles, p.Title)
+	}
+	if p.Organization == "" {
+		return
+	}
+	d.Organizations = append(d.Organizations, p.Organization)
+	if p.Current {
+		d.CurrentJobs++
+	}
+}

@@ -1,14 +1,24 @@
 package search
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -16,6 +26,7 @@ import (
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // EmbedRPC implements the RPC that makes vectors.
@@ -152,4 +163,315 @@ type pageOrder struct {
 	index.Query
 
 	Mode string `json:",omitempty"`
+}
+
+// query returns the index query of a request. It fails with fault.Invalid, listing all
+// fields that are wrong or contradict each other.
+func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
+	p := tenant.PrincipalFrom(ctx)
+	q := index.Query{
+		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(), Country: req.GetCountry(),
+		Tags: req.GetTag(), Has: req.GetHas(), Missing: req.GetMissing(), MetHow: req.GetMetHow(),
+		MetOnAfter: req.GetMetOnAfter(), MetOnBefore: req.GetMetOnBefore(),
+		NeverContacted: req.NeverContacted, Starred: req.Starred, CadenceOverdue: req.CadenceOverdue, Archived: req.GetArchived(),
+		Sort: sortOf(req), MinScore: req.MinScore, Now: h.DB.Now(), Zone: p.Timezone,
+	}
+	q.Reverse = reversed(q.Sort, req.GetOrder())
+	var wrong []error
+	check := func(err error) { wrong = append(wrong, err) }
+	if req.Query != nil {
+		check(call.CheckWords(q.Text, insteadOfWildcard))
+	}
+	check(checkCountry(q.Country))
+	var err error
+	q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 0)
+	check(err)
+	q.CreatedAfter, err = call.StartOfDay(ctx, "created_after", req.CreatedAfter, 1)
+	check(err)
+	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
+	check(err)
+	check(setBirthday(&q, req.GetBirthdayBetween()))
+	check(contradictions(&q))
+	if req.Group != nil {
+		_, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup())
+		check(err)
+	}
+	return q, fault.Join(wrong...)
+}
+
+// sortOf returns the requested order. Without words there is no order by relevance.
+func sortOf(req *connectionsv1.SearchConnectionsRequest) string {
+	switch {
+	case req.Sort != nil:
+		return req.GetSort()
+	case req.Query == nil:
+		return index.SortName
+	default:
+		return index.SortRelevance
+	}
+}
+
+// reversed reports whether the requested direction, asc or desc, is the opposite of the
+// usual one.
+func reversed(sort, order string) bool {
+	descends := sort == index.SortLastContact || sort == index.SortCreated || sort == index.SortStrength || sort == index.SortRelevance
+	return order == "asc" && descends || order == "desc" && !descends
+}
+
+func checkCountry(name string) error {
+	if name == "" || country.Named(name) != "" {
+		return nil
+	}
+	return fault.InvalidField("country", "%q is no country; use an English name or a code such as PT, or location for a city or region", name)
+}
+
+// setBirthday parses the two days of birthday_between.
+func setBirthday(q *index.Query, days []string) error {
+	if len(days) == 0 {
+		return nil
+	}
+	if len(days) != 2 {
+		return fault.InvalidField("birthday_between", `takes two days of the year, such as ["12-01", "12-31"]`)
+	}
+	of := func(day string) (int, error) {
+		d, err := time.Parse(time.DateOnly, "2000-"+day) // a leap year
+		if err != nil {
+			return 0, fault.InvalidField("birthday_between", "%s", civil.NoDay(day))
+		}
+		return 100*int(d.Month()) + d.Day(), nil
+	}
+	var err error
+	if q.BirthdayFrom, err = of(days[0]); err != nil {
+		return err
+	}
+	q.BirthdayTo, err = of(days[1])
+	return err
+}
+
+// contradictions fails for filters that no person can pass together.
+func contradictions(q *index.Query) error {
+	var errs []error
+	found := func(field, format string, args ...any) {
+		errs = append(errs, fault.InvalidField(field, format, args...))
+	}
+	if !q.LastContactAfter.IsZero() && !q.LastContactBefore.IsZero() && !q.LastContactAfter.Before(q.LastContactBefore) {
+		found("last_contact_before", "must lie after last_contact_after: no person passes both")
+	}
+	if q.NeverContacted != nil && *q.NeverContacted && !q.LastContactAfter.IsZero() {
+		found("never_contacted", "contradicts last_contact_after: no person passes both; leave one out")
+	}
+	if q.MetOnAfter != "" && q.MetOnBefore != "" && q.MetOnBefore <= q.MetOnAfter {
+		found("met_on_before", "must lie after met_on_after: no person passes both")
+	}
+	for _, name := range q.Missing {
+		if slices.Contains(q.Has, name) {
+			found("missing", "%s is in has, too: no person passes both; leave one out", name)
+		}
+		if name == "birthday" && q.BirthdayFrom > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
+			found("missing", "%s contradicts the filter for it: no person passes both; leave one out", name)
+		}
+	}
+	return fault.Join(errs...)
+}
+
+// hitFields says which fields hits have.
+type hitFields struct {
+	include       map[string]bool
+	due, birthday bool
+	zone          *time.Location
+	now           time.Time
+}
+
+func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hitFields {
+	f := hitFields{include: map[string]bool{}, zone: civil.Zone(q.Zone), now: q.Now}
+	for _, name := range req.GetInclude() {
+		f.include[name] = true
+	}
+	f.due = q.Sort == index.SortNextDue || q.CadenceOverdue != nil
+	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0
+	return f
+}
+
+func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
+	d := hit.Doc
+	m := &connectionsv1.ConnectionHit{
+		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization, Location: d.Location,
+		Strength: int32(people.ScoreOf(d.Ties, f.now)), Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
+	}
+	if !d.LastInteractionAt.IsZero() {
+		m.LastContactOn = dayText(civil.Of(d.LastInteractionAt, f.zone))
+	}
+	if f.due {
+		if due, ok := d.Cadence().NextDue(f.zone); ok {
+			m.NextDueOn = dayText(due)
+		}
+	}
+	if b := d.Birthday; f.birthday && b != (index.Date{}) {
+		date := people.ImportantDate{Year: int(b.Year), Month: int(b.Month), Day: int(b.Day)}.String()
+		m.Birthday = &date
+	}
+	if len(d.Emails) > 0 && !f.include["emails"] {
+		m.Email = d.Emails[0]
+	}
+	f.addLists(m, d)
+	return m
+}
+
+// addLists adds the lists that the caller asked for.
+func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
+	if f.include["emails"] {
+		m.Emails = d.Emails
+	}
+	if f.include["phones"] {
+		m.Phones = d.Phones
+	}
+	if f.include["urls"] {
+		m.Urls = d.URLs
+	}
+	if f.include["tags"] {
+		m.Tags = d.Tags
+	}
+	if f.include["groups"] {
+		m.Groups = d.Groups
+	}
+	if f.include["met"] {
+		m.MetOn, m.MetHow = d.MetOn, d.MetHow
+	}
+}
+
+func dayText(day time.Time) *string {
+	s := day.Format(time.DateOnly)
+	return &s
+}
+
+// MaxSelection is the largest number of people in a selection.
+const MaxSelection = 10_000
+
+const (
+	selectionPrefix = "sel_"
+	tagBytes        = 9 // of selectionTag
+	sumBytes        = 8 // of index.Result.Sum
+
+	// maxSelectionText is the contract's bound on a selection, in characters.
+	maxSelectionText = 2000
+)
+
+// matched is the people found by words and filters: how many, and a checksum of their ids.
+type matched struct {
+	Count int
+	Sum   uint64
+}
+
+// encodeSelection returns a text for all people whom a search matched: the search itself,
+// so that nothing is stored, and a checksum of the matched ids. It grants no access: it is
+// always evaluated within the caller's own tenant. It is nil when no one or more than
+// MaxSelection people matched, or when the search is too long for maxSelectionText.
+func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m matched) (*string, error) {
+	if m.Count == 0 || m.Count > MaxSelection {
+		return nil, nil
+	}
+	asked := proto.CloneOf(req)
+	asked.Limit, asked.Cursor, asked.Order, asked.Include, asked.Mode = nil, nil, nil, nil, nil
+	if asked.Query == nil {
+		asked.Sort = nil
+	}
+	search, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	body := binary.LittleEndian.AppendUint64(nil, m.Sum)
+	body = append(binary.AppendUvarint(body, uint64(m.Count)), search...)
+	text := selectionPrefix + base64.RawURLEncoding.EncodeToString(append(selectionTag(t, body), body...))
+	if len(text) > maxSelectionText {
+		return nil, nil
+	}
+	return &text, nil
+}
+
+// selectionTag binds a selection to a member, and detects damage.
+func selectionTag(t tenant.ID, body []byte) []byte {
+	sum := sha256.Sum256(append([]byte(string(t)+"\x00"), body...))
+	return sum[:tagBytes]
+}
+
+// decodeSelection decodes a selection of the same member.
+func decodeSelection(t tenant.ID, selection string) (*connectionsv1.SearchConnectionsRequest, matched, error) {
+	refused := fault.InvalidField("selection", "is none that search_connections gave this member; search again and pass on its selection unchanged")
+	text, ok := strings.CutPrefix(selection, selectionPrefix)
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if !ok || err != nil || len(data) <= tagBytes+sumBytes || !bytes.Equal(data[:tagBytes], selectionTag(t, data[tagBytes:])) {
+		return nil, matched{}, refused
+	}
+	body := data[tagBytes:]
+	m := matched{Sum: binary.LittleEndian.Uint64(body)}
+	count, n := binary.Uvarint(body[sumBytes:])
+	req := &connectionsv1.SearchConnectionsRequest{}
+	if n <= 0 || proto.Unmarshal(body[sumBytes+n:], req) != nil {
+		return nil, matched{}, refused
+	}
+	m.Count = int(count)
+	return req, m, nil
+}
+
+// Selected returns the ids of all people in a selection. It fails with fault.Invalid when
+// the selection is not one of the caller's, and with fault.Conflict when the same search
+// now matches other people.
+func (h *RPC) Selected(ctx context.Context, selection string) ([]string, error) {
+	p := tenant.PrincipalFrom(ctx)
+	req, was, err := decodeSelection(p.Tenant, selection)
+	if err != nil {
+		return nil, err
+	}
+	q, err := h.query(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = MaxSelection
+	found, err := h.Index.Search(ctx, p.Tenant, p.DataVersion, q)
+	if err != nil {
+		return nil, err
+	}
+	if now := (matched{Count: found.Total, Sum: found.Sum}); now != was {
+		return nil, fault.New(fault.Conflict, "the selection stood for %d people and the same search matches %d by now, or others: search again", was.Count, now.Count)
+	}
+	return people.IDs(found.Hits, func(hit index.Hit) string { return hit.ID }), nil
+}
+
+// Alike are people ordered by how similar their vectors are to a person's vector.
+type Alike struct {
+	// IDs are the people, the most similar first; only those who are clearly more similar
+	// than others.
+	IDs []string
+	// Weight is how much a rank in this list counts; a rank by shared traits counts 1.
+	Weight float64
+	// Used reports whether there are vectors, the caller may use them, and the person has
+	// one.
+	Used bool
+}
+
+// Alike returns the people similar to a person, as of the caller's data version or later.
+// It uses stored vectors only and sends nothing to a provider. Without vectors it is
+// empty.
+func (s *Searcher) Alike(ctx context.Context, caller *tenant.Principal, id string) (Alike, error) {
+	if may, _ := s.mayUse(caller); !may {
+		return Alike{}, nil
+	}
+	set, err := s.sets.Get(ctx, caller.Tenant, caller.DataVersion)
+	if err != nil {
+		return Alike{}, err
+	}
+	vector := set.Of(id)
+	if vector == nil {
+		return Alike{}, nil
+	}
+	near, spread := set.Nearest(vector, neighbours, func(other string) bool { return other != id })
+	return Alike{IDs: idsOf(outstanding(near, spread, s.provider.Noise())), Weight: weightOf(s.provider), Used: true}, nil
+}
+
+func idsOf(near []vector.Near) []string {
+	ids := make([]string, len(near))
+	for i, n := range near {
+		ids[i] = n.ID
+	}
+	return ids
 }

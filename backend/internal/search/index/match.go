@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -300,3 +301,279 @@ const (
 	scoreDomain    = 990
 	scoreFullName  = 980
 )
+
+// judge scores the documents of one segment from the tables of all tokens.
+type judge struct {
+	tables  []*table
+	docs    []ranked
+	nameKey string // of the query
+	chunked bool   // see plan
+
+	lastMatch match // of the only token
+	last      grade // given for lastMatch
+}
+
+// grade is the result of a document in the tables.
+type grade struct {
+	ok    bool // the document is a hit
+	score int  // in thousandths
+	full  int  // the score if the query is the whole name; 0 when it cannot be
+}
+
+// limits returns the tier of document d: the closeness of the word that matches worst, and whether
+// a word matches in the name. A document with a match in the name is in a tier of names, even if
+// that match is less close than all matches in other fields.
+func (j *judge) limits(d int) (limit closeness, named, ok bool) {
+	worst, best := exact, unmatched
+	for i := range j.tables {
+		m := j.tables[i].best[d]
+		name, other := closenessOf(m.name), closenessOf(m.other)
+		if name == unmatched && other == unmatched {
+			return 0, false, false
+		}
+		worst = max(worst, min(name, other))
+		best = min(best, name)
+	}
+	if best == unmatched {
+		return worst, false, true
+	}
+	return max(worst, best), true, true
+}
+
+// chosen returns the match of one token that counts: that in the name if it is within the limit,
+// else that in the other fields.
+func (t *table) chosen(d int, limit closeness, named bool) quality {
+	if m := t.best[d]; !named || closenessOf(m.name) > limit {
+		return m.other
+	}
+	return t.best[d].name
+}
+
+// score returns the score of document d in thousandths, or false if it does not match.
+func (j *judge) score(d int) (int, bool) {
+	g := j.gradeOf(d)
+	if g.full > 0 && j.docs[d].key == j.nameKey {
+		return g.full, true
+	}
+	return g.score, g.ok
+}
+
+// gradeOf returns the grade of document d. For a single token it caches the last one, because most
+// neighbours have the same match.
+func (j *judge) gradeOf(d int) grade {
+	if !j.matchesLikeLast(d) {
+		j.lastMatch, j.last = j.tables[0].best[d], j.assess(d)
+	}
+	return j.last
+}
+
+func (j *judge) matchesLikeLast(d int) bool {
+	return len(j.tables) == 1 && j.tables[0].best[d] == j.lastMatch
+}
+
+func (j *judge) assess(d int) grade {
+	limit, named, ok := j.limits(d)
+	if !ok {
+		return grade{}
+	}
+	sum := 0
+	for i := range j.tables {
+		sum += score(j.tables[i].chosen(d, limit, named))
+	}
+	b := bands[unmatched]
+	if named {
+		b = bands[limit]
+	}
+	g := grade{ok: true, score: b.low + (b.high-b.low)*sum/(1000*len(j.tables))}
+	if named {
+		g.full = j.fullScore(limit)
+	}
+	return g
+}
+
+// fullScore is the score of a document if the query is its whole name. A prefix can be a
+// whole name only where the query was cut into pieces.
+func (j *judge) fullScore(limit closeness) int {
+	switch {
+	case limit == exact, limit == prefix && j.chunked:
+		return scoreFullName
+	case limit == folded, limit == foldedPrefix && j.chunked:
+		return bands[folded].high
+	}
+	return 0
+}
+
+const topScore = 1000
+
+// scored is a document number with its score.
+type scored struct{ score, doc int }
+
+// best keeps the k best of the documents that are offered in ascending order; of equal
+// scores the first stay.
+type best struct {
+	hits  []scored
+	k     int
+	least int // lower scores are no match
+	floor int // scores up to here are not among the k best
+	top   int // the best score
+	total int
+	sum   uint64 // sum of the checksums of all matches
+}
+
+func (b *best) offer(score, doc int, sum uint64) {
+	if score < b.least {
+		return
+	}
+	b.total++
+	b.sum ^= sum
+	b.top = max(b.top, score)
+	if score <= b.floor {
+		return
+	}
+	b.hits = append(b.hits, scored{score, doc})
+	if len(b.hits) >= 2*b.k+16 {
+		b.prune()
+		b.floor = b.hits[b.k-1].score
+	}
+}
+
+// prune sorts the hits and drops all but the k best.
+func (b *best) prune() {
+	slices.SortFunc(b.hits, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.doc, y.doc))
+	})
+	b.hits = b.hits[:min(len(b.hits), b.k)]
+}
+
+// Mentioned returns the ids of the people in whose notes and interactions all the words occur, in one
+// text or spread over several. It returns nil and false if there are more than limit such people.
+func (ix *Index) Mentioned(words Words, limit int) (ids []string, all bool) {
+	ids = []string{}
+	for _, v := range ix.state.Load().views {
+		out := (&filter{}).excluded(v)
+		for d := range v.seg.mentioned(words).all() {
+			switch {
+			case out.has(d):
+			case len(ids) == limit:
+				return nil, false
+			default:
+				ids = append(ids, v.seg.docs[d].doc.ID)
+			}
+		}
+	}
+	return ids, true
+}
+
+// mentioned returns the documents in whose notes and interactions all the words occur.
+func (s *segment) mentioned(words Words) bitset {
+	var common bitset
+	for i := range words.tokens {
+		token, found := &words.tokens[i], newBitset(s.len())
+		for term := range s.words.beginning(token.folded) {
+			for _, l := range term.lists {
+				f := field(l.kind & fieldMask)
+				if (f == fieldNote || f == fieldInteraction) && token.reaches(token.closenessTo(term), f) {
+					found.setAll(l.docs)
+				}
+			}
+		}
+		if common == nil {
+			common = found
+		} else {
+			common.and(found)
+		}
+	}
+	return common
+}
+
+// Words are the words of a query, for texts that are not in an index.
+type Words struct{ tokens []token }
+
+// ParseWords reads the words of a query like [Query.Text]: "at", "in", "of" and the
+// like do not count when there are other words.
+func ParseWords(text string) Words {
+	var p plan
+	p.readWords(strings.TrimSpace(firstRunes(text, maxQueryRunes)))
+	return Words{tokens: p.tokens}
+}
+
+// How much a hit counts, and the limit for all hits of one word: a long text that repeats one word
+// must not rank above a short one with all words.
+const (
+	wholeHit = 2
+	partHit  = 1
+	mostHits = 6
+)
+
+// Hits counts how often the words are in text, ignoring case and accents: as whole words
+// and, from three letters, as beginnings of words. It is 0 unless all words are found.
+func (w Words) Hits(text string) int {
+	if len(w.tokens) == 0 || w.absentFrom(text) {
+		return 0
+	}
+	counts := make([]int, len(w.tokens))
+	var scan scanner
+	scan.reset(text)
+	for scan.next() {
+		word := foldWord(string(scan.word))
+		for i := range w.tokens {
+			counts[i] = min(counts[i]+w.tokens[i].hit(&scan, word), mostHits)
+		}
+	}
+	sum := 0
+	for _, n := range counts {
+		if n == 0 {
+			return 0
+		}
+		sum += n
+	}
+	return sum
+}
+
+var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
+
+// absentFrom reports that an ASCII text lacks one of the words. Most notes do, and reading them
+// word by word takes ten times as long.
+func (w Words) absentFrom(text string) bool {
+	if !isASCII(text) {
+		return false
+	}
+	plain := strings.ToLower(withoutJoiners.Replace(text))
+	return slices.ContainsFunc(w.tokens, func(t token) bool { return !strings.Contains(plain, t.folded) })
+}
+
+// hit returns how much the current word of scan, folded, counts for the token.
+func (t *token) hit(scan *scanner, word string) int {
+	if t.unspaced {
+		return partHit * strings.Count(word, t.folded)
+	}
+	best := t.worthIn(word)
+	scan.parts(func(part []byte) { best = max(best, t.worthIn(foldWord(string(part)))) })
+	return best
+}
+
+func (t *token) worthIn(word string) int {
+	switch {
+	case word == t.folded:
+		return wholeHit
+	case t.runes >= minWordyPrefix && strings.HasPrefix(word, t.folded):
+		return partHit
+	}
+	return 0
+}
+
+// Snippet returns the text around the first hit, at most 160 characters on one
+// line; "" when there is none.
+func (w Words) Snippet(text string) string {
+	var scan scanner
+	scan.reset(text)
+	for scan.next() {
+		word := foldWord(string(scan.word))
+		for i := range w.tokens {
+			if w.tokens[i].hit(&scan, word) > 0 {
+				return cut(scan.text, scan.start)
+			}
+		}
+	}
+	return ""
+}
