@@ -56,13 +56,12 @@ image: ## Build the container image, to IMAGE
 	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the icons and openapi.json
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones and the icons
 	$(BIN)/buf generate
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb catalog/catalog.json
 	cd backend && go run ./internal/civil/cmd/zones "$$(go env GOROOT)/lib/time/zoneinfo.zip" internal/civil/zones.txt
 	cd backend && go run ./internal/web/page/cmd/icons internal/web/page/assets
-	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 
 $(BIN)/.tools: $(TOOLS)
 	mkdir -p $(BIN) && cd proto/tools && GOWORK=off go build -o $(BIN) tool && touch $@
@@ -73,7 +72,7 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
-GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt 'backend/internal/web/page/assets/*.png' edge/internal/discovery/openapi/openapi.json
+GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt 'backend/internal/web/page/assets/*.png'
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith
@@ -166,7 +165,7 @@ update: ## Rewrite the golden files from what the code does now
 	cd backend && go test -short ./internal/demo -run Due -update
 	cd backend && go test ./internal/rpc -run StatementsPerTool -update # needs KITH_TEST_POSTGRES_URL, too
 	cd backend && go test ./internal/web -run CopiedCookie/sqlite -update
-	cd edge && go test ./internal/mcp ./internal/discovery -update
+	cd edge && go test ./internal/mcp ./internal/discovery ./internal/discovery/openapi -update
 	cd deploy && go test ./cmd/kith -run Reference -update
 	cd deploy && go test ./e2e/mcp -run '(TestTasks|TestInjectedNotes|TestWrongCalls)/sqlite' -update
 	cd deploy/manifests && GOWORK=off go test . -run OperatorRules -update

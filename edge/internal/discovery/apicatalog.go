@@ -1,11 +1,7 @@
 package discovery
 
 import (
-	"fmt"
 	"net/http"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -37,7 +33,7 @@ type targetJSON struct {
 // newAPICatalog makes the catalogue of the APIs: the HTTP API, whose anchor is the
 // service itself, and the MCP servers. The answer to HEAD has the link that RFC 9727,
 // section 2, requires.
-func newAPICatalog(s *site) (*httpapi.Document, error) {
+func (s *site) newAPICatalog() (*httpapi.Document, error) {
 	self := s.BaseURL + pathAPICatalog
 	index := contextJSON{Anchor: self, Item: []targetJSON{{Href: s.BaseURL + pathHome}}}
 	contexts := []contextJSON{{
@@ -57,13 +53,9 @@ func newAPICatalog(s *site) (*httpapi.Document, error) {
 			ServiceMeta: s.metaOf(r),
 		})
 	}
-	body, err := json.Marshal(linksetJSON{append([]contextJSON{index}, contexts...)}, jsontext.WithIndent("  "))
-	if err != nil {
-		return nil, fmt.Errorf("marshal API catalogue: %w", err)
-	}
-	return httpapi.NewDocument(typeLinkset, append(body, '\n'), http.Header{
+	return indentedDocument(typeLinkset, linksetJSON{append([]contextJSON{index}, contexts...)}, http.Header{
 		"Link": {"<" + self + `>; rel="api-catalog"`},
-	}), nil
+	})
 }
 
 // metaOf returns the machine-readable descriptions of an MCP server: the metadata of the

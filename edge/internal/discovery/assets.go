@@ -43,11 +43,26 @@ func newAsset(path, media string) (asset, error) {
 	return asset{path: path, version: current.ETag()[1 : 1+versionLength], current: current, kept: httpapi.NewDocument(media, body, header)}, nil
 }
 
+// newAssets returns the files by their paths.
+func newAssets() (map[string]asset, error) {
+	assets := map[string]asset{}
+	for path, media := range map[string]string{
+		pathStylesheet: "text/css; charset=utf-8", pathTry: typeScript, pathSearch: typeScript,
+		pathPictureLight: "image/png", pathPictureDark: "image/png",
+	} {
+		var err error
+		if assets[path], err = newAsset(path, media); err != nil {
+			return nil, err
+		}
+	}
+	return assets, nil
+}
+
 // Stylesheet returns the versioned address of the documents' stylesheet. Other pages of the edge
 // use it too.
 func Stylesheet() (string, error) {
-	a, err := newAsset(pathStylesheet, "text/css; charset=utf-8")
-	return a.address(), err
+	assets, err := newAssets()
+	return assets[pathStylesheet].address(), err
 }
 
 // address returns the path with the version.

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -48,7 +49,7 @@ type remoteJSON struct {
 }
 
 // newServerCard makes the card of the MCP server at a path.
-func newServerCard(s *site, path string) (*httpapi.Document, error) {
+func (s *site) newServerCard(path string) (*httpapi.Document, error) {
 	host, err := s.host()
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func newServerCard(s *site, path string) (*httpapi.Document, error) {
 	if icon := s.address(pathIcon); icon != "" {
 		card.Icons = []iconJSON{{icon, "image/svg+xml", []string{"any"}}}
 	}
-	return indentedDocument(typeServerCard, card)
+	return indentedDocument(typeServerCard, card, nil)
 }
 
 // aiCatalogJSON is an AI catalogue, from which clients that know only the domain learn
@@ -79,7 +80,7 @@ type aiEntryJSON struct {
 }
 
 // newAICatalog makes the catalogue, whose only entry is the server card, where it is served.
-func newAICatalog(s *site) (*httpapi.Document, error) {
+func (s *site) newAICatalog() (*httpapi.Document, error) {
 	host, err := s.host()
 	if err != nil {
 		return nil, err
@@ -88,15 +89,16 @@ func newAICatalog(s *site) (*httpapi.Document, error) {
 	if card := s.address(route.PathServerCard); card != "" {
 		entries = append(entries, aiEntryJSON{"urn:air:" + host + ":mcp:kith", typeServerCard, card})
 	}
-	return indentedDocument(typeAICatalog, aiCatalogJSON{"1.0", entries})
+	return indentedDocument(typeAICatalog, aiCatalogJSON{"1.0", entries}, nil)
 }
 
-func indentedDocument(media string, value any) (*httpapi.Document, error) {
-	body, err := json.Marshal(value, jsontext.WithIndent("  "))
+// indentedDocument returns a value as a JSON document with line breaks. header may be nil.
+func indentedDocument(media string, value any, header http.Header) (*httpapi.Document, error) {
+	body, err := json.Marshal(value, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("marshal %s: %w", media, err)
 	}
-	return httpapi.NewDocument(media, append(body, '\n'), nil), nil
+	return httpapi.NewDocument(media, append(body, '\n'), header), nil
 }
 
 // host returns the host of the service without its port, with "-" for the colons of IPv6.

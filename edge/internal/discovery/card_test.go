@@ -54,12 +54,12 @@ func describe(t *testing.T, text []byte) described {
 func TestServerCardGolden(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
-	golden(t, "server-card.json", get(d.ServerCard(), "").Body.String())
-	sandbox := describe(t, get(d.SandboxCard(), "").Body.Bytes())
-	if card := describe(t, get(d.ServerCard(), "").Body.Bytes()); sandbox.Remotes[0].URL != strings.Replace(card.Remotes[0].URL, "/mcp/v1", "/sandbox/mcp/v1", 1) {
+	golden(t, "server-card.json", get(d["/mcp/v1/server-card"], "").Body.String())
+	sandbox := describe(t, get(d["/sandbox/mcp/v1/server-card"], "").Body.Bytes())
+	if card := describe(t, get(d["/mcp/v1/server-card"], "").Body.Bytes()); sandbox.Remotes[0].URL != strings.Replace(card.Remotes[0].URL, "/mcp/v1", "/sandbox/mcp/v1", 1) {
 		t.Errorf("the sandbox's card names %s", sandbox.Remotes[0].URL)
 	}
-	golden(t, "ai-catalog.json", get(d.AICatalog(), "").Body.String())
+	golden(t, "ai-catalog.json", get(d["/.well-known/ai-catalog.json"], "").Body.String())
 }
 
 func TestServerCard(t *testing.T) {
@@ -72,7 +72,7 @@ func TestServerCard(t *testing.T) {
 		"http://[::1]:8080":              {"--1/kith", "urn:air:--1:mcp:kith"},
 	} {
 		d := build(t, func(o *discovery.Options) { o.BaseURL = address })
-		w := get(d.ServerCard(), "", "Accept", "application/mcp-server-card+json")
+		w := get(d["/mcp/v1/server-card"], "", "Accept", "application/mcp-server-card+json")
 		card := describe(t, w.Body.Bytes())
 		if card.Name != names[0] || card.Remotes[0].URL != address+route.PathMCPCurrent || card.Meta["kith/experimental"] == "" ||
 			!slices.Equal(card.Remotes[0].Versions, mcp.Versions()) || w.Header().Get("Content-Type") != "application/mcp-server-card+json" {
@@ -81,7 +81,7 @@ func TestServerCard(t *testing.T) {
 		var catalogue struct {
 			Entries []struct{ Identifier, Type, URL string }
 		}
-		w = get(d.AICatalog(), "")
+		w = get(d["/.well-known/ai-catalog.json"], "")
 		if err := json.Unmarshal(w.Body.Bytes(), &catalogue); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestServerJSONForRegistries(t *testing.T) {
 		t.Fatal(err)
 	}
 	published := describe(t, text)
-	card := describe(t, get(build(t, nil).ServerCard(), "").Body.Bytes())
+	card := describe(t, get(build(t, nil)["/mcp/v1/server-card"], "").Body.Bytes())
 	if published.Schema != "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json" || published.Description != card.Description ||
 		published.Remotes[0].URL != "https://{host}"+route.PathMCPMember || !published.Remotes[0].Variables["host"].IsRequired {
 		t.Errorf("server.json is %+v", published)
@@ -111,7 +111,7 @@ func TestServerJSONForRegistries(t *testing.T) {
 // The links that open a client have the same configuration as the text beside them.
 func TestInstallLinks(t *testing.T) {
 	t.Parallel()
-	links := linksOf(t, text(t, build(t, nil).PeopleDocs(), "", "text/html"))
+	links := linksOf(t, text(t, build(t, nil)["/docs/mcp"], "", "text/html"))
 	opened := map[string]string{}
 	for _, link := range links {
 		u, err := url.Parse(strings.ReplaceAll(link, "&amp;", "&"))

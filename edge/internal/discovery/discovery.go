@@ -51,153 +51,69 @@ func (o Options) check() error {
 	return nil
 }
 
-// Documents holds the documents. It is immutable and safe for concurrent use.
-// Every handler answers GET and HEAD, with a strong entity tag.
-type Documents struct {
-	index, llms, apiCatalog       *httpapi.Document
-	serverCard, sandboxCard       *httpapi.Document
-	aiCatalog                     *httpapi.Document
-	openAPI                       *httpapi.Document // nil where no route serves it
-	peopleDocs, agentDocs, landed route.Handler
-	docs                          *docs
-	stylesheet, try, search       asset
-	light, dark                   asset // the pictures of the demo
-}
+// Documents are the handlers of the documents by the patterns of their routes, see Routes. Every
+// handler answers GET and HEAD, with a strong entity tag, and is safe for concurrent use.
+type Documents map[string]route.Handler
 
 // New makes the documents. It fails if a required option is missing or a tool's
 // schema cannot be read.
-func New(o Options) (*Documents, error) {
-	d := &Documents{}
-	if err := d.build(o); err != nil {
+func New(o Options) (Documents, error) {
+	d, err := build(o)
+	if err != nil {
 		return nil, fmt.Errorf("build documents: %w", err)
 	}
 	return d, nil
 }
 
-func (d *Documents) build(o Options) error {
+func build(o Options) (Documents, error) {
 	s, err := newSite(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := d.loadAssets(); err != nil {
-		return err
-	}
-	l, err := newLayout(s, d.stylesheet, d.try, d.search)
+	assets, err := newAssets()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if d.index, err = newIndex(s); err != nil {
-		return err
+	l, err := newLayout(s, assets)
+	if err != nil {
+		return nil, err
 	}
-	if d.apiCatalog, err = newAPICatalog(s); err != nil {
-		return err
+	d := Documents{}
+	for path, a := range assets {
+		d[path] = a.serve
 	}
-	if d.serverCard, err = newServerCard(s, route.PathMCPCurrent); err != nil {
-		return err
-	}
-	if d.sandboxCard, err = newServerCard(s, route.SandboxPrefix+route.PathMCPCurrent); err != nil {
-		return err
-	}
-	if d.aiCatalog, err = newAICatalog(s); err != nil {
-		return err
-	}
-	if d.openAPI, err = s.newOpenAPI(); err != nil {
-		return err
+	for path, make := range map[string]func() (*httpapi.Document, error){
+		pathIndex: s.newIndex, pathOpenAPI: s.newOpenAPI, pathAPICatalog: s.newAPICatalog, pathAICatalog: s.newAICatalog,
+		route.PathServerCard:  func() (*httpapi.Document, error) { return s.newServerCard(route.PathMCPCurrent) },
+		route.PathSandboxCard: func() (*httpapi.Document, error) { return s.newServerCard(route.SandboxPrefix + route.PathMCPCurrent) },
+	} {
+		document, err := make()
+		if err != nil {
+			return nil, err
+		}
+		d[path] = document.Serve
 	}
 	siteIndex, err := s.page("llms.md", s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.llms = httpapi.NewDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
+	llms := httpapi.NewDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
+	d[pathLLMs] = llms.Serve
 	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", document{site: s})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.peopleDocs, d.agentDocs = httpapi.Negotiate(s.Problems, page, text), httpapi.Negotiate(s.Problems, text, page)
-	if d.docs, err = newDocs(l); err != nil {
-		return err
+	d[pathPeopleDocs], d[pathAgentDocs] = httpapi.Negotiate(s.Problems, page, text), httpapi.Negotiate(s.Problems, text, page)
+	if err := addDocs(d, l); err != nil {
+		return nil, err
 	}
-	d.landed, err = l.landingPage(d.llms, d.light, d.dark)
-	return err
-}
-
-func (d *Documents) loadAssets() error {
-	for _, a := range []struct {
-		to          *asset
-		path, media string
-	}{
-		{&d.stylesheet, pathStylesheet, "text/css; charset=utf-8"},
-		{&d.try, pathTry, typeScript}, {&d.search, pathSearch, typeScript},
-		{&d.light, pathPictureLight, "image/png"}, {&d.dark, pathPictureDark, "image/png"},
-	} {
-		var err error
-		if *a.to, err = newAsset(a.path, a.media); err != nil {
-			return err
-		}
-	}
-	return nil
+	d[pathHome], err = l.landingPage(llms, assets)
+	return d, err
 }
 
 func (s *site) newOpenAPI() (*httpapi.Document, error) {
-	if !s.serves(pathOpenAPI) {
-		return nil, nil
-	}
 	body, err := openapi.New(openapi.Options{
-		BaseURL: s.BaseURL, Version: s.Version, Routes: s.Routes, Policies: s.Policies, DemoUsername: s.DemoUsername,
+		BaseURL: s.BaseURL, Version: s.Version, Catalog: s.Catalog, Protocols: s.Protocols, Routes: s.Routes, Policies: s.Policies, DemoUsername: s.DemoUsername,
 	})
 	return httpapi.NewDocument("application/json", body, nil), err
 }
-
-// OpenAPI returns the handler of GET /openapi.json.
-func (d *Documents) OpenAPI() route.Handler { return d.openAPI.Serve }
-
-// AgentIndex returns the handler of GET /v1.
-func (d *Documents) AgentIndex() route.Handler { return d.index.Serve }
-
-// LLMs returns the handler of GET /llms.txt.
-func (d *Documents) LLMs() route.Handler { return d.llms.Serve }
-
-// APICatalog returns the handler of GET /.well-known/api-catalog.
-func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.Serve }
-
-// ServerCard returns the handler of GET /mcp/v1/server-card.
-func (d *Documents) ServerCard() route.Handler { return d.serverCard.Serve }
-
-// SandboxCard returns the handler of GET /sandbox/mcp/v1/server-card.
-func (d *Documents) SandboxCard() route.Handler { return d.sandboxCard.Serve }
-
-// AICatalog returns the handler of GET /.well-known/ai-catalog.json.
-func (d *Documents) AICatalog() route.Handler { return d.aiCatalog.Serve }
-
-// PeopleDocs returns the handler of GET /docs/mcp: HTML unless Accept prefers
-// Markdown.
-func (d *Documents) PeopleDocs() route.Handler { return d.peopleDocs }
-
-// AgentDocs returns the handler of GET /mcp/docs: Markdown unless Accept prefers
-// HTML.
-func (d *Documents) AgentDocs() route.Handler { return d.agentDocs }
-
-// Docs returns the handler of GET /docs: an overview of the documentation or, with the parameter q,
-// the results of a search. Like the other pages of the documentation it is HTML unless Accept
-// prefers Markdown.
-func (d *Documents) Docs() route.Handler { return d.docs.search }
-
-// Guide returns the handler of GET /docs/{guide}. For a page that does not exist, it answers 404
-// with the most similar names, as do Tool and Error.
-func (d *Documents) Guide() route.Handler { return d.docs.serveGuide }
-
-// ToolList returns the handler of GET /docs/tools.
-func (d *Documents) ToolList() route.Handler { return d.docs.toolList }
-
-// Tool returns the handler of GET /docs/tools/{name}.
-func (d *Documents) Tool() route.Handler { return d.docs.serveTool }
-
-// ErrorList returns the handler of GET /docs/errors.
-func (d *Documents) ErrorList() route.Handler { return d.docs.errorList }
-
-// Error returns the handler of GET /docs/errors/{code}.
-func (d *Documents) Error() route.Handler { return d.docs.serveError }
-
-// Landing returns the handler of GET /: a page for people, the site index for
-// callers that prefer Markdown.
-func (d *Documents) Landing() route.Handler { return d.landed }

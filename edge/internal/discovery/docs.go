@@ -118,13 +118,13 @@ func (s *site) sidebar() ([]part, error) {
 	return parts, nil
 }
 
-// docs serves the documentation: the pages at /docs and below.
+// docs serves the pages of the documentation that depend on the request.
 type docs struct {
 	*layout
 
-	home, toolList, errorList route.Handler
-	guides, tools, errors     collection
-	index                     index
+	home                  route.Handler
+	guides, tools, errors collection
+	index                 index
 }
 
 // collection holds the pages below a path, by the last part of their paths.
@@ -133,17 +133,16 @@ type collection struct {
 	pages map[string]route.Handler
 }
 
-func newDocs(l *layout) (*docs, error) {
+// addDocs adds the pages at /docs and below.
+func addDocs(documents Documents, l *layout) error {
 	d := &docs{
 		layout: l, guides: collection{pathDocs, map[string]route.Handler{}},
 		tools: collection{pathTools, map[string]route.Handler{}}, errors: collection{pathErrors, map[string]route.Handler{}},
-		home:      l.handler("Documentation", pathDocs, "docs.md", l.site),
-		toolList:  l.handler("Tools", pathTools, "tool-list", l.site),
-		errorList: l.handler("Errors", pathErrors, "errors.md", l.site),
+		home: l.handler("Documentation", pathDocs, "docs.md", l.site),
 	}
 	tools, err := l.site.Tools()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, t := range tools {
 		path := pathTools + "/" + t.Name
@@ -154,14 +153,14 @@ func newDocs(l *layout) (*docs, error) {
 		path, name := pathDocs+"/"+g.Name, "guide-"+g.Name
 		text, err := l.site.page(name, document{l.site, true})
 		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", path, err)
+			return fmt.Errorf("write %s: %w", path, err)
 		}
 		d.guides.pages[g.Name] = l.handler(g.Title, path, name, document{l.site, true})
 		d.index.addGuide(g, path, text)
 	}
 	families, err := l.site.Families()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, f := range families {
 		for _, e := range f.Errors {
@@ -170,7 +169,13 @@ func newDocs(l *layout) (*docs, error) {
 			d.index.addError(e, path)
 		}
 	}
-	return d, nil
+	documents[pathDocs] = d.search
+	documents[pathTools] = l.handler("Tools", pathTools, "tool-list", l.site)
+	documents[pathErrors] = l.handler("Errors", pathErrors, "errors.md", l.site)
+	documents[pathGuide] = d.serve("page", d.guides, d.tools, d.errors)
+	documents[pathTool] = d.serve("tool", d.tools)
+	documents[pathError] = d.serve("error", d.errors)
+	return nil
 }
 
 // search serves GET /docs: the overview, or the results of a search for q.
@@ -196,62 +201,50 @@ func (d *docs) search(w http.ResponseWriter, r *http.Request, argument string) {
 	httpapi.Negotiate(d.site.Problems, html, markdown)(w, r, argument)
 }
 
-// serveGuide serves GET /docs/{guide}. For an unknown name it suggests pages of all kinds.
-func (d *docs) serveGuide(w http.ResponseWriter, r *http.Request, name string) {
-	d.serve(w, r, "page", name, d.guides, d.tools, d.errors)
-}
-
-// serveTool serves GET /docs/tools/{name}.
-func (d *docs) serveTool(w http.ResponseWriter, r *http.Request, name string) {
-	d.serve(w, r, "tool", name, d.tools)
-}
-
-// serveError serves GET /docs/errors/{code}.
-func (d *docs) serveError(w http.ResponseWriter, r *http.Request, code string) {
-	d.serve(w, r, "error", code, d.errors)
-}
-
-// serve answers with the page of that name, else with a 404 that suggests the most similar names of
-// its collection and of others. The 404 is a page for browsers and a problem for other clients.
-func (d *docs) serve(w http.ResponseWriter, r *http.Request, kind, name string, c collection, others ...collection) {
-	if serve := c.pages[name]; serve != nil {
-		serve(w, r, name)
-		return
-	}
-	m := missing{Kind: kind, Name: name, Nearest: nearestPages(name, append(others, c)...)}
-	w.Header().Set("Vary", varyOnAccept)
-	if !httpapi.WantsPage(r.Header["Accept"]) {
-		d.site.Problems.Write(w, r, httpapi.NotFound, m.Detail())
-		return
-	}
-	body, err := d.missingPage(m)
-	if err != nil {
-		d.site.Problems.Write(w, r, httpapi.NotFound, m.Detail())
-		return
-	}
-	h := w.Header()
-	maps.Copy(h, pageHeader(varyOnAccept))
-	delete(h, "Access-Control-Allow-Origin") // as on all error pages
-	delete(h, "Access-Control-Expose-Headers")
-	h.Set("Content-Type", typeHTML)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusNotFound)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the caller may be gone
+// serve returns the handler of a collection. It answers with the page of the name that is its
+// argument, else with a 404 that suggests the most similar names of the collection and of others.
+// The 404 is a page for browsers and a problem for other clients.
+func (d *docs) serve(kind string, c collection, others ...collection) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, name string) {
+		if serve := c.pages[name]; serve != nil {
+			serve(w, r, name)
+			return
+		}
+		m := missing{Kind: kind, Name: name, Nearest: nearestPages(name, append(others, c)...)}
+		w.Header().Set("Vary", varyOnAccept)
+		var body []byte
+		if httpapi.WantsPage(r.Header["Accept"]) {
+			body = d.missingPage(m)
+		}
+		if body == nil {
+			d.site.Problems.Write(w, r, httpapi.NotFound, m.Detail())
+			return
+		}
+		h := w.Header()
+		maps.Copy(h, pageHeader(varyOnAccept))
+		delete(h, "Access-Control-Allow-Origin") // as on all error pages
+		delete(h, "Access-Control-Expose-Headers")
+		h.Set("Content-Type", typeHTML)
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(http.StatusNotFound)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(body) // the caller may be gone
+		}
 	}
 }
 
-func (d *docs) missingPage(m missing) ([]byte, error) {
+// missingPage returns the page that says what does not exist, or nil if it cannot be made.
+func (d *docs) missingPage(m missing) []byte {
 	text, err := d.site.page("missing", m)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	html, _, err := d.formsOf(pageContent{Title: "Page not found", Query: m.Name, Error: true}, text)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	return html.Body(), nil
+	return html.Body()
 }
 
 // missing is a page that does not exist.

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/edge/internal/discovery"
-	"github.com/kith-crm/kith/edge/internal/discovery/schema"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
@@ -25,7 +24,7 @@ func TestEveryToolHasAPage(t *testing.T) {
 	t.Parallel()
 	for variant, change := range variants() {
 		d := build(t, change)
-		list := text(t, d.ToolList(), "", "text/markdown")
+		list := text(t, d["/docs/tools"], "", "text/markdown")
 		for _, rpc := range loadCatalog(t).Tools() {
 			tool := rpc.Tool
 			if !strings.Contains(list, "[`"+tool.Name+"`]("+base+"/docs/tools/"+tool.Name+")") {
@@ -33,16 +32,16 @@ func TestEveryToolHasAPage(t *testing.T) {
 			}
 			wanted := append([]string{tool.Name, tool.Title, tool.Description, "curl -sS", `"jsonrpc": "2.0"`, "-32001", "-32003"}, rpc.Scopes...)
 			for _, text := range [][]byte{tool.BoundedSchema, tool.OutputSchema} {
-				s, err := schema.Parse(text)
+				arguments, err := discovery.ArgumentsOf(text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, a := range s.Arguments() {
+				for _, a := range arguments {
 					wanted = append(append(wanted, a.Name, a.Type, a.Description), a.Bounds...)
 				}
 			}
 			wanted = append(wanted, "Arguments", "Answer", "Example", "Errors")
-			words := wordsOf(t, d.Tool(), tool.Name)
+			words := wordsOf(t, d["/docs/tools/{name}"], tool.Name)
 			for _, word := range wanted {
 				if !strings.Contains(words, strings.Join(strings.Fields(word), " ")) {
 					t.Errorf("%s: the page of %s lacks %q", variant, tool.Name, word)
@@ -54,7 +53,7 @@ func TestEveryToolHasAPage(t *testing.T) {
 			if asks := len(tool.Acts) > 0; strings.Contains(words, "approval_needed") != asks {
 				t.Errorf("%s: the page says that the member can be asked first: %t", tool.Name, !asks)
 			}
-			if !strings.Contains(text(t, d.Tool(), tool.Name, "text/markdown"), "# `"+tool.Name+"`: ") {
+			if !strings.Contains(text(t, d["/docs/tools/{name}"], tool.Name, "text/markdown"), "# `"+tool.Name+"`: ") {
 				t.Errorf("%s: %s has no Markdown", variant, tool.Name)
 			}
 		}
@@ -74,7 +73,7 @@ func TestUndoIsDocumented(t *testing.T) {
 	d := build(t, nil)
 	got := map[string][]string{}
 	for _, rpc := range loadCatalog(t).Tools() {
-		_, said, _ := strings.Cut(text(t, d.Tool(), rpc.Tool.Name, "text/markdown"), "\n- Undo: ")
+		_, said, _ := strings.Cut(text(t, d["/docs/tools/{name}"], rpc.Tool.Name, "text/markdown"), "\n- Undo: ")
 		said, _, _ = strings.Cut(said, "\n")
 		said = strings.ReplaceAll(said, "[`undo_change`]("+base+"/docs/tools/undo_change)", "undo_change")
 		if reads := said == "nothing to undo, it only reads"; reads == rpc.Writes {
@@ -109,7 +108,7 @@ func TestDocsCrawl(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			handlers := everyHandler(d)
+			handlers := d
 			reached := map[string]bool{}
 			for queue := []string{"/docs"}; len(queue) > 0; queue = queue[1:] {
 				path := queue[0]
@@ -184,7 +183,7 @@ func TestPagesAreLight(t *testing.T) {
 		return b.Len()
 	}
 	files := 0
-	for path, handler := range d.Assets() {
+	for path, handler := range assets(d) {
 		body := get(handler, "").Body.String()
 		if strings.HasSuffix(path, ".js") && len(body) > 15_000 {
 			t.Errorf("%s has %d bytes", path, len(body))
@@ -201,7 +200,7 @@ func TestPagesAreLight(t *testing.T) {
 }
 
 // found returns the addresses of the results for a query, in their order.
-func found(t *testing.T, d *discovery.Documents, query string) []string {
+func found(t *testing.T, d discovery.Documents, query string) []string {
 	t.Helper()
 	var paths []string
 	for _, m := range markdownLink.FindAllStringSubmatch(text(t, searching(d, query), "", "text/markdown"), -1) {
@@ -311,10 +310,10 @@ func TestUnknownDocsPage(t *testing.T) {
 		kind    string
 		nearest string
 	}{
-		"add_notes":          {d.Tool(), "tool", "/docs/tools/add_note"},
-		"rate_limit":         {d.Error(), "error", "/docs/errors/rate_limited"},
-		"search_connections": {d.Guide(), "page", "/docs/tools/search_connections"},
-		"conect":             {d.Guide(), "page", "/docs/connect"},
+		"add_notes":          {d["/docs/tools/{name}"], "tool", "/docs/tools/add_note"},
+		"rate_limit":         {d["/docs/errors/{code}"], "error", "/docs/errors/rate_limited"},
+		"search_connections": {d["/docs/{guide}"], "page", "/docs/tools/search_connections"},
+		"conect":             {d["/docs/{guide}"], "page", "/docs/connect"},
 	} {
 		page := get(test.handler, name, "Accept", "text/html")
 		body := page.Body.String()
@@ -341,7 +340,7 @@ func TestUnknownDocsPage(t *testing.T) {
 	head := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodHead, "/", nil)
 	r.Header.Set("Accept", "text/html")
-	d.Tool()(head, r, strings.Repeat("x", 5000))
+	d["/docs/tools/{name}"](head, r, strings.Repeat("x", 5000))
 	if head.Code != http.StatusNotFound || head.Body.Len() > 0 {
 		t.Errorf("HEAD: %d %v", head.Code, head.Header())
 	}

@@ -42,14 +42,14 @@ func rpcCodes(t *testing.T) []string {
 func TestEveryCodeHasAPage(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
-	list := text(t, d.ErrorList(), "", "text/markdown")
+	list := text(t, d["/docs/errors"], "", "text/markdown")
 	codes := append(rpcCodes(t), "-32003", "invalid_grant", "invalid_client", "invalid_redirect_uri", "invalid_token", "access_denied")
 	for _, code := range httpapi.Codes() {
 		codes = append(codes, string(code))
 	}
 	for _, code := range codes {
 		for _, media := range []string{"text/html", "text/markdown"} {
-			body := text(t, d.Error(), code, media)
+			body := text(t, d["/docs/errors/{code}"], code, media)
 			for _, wanted := range []string{code, "What it means", "What to do", "Example"} {
 				if !strings.Contains(body, wanted) {
 					t.Errorf("the page of %s as %s lacks %q", code, media, wanted)
@@ -66,7 +66,7 @@ func TestUnknownCodeIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
 	for _, code := range []string{"", "no_such_code", "NOT_FOUND", "-1"} {
-		w := get(d.Error(), code)
+		w := get(d["/docs/errors/{code}"], code)
 		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%q: %d %v", code, w.Code, w.Header())
 		}
@@ -76,7 +76,7 @@ func TestUnknownCodeIsNotFound(t *testing.T) {
 // The example of a problem is what the problem writer writes, and its type is the page's address.
 func TestProblemExampleIsReal(t *testing.T) {
 	t.Parallel()
-	body := text(t, build(t, nil).Error(), "gone", "text/markdown")
+	body := text(t, build(t, nil)["/docs/errors/{code}"], "gone", "text/markdown")
 	for _, wanted := range []string{`"type": "https://kith.example/docs/errors/gone"`, `"status": 410`, `"code": "gone"`} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("lacks %s", wanted)
@@ -87,10 +87,10 @@ func TestProblemExampleIsReal(t *testing.T) {
 func TestOAuthErrorsNeedAnAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	bareDocs := build(t, bare)
-	if w := get(bareDocs.Error(), "invalid_grant"); w.Code != http.StatusNotFound {
+	if w := get(bareDocs["/docs/errors/{code}"], "invalid_grant"); w.Code != http.StatusNotFound {
 		t.Errorf("invalid_grant has a page without a token endpoint: %d", w.Code)
 	}
-	if w := get(bareDocs.Error(), "not_found"); w.Code != http.StatusOK {
+	if w := get(bareDocs["/docs/errors/{code}"], "not_found"); w.Code != http.StatusOK {
 		t.Errorf("not_found: %d", w.Code)
 	}
 }

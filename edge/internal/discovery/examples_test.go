@@ -47,7 +47,7 @@ func TestExamplesAreValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body := text(t, build(t, change).AgentDocs(), "", "text/markdown")
+			body := text(t, build(t, change)["/mcp/docs"], "", "text/markdown")
 			shown := map[string]bool{}
 			for _, m := range fencedShell.FindAllStringSubmatch(body, -1) {
 				call := checkCommand(t, run(t, m[1]))
@@ -116,7 +116,7 @@ func checkArguments(t *testing.T, call toolCall) {
 // TestToolsAreDocumented compares the document with the catalogue.
 func TestToolsAreDocumented(t *testing.T) {
 	t.Parallel()
-	body := text(t, build(t, nil).PeopleDocs(), "", "text/html")
+	body := text(t, build(t, nil)["/docs/mcp"], "", "text/html")
 	words := ""
 	for _, e := range named(parsePage(t, body), "main") {
 		words = e.text
@@ -144,7 +144,7 @@ func TestToolsAreDocumented(t *testing.T) {
 // rate limits.
 func TestProtocolIsDocumented(t *testing.T) {
 	t.Parallel()
-	body := text(t, build(t, nil).AgentDocs(), "", "text/markdown")
+	body := text(t, build(t, nil)["/mcp/docs"], "", "text/markdown")
 	for _, wanted := range []string{
 		"`2025-06-18`", "`2025-03-26`", "JSON-RPC batches are refused", "deprecated, use `/mcp/v1`; no date of removal is set",
 		"120 per minute and credential (`mcp`)", "60 per minute and address (`mcp-sandbox`)", "S256", "`-32001`", "`-32003`", "isError",

@@ -1,12 +1,7 @@
 package discovery
 
-import "github.com/kith-crm/kith/edge/internal/route"
+// Argument describes one argument of a tool, or one field of its answer.
+type Argument = argument
 
-// Assets returns the handlers of the files that pages load, by their paths.
-func (d *Documents) Assets() map[string]route.Handler {
-	all := map[string]route.Handler{}
-	for _, a := range []asset{d.stylesheet, d.try, d.search, d.light, d.dark} {
-		all[a.path] = a.serve
-	}
-	return all
-}
+// ArgumentsOf returns the arguments in a schema of the catalogue.
+func ArgumentsOf(text []byte) ([]Argument, error) { return argumentsOf(text) }

@@ -106,11 +106,11 @@ func options(t testing.TB) discovery.Options {
 
 var (
 	sharing sync.Mutex
-	shared  *discovery.Documents // the documents of a server with every feature
+	shared  discovery.Documents // the documents of a server with every feature
 )
 
 // build makes documents. With unchanged options they are made once, for all tests.
-func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
+func build(t testing.TB, change func(*discovery.Options)) discovery.Documents {
 	t.Helper()
 	if change == nil {
 		sharing.Lock()

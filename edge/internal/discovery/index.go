@@ -1,11 +1,7 @@
 package discovery
 
 import (
-	"fmt"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
@@ -57,18 +53,13 @@ type deprecationJSON struct {
 }
 
 // newIndex makes GET /v1.
-func newIndex(s *site) (*httpapi.Document, error) {
-	index := indexJSON{
+func (s *site) newIndex() (*httpapi.Document, error) {
+	return indentedDocument("application/json", indexJSON{
 		Object: "agent_index", Name: serviceName, Version: s.Version,
 		Documentation: s.address(pathAgentDocs), OpenAPI: s.address(pathOpenAPI),
 		MCP: s.mcpJSON(), Authentication: s.accessJSON(), RateLimits: s.rateLimitsJSON(),
 		Batch: s.batchJSON(), Deprecations: s.deprecationsJSON(),
-	}
-	body, err := json.Marshal(index, jsontext.WithIndent("  "), json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("marshal agent index: %w", err)
-	}
-	return httpapi.NewDocument("application/json", append(body, '\n'), nil), nil
+	}, nil)
 }
 
 func (s *site) mcpJSON() mcpJSON {

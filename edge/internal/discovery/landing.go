@@ -32,9 +32,9 @@ type entryLink struct{ Title, Path, Note string }
 
 // landingPage returns the handler of GET / for callers without a login session. Callers that
 // prefer Markdown get the site index.
-func (l *layout) landingPage(llms *httpapi.Document, light, dark asset) (route.Handler, error) {
+func (l *layout) landingPage(llms *httpapi.Document, assets map[string]asset) (route.Handler, error) {
 	content := l.site.landing()
-	content.Light, content.Dark = light.address(), dark.address()
+	content.Light, content.Dark = assets[pathPictureLight].address(), assets[pathPictureDark].address()
 	page, err := l.render(pageContent{
 		Title: "A personal CRM for AI agents", Path: pathHome, Landing: content, vary: varyOnSession,
 	})

@@ -63,13 +63,13 @@ type pageContent struct {
 	vary     string // empty means varyOnAccept
 }
 
-func newLayout(s *site, stylesheet, try, search asset) (*layout, error) {
+func newLayout(s *site, assets map[string]asset) (*layout, error) {
 	t, err := template.ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse page templates: %w", err)
 	}
 	f := frame{
-		Stylesheet: stylesheet.address(), TryScript: try.address(), SearchScript: search.address(), Version: s.Version,
+		Stylesheet: assets[pathStylesheet].address(), TryScript: assets[pathTry].address(), SearchScript: assets[pathSearch].address(), Version: s.Version,
 		Icon: s.served(pathIcon), SignIn: s.served(pathSignIn),
 		Navigation: s.servedLinks([]link{
 			{"Overview", pathHome}, {"Documentation", pathDocs}, {"Tools", pathTools}, {"Errors", pathErrors}, {"OpenAPI", pathOpenAPI}, {"llms.txt", pathLLMs},

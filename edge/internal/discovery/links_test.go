@@ -82,8 +82,8 @@ func TestLinksHaveRoutes(t *testing.T) {
 			}
 			checkMarkdownLinks(t, matcher, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
 		}
-		checkMarkdownLinks(t, matcher, variant+"/llms.txt", get(d.LLMs(), "").Body.String())
-		for name, handler := range map[string]route.Handler{"/v1": d.AgentIndex(), "api-catalog": d.APICatalog(), "server card": d.ServerCard(), "AI catalogue": d.AICatalog()} {
+		checkMarkdownLinks(t, matcher, variant+"/llms.txt", get(d["/llms.txt"], "").Body.String())
+		for name, handler := range map[string]route.Handler{"/v1": d["/v1"], "api-catalog": d["/.well-known/api-catalog"], "server card": d["/mcp/v1/server-card"], "AI catalogue": d["/.well-known/ai-catalog.json"]} {
 			body := get(handler, "").Body.String()
 			checkLinks(t, matcher, variant+name, wholeAddress.FindAllString(body, -1))
 		}
@@ -140,8 +140,8 @@ func TestLinksToHeadings(t *testing.T) {
 func TestDocumentsMentionOnlyServedFeatures(t *testing.T) {
 	t.Parallel()
 	d := build(t, bare)
-	for path, handler := range everyHandler(d) {
-		if strings.HasPrefix(path, "/assets/") || path == "/openapi.json" { // which a bare server doesn't have
+	for path, handler := range d {
+		if strings.HasPrefix(path, "/assets/") || path == "/openapi.json" || path == route.PathSandboxCard { // which a bare server doesn't have
 			continue
 		}
 		body := get(handler, argumentOf(path)).Body.String()

@@ -28,7 +28,7 @@ var pageFiles embed.FS
 
 func (s *site) parsePages() (*texttemplate.Template, error) {
 	return texttemplate.New("").Funcs(texttemplate.FuncMap{
-		"text": escapeText, "code": codeSpan, "bounds": bounds, "serves": s.serves,
+		"text": escapeText, "code": codeSpan, "bounds": boundsOf, "serves": s.serves,
 		"batchVersion": func() string { return versionWithBatches },
 		"challenge":    func() string { return bearer.NewChallenge("…", []string{"…"}).InvalidToken() },
 	}).ParseFS(pageFiles, "pages/*.md")

@@ -14,10 +14,10 @@ import (
 func guides() []string { return []string{"connect", "protocol", "scopes", "paths"} }
 
 // searching returns a handler that searches the documentation for a query.
-func searching(d *discovery.Documents, query string) route.Handler {
+func searching(d discovery.Documents, query string) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, argument string) {
 		r.URL.RawQuery = url.Values{"q": {query}}.Encode()
-		d.Docs()(w, r, argument)
+		d["/docs"](w, r, argument)
 	}
 }
 
@@ -28,24 +28,24 @@ type page struct {
 	path     string
 }
 
-func pagesOf(t *testing.T, d *discovery.Documents) map[string]page {
+func pagesOf(t *testing.T, d discovery.Documents) map[string]page {
 	t.Helper()
 	pages := map[string]page{
-		"landing": {d.Landing(), "", "/"}, "people docs": {d.PeopleDocs(), "", "/docs/mcp"},
-		"agent docs": {d.AgentDocs(), "", "/mcp/docs"}, "errors": {d.ErrorList(), "", "/docs/errors"},
-		"docs": {d.Docs(), "", "/docs"}, "tools": {d.ToolList(), "", "/docs/tools"}, "search": {searching(d, "undo"), "", "/docs"},
+		"landing": {d["/"], "", "/"}, "people docs": {d["/docs/mcp"], "", "/docs/mcp"},
+		"agent docs": {d["/mcp/docs"], "", "/mcp/docs"}, "errors": {d["/docs/errors"], "", "/docs/errors"},
+		"docs": {d["/docs"], "", "/docs"}, "tools": {d["/docs/tools"], "", "/docs/tools"}, "search": {searching(d, "undo"), "", "/docs"},
 		"empty search": {searching(d, "xyzzy"), "", "/docs"},
 	}
 	for _, name := range guides() {
-		pages["guide "+name] = page{d.Guide(), name, "/docs/" + name}
+		pages["guide "+name] = page{d["/docs/{guide}"], name, "/docs/" + name}
 	}
 	for _, name := range loadCatalog(t).ToolNames() {
-		pages["tool "+name] = page{d.Tool(), name, "/docs/tools/" + name}
+		pages["tool "+name] = page{d["/docs/tools/{name}"], name, "/docs/tools/" + name}
 	}
 	for _, code := range httpapi.Codes() {
-		pages["error "+string(code)] = page{d.Error(), string(code), "/docs/errors/" + string(code)}
+		pages["error "+string(code)] = page{d["/docs/errors/{code}"], string(code), "/docs/errors/" + string(code)}
 	}
-	pages["error -32001"] = page{d.Error(), "-32001", "/docs/errors/-32001"}
+	pages["error -32001"] = page{d["/docs/errors/{code}"], "-32001", "/docs/errors/-32001"}
 	return pages
 }
 
@@ -77,7 +77,7 @@ func TestPagesHaveAPolicy(t *testing.T) {
 			t.Errorf("%s: %s", name, policy)
 		}
 	}
-	if w := get(d.AgentDocs(), ""); w.Header().Get("Content-Security-Policy") != "" {
+	if w := get(d["/mcp/docs"], ""); w.Header().Get("Content-Security-Policy") != "" {
 		t.Error("Markdown changes the policy for data")
 	}
 }
@@ -86,7 +86,7 @@ func TestPagesHaveAPolicy(t *testing.T) {
 // links.
 func TestLandingWithoutScript(t *testing.T) {
 	t.Parallel()
-	body := text(t, build(t, nil).Landing(), "", "text/html")
+	body := text(t, build(t, nil)["/"], "", "text/html")
 	all := parsePage(t, body)
 	forms := named(all, "form")
 	if len(forms) != 3 {
@@ -127,7 +127,7 @@ func elementsWith(all []*element, attribute, value string) []*element {
 // The forms have the values from which the script builds the requests on the page.
 func TestLandingForms(t *testing.T) {
 	t.Parallel()
-	all := parsePage(t, text(t, build(t, nil).Landing(), "", "text/html"))
+	all := parsePage(t, text(t, build(t, nil)["/"], "", "text/html"))
 	want := map[string][]string{
 		"try-profile-answer":   {"GET", "/sandbox/api/human/{}", "application/json", "", ""},
 		"try-directory-answer": {"GET", "/sandbox/api/network/members?q={}&per_page=5", "application/json", "", ""},
@@ -152,7 +152,7 @@ func TestLandingForms(t *testing.T) {
 
 func TestLandingWithoutSandbox(t *testing.T) {
 	t.Parallel()
-	body := text(t, build(t, withoutSandbox).Landing(), "", "text/html")
+	body := text(t, build(t, withoutSandbox)["/"], "", "text/html")
 	if strings.Contains(body, "<form") || strings.Contains(body, "<script") || strings.Contains(body, "sandbox") {
 		t.Error("the page mentions a sandbox that does not exist")
 	}

@@ -3,10 +3,10 @@ package discovery
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -34,15 +34,8 @@ func ProtectedResource(baseURL, path string, scopes []string) (route.Handler, er
 	if err != nil {
 		return nil, fmt.Errorf("marshal resource metadata: %w", err)
 	}
-	length := strconv.Itoa(len(body))
 	return func(w http.ResponseWriter, r *http.Request, _ string) {
-		h := w.Header()
-		h.Set("Content-Type", "application/json")
-		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("Content-Length", length)
-		w.WriteHeader(http.StatusOK)
-		if r.Method != http.MethodHead {
-			_, _ = w.Write(body) // the caller may be gone
-		}
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		httpapi.WriteJSON(w, r, http.StatusOK, body)
 	}, nil
 }

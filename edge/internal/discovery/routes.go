@@ -13,46 +13,44 @@ import (
 // Routes returns the routes of the documents. It ignores o.Routes: each route is built
 // with the live routes.
 func Routes(o Options) []route.Route {
-	built := map[*route.Route]*Documents{} // by the address of the first live route, which identifies the table
-	of := func(pick func(d *Documents) route.Handler) func(live []route.Route) (route.Handler, error) {
-		return func(live []route.Route) (route.Handler, error) {
-			if built[&live[0]] == nil {
-				o.Routes = live
-				d, err := New(o)
-				if err != nil {
-					return nil, err
-				}
-				built[&live[0]] = d
-			}
-			return pick(built[&live[0]]), nil
+	built := map[*route.Route]Documents{} // by the address of the first live route, which identifies the table
+	documents := func(live []route.Route) (d Documents, err error) {
+		if built[&live[0]] == nil {
+			o.Routes = live
+			built[&live[0]], err = New(o)
 		}
+		return built[&live[0]], err
 	}
 	routes := []route.Route{
-		{Name: "landing", Pattern: pathHome, SignedIn: "today", Summary: "The landing page, with requests to try in the browser.", Build: of((*Documents).Landing)},
-		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: addresses, limits and deprecations as JSON.", Build: of((*Documents).AgentIndex)},
-		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The OpenAPI 3.1 description of the live API.", Build: of((*Documents).OpenAPI)},
-		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},
-		{Name: "docs-mcp", Pattern: pathPeopleDocs, Summary: "The documentation of the MCP server, for people.", Build: of((*Documents).PeopleDocs)},
-		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents.", Build: of((*Documents).AgentDocs)},
-		{Name: "docs", Pattern: pathDocs, Query: []string{"q"}, Summary: "The documentation, with a search.", Build: of((*Documents).Docs)},
-		{Name: "docs-guide", Pattern: pathDocs + "/{guide}", Summary: "A guide of the documentation.", Build: of((*Documents).Guide)},
-		{Name: "docs-tools", Pattern: pathTools, Summary: "All tools, by group.", Build: of((*Documents).ToolList)},
-		{Name: "docs-tool", Pattern: pathTools + "/{name}", Summary: "A tool: its arguments, answer, price, scopes, errors and an example.", Build: of((*Documents).Tool)},
-		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes.", Build: of((*Documents).ErrorList)},
-		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
-		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
-		{Name: "mcp-server-card", Pattern: route.PathServerCard, Summary: "The card of the MCP server (experimental, SEP-2127).", Build: of((*Documents).ServerCard)},
-		{Name: "sandbox-mcp-server-card", Pattern: route.PathSandboxCard, SandboxOnly: true, Summary: "The card of the sandbox's MCP server (experimental, SEP-2127).", Build: of((*Documents).SandboxCard)},
-		{Name: "ai-catalog", Pattern: pathAICatalog, Summary: "The AI catalogue, which names the server card (experimental).", Build: of((*Documents).AICatalog)},
-		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
-		{Name: assetName(pathPictureLight), Pattern: pathPictureLight, Summary: "A picture of the demo, for light screens.", Build: of(func(d *Documents) route.Handler { return d.light.serve })},
-		{Name: assetName(pathPictureDark), Pattern: pathPictureDark, Summary: "A picture of the demo, for dark screens.", Build: of(func(d *Documents) route.Handler { return d.dark.serve })},
-		{Name: assetName(pathTry), Pattern: pathTry, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.try.serve })},
-		{Name: assetName(pathSearch), Pattern: pathSearch, Summary: "The script of the documentation's search.", Build: of(func(d *Documents) route.Handler { return d.search.serve })},
+		{Name: "landing", Pattern: pathHome, SignedIn: "today", Summary: "The landing page, with requests to try in the browser."},
+		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: addresses, limits and deprecations as JSON."},
+		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The OpenAPI 3.1 description of the live API."},
+		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents."},
+		{Name: "docs-mcp", Pattern: pathPeopleDocs, Summary: "The documentation of the MCP server, for people."},
+		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents."},
+		{Name: "docs", Pattern: pathDocs, Query: []string{"q"}, Summary: "The documentation, with a search."},
+		{Name: "docs-guide", Pattern: pathGuide, Summary: "A guide of the documentation."},
+		{Name: "docs-tools", Pattern: pathTools, Summary: "All tools, by group."},
+		{Name: "docs-tool", Pattern: pathTool, Summary: "A tool: its arguments, answer, price, scopes, errors and an example."},
+		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes."},
+		{Name: "docs-error", Pattern: pathError, Summary: "What an error means and what to do about it."},
+		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727)."},
+		{Name: "mcp-server-card", Pattern: route.PathServerCard, Summary: "The card of the MCP server (experimental, SEP-2127)."},
+		{Name: "sandbox-mcp-server-card", Pattern: route.PathSandboxCard, SandboxOnly: true, Summary: "The card of the sandbox's MCP server (experimental, SEP-2127)."},
+		{Name: "ai-catalog", Pattern: pathAICatalog, Summary: "The AI catalogue, which names the server card (experimental)."},
+		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents."},
+		{Name: assetName(pathPictureLight), Pattern: pathPictureLight, Summary: "A picture of the demo, for light screens."},
+		{Name: assetName(pathPictureDark), Pattern: pathPictureDark, Summary: "A picture of the demo, for dark screens."},
+		{Name: assetName(pathTry), Pattern: pathTry, Summary: "The script of the landing page."},
+		{Name: assetName(pathSearch), Pattern: pathSearch, Summary: "The script of the documentation's search."},
 	}
 	for i := range routes {
 		r := &routes[i]
 		r.Methods, r.State, r.Protocol, r.Anonymous = []string{http.MethodGet}, route.Current, route.HTTP, true
+		r.Build = func(live []route.Route) (route.Handler, error) {
+			d, err := documents(live)
+			return d[r.Pattern], err
+		}
 	}
 	return routes
 }

@@ -2,7 +2,6 @@ package discovery_test
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,16 +13,15 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// everyHandler returns the handler of each document by its path.
-func everyHandler(d *discovery.Documents) map[string]route.Handler {
-	all := map[string]route.Handler{
-		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(),
-		"/.well-known/ai-catalog.json": d.AICatalog(), "/mcp/v1/server-card": d.ServerCard(), "/docs/mcp": d.PeopleDocs(),
-		"/mcp/docs": d.AgentDocs(), "/docs/errors": d.ErrorList(), "/docs/errors/{code}": d.Error(), "/": d.Landing(),
-		"/docs": d.Docs(), "/docs/{guide}": d.Guide(), "/docs/tools": d.ToolList(), "/docs/tools/{name}": d.Tool(),
+// assets returns the handlers of the files that pages load, by their paths.
+func assets(d discovery.Documents) map[string]route.Handler {
+	files := map[string]route.Handler{}
+	for path, handler := range d {
+		if strings.HasPrefix(path, route.AssetPrefix) {
+			files[path] = handler
+		}
 	}
-	maps.Copy(all, d.Assets())
-	return all
+	return files
 }
 
 // argumentOf returns a value of the pattern's parameter for which a document exists.
@@ -33,7 +31,7 @@ func argumentOf(pattern string) string {
 
 func TestDocumentsAreCacheable(t *testing.T) {
 	t.Parallel()
-	for path, handler := range everyHandler(build(t, nil)) {
+	for path, handler := range build(t, nil) {
 		argument := argumentOf(path)
 		w := get(handler, argument)
 		h := w.Header()
@@ -71,7 +69,7 @@ func TestFormsByAccept(t *testing.T) {
 		"text/html;q=0, text/markdown;q=0": {"", ""},
 		"*/*;q=0":                          {"", ""},
 	} {
-		for i, handler := range []route.Handler{d.PeopleDocs(), d.AgentDocs()} {
+		for i, handler := range []route.Handler{d["/docs/mcp"], d["/mcp/docs"]} {
 			var headers []string
 			if accept != "" {
 				headers = []string{"Accept", accept}
@@ -97,7 +95,7 @@ func TestAPICatalogIsALinkset(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		w := httptest.NewRecorder()
-		build(t, nil).APICatalog()(w, httptest.NewRequest(method, "/.well-known/api-catalog", nil), "")
+		build(t, nil)["/.well-known/api-catalog"](w, httptest.NewRequest(method, "/.well-known/api-catalog", nil), "")
 		if got := w.Header().Get("Content-Type"); got != `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` {
 			t.Errorf("%s: %s", method, got)
 		}
@@ -110,17 +108,17 @@ func TestAPICatalogIsALinkset(t *testing.T) {
 func TestAssetsAreKept(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
-	all := append(parsePage(t, text(t, d.Landing(), "", "text/html")), parsePage(t, text(t, d.ToolList(), "", "text/html"))...)
+	all := append(parsePage(t, text(t, d["/"], "", "text/html")), parsePage(t, text(t, d["/docs/tools"], "", "text/html"))...)
 	var loaded []string
 	for _, e := range all {
 		if address := e.attributes["href"] + e.attributes["src"] + e.attributes["srcset"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") && !slices.Contains(loaded, address) {
 			loaded = append(loaded, address)
 		}
 	}
-	if len(loaded) != 5 || len(d.Assets()) != 5 {
-		t.Fatalf("pages load %q of %v", loaded, d.Assets())
+	if len(loaded) != 5 || len(assets(d)) != 5 {
+		t.Fatalf("pages load %q of %v", loaded, assets(d))
 	}
-	for path, serve := range d.Assets() {
+	for path, serve := range assets(d) {
 		for _, address := range loaded {
 			if !strings.HasPrefix(address, path+"?") {
 				continue
@@ -142,7 +140,7 @@ func TestAssetsAreKept(t *testing.T) {
 func TestIndexLinks(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
-	if !strings.Contains(get(d.LLMs(), "").Body.String(), "("+base+"/v1)") {
+	if !strings.Contains(get(d["/llms.txt"], "").Body.String(), "("+base+"/v1)") {
 		t.Fatal("/llms.txt does not name /v1")
 	}
 	var index struct {
@@ -153,7 +151,7 @@ func TestIndexLinks(t *testing.T) {
 			Methods []struct{ Type, Sandbox string }
 		}
 	}
-	if err := json.Unmarshal(get(d.AgentIndex(), "").Body.Bytes(), &index); err != nil {
+	if err := json.Unmarshal(get(d["/v1"], "").Body.Bytes(), &index); err != nil {
 		t.Fatal(err)
 	}
 	for _, address := range []string{index.MCP.Sandbox, index.Authentication.Methods[0].Sandbox} {

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
-	"github.com/kith-crm/kith/edge/internal/discovery/schema"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
@@ -128,7 +129,7 @@ type toolDoc struct {
 	// Acts are the kinds of changes for which an agent may need the member's approval.
 	Acts      []string
 	Credits   int
-	Arguments []schema.Argument
+	Arguments []argument
 	Answer    []field
 	// Example is a call as a command, Message the body that it sends, indented.
 	Example, Message string
@@ -143,14 +144,17 @@ type field struct{ Name, Type, Notes string }
 func (s *site) Tools() ([]toolDoc, error) { return s.tools() }
 
 func (s *site) documentTools() ([]toolDoc, error) {
-	x := newExamples(s)
+	examples, err := s.exampleArguments()
+	if err != nil {
+		return nil, err
+	}
 	titles, err := s.errorTitles()
 	if err != nil {
 		return nil, err
 	}
 	var tools []toolDoc
 	for _, rpc := range s.Catalog.Tools() {
-		tool, err := s.tool(x, rpc)
+		tool, err := s.tool(rpc, examples[rpc.Tool.Name])
 		if err == nil {
 			tool.Errors, err = s.toolErrors(rpc, titles)
 		}
@@ -162,28 +166,22 @@ func (s *site) documentTools() ([]toolDoc, error) {
 	return tools, nil
 }
 
-func (s *site) tool(x *examples, rpc *catalog.RPC) (toolDoc, error) {
-	t := toolDoc{
+func (s *site) tool(rpc *catalog.RPC, example jsontext.Value) (t toolDoc, err error) {
+	t = toolDoc{
 		Name: rpc.Tool.Name, Title: rpc.Tool.Title, Description: rpc.Tool.Description, Price: price(rpc.Tool), Effect: effect(rpc),
 		Scopes: scopesOf(rpc), Group: catalog.ScopeWords(rpc.Tool.Group).Title, GroupID: rpc.Tool.Group,
 		Repeating: repeating(rpc), JobKind: rpc.Tool.JobKind, Acts: rpc.Tool.Acts, Credits: rpc.Tool.Credits,
 	}
-	input, err := schema.Parse(rpc.Tool.BoundedSchema)
+	if t.Arguments, err = argumentsOf(rpc.Tool.BoundedSchema); err != nil {
+		return t, err
+	}
+	answer, err := argumentsOf(rpc.Tool.OutputSchema)
 	if err != nil {
 		return t, err
 	}
-	t.Arguments = input.Arguments()
-	output, err := schema.Parse(rpc.Tool.OutputSchema)
-	if err != nil {
-		return t, err
-	}
-	t.Answer = answerFields(output, rpc.Tool.TextByOthers)
+	t.Answer = answerFields(answer, rpc.Tool.TextByOthers)
 	t.Undo = undo(rpc, t.Answer)
-	arguments, err := x.arguments(rpc.Tool, input)
-	if err != nil {
-		return t, err
-	}
-	q, err := x.request(rpc, arguments)
+	q, err := s.exampleOf(rpc, example)
 	if err != nil {
 		return t, err
 	}
@@ -193,9 +191,9 @@ func (s *site) tool(x *examples, rpc *catalog.RPC) (toolDoc, error) {
 }
 
 // answerFields describes the fields of an answer.
-func answerFields(output *schema.Schema, byOthers []string) []field {
+func answerFields(answer []argument, byOthers []string) []field {
 	var fields []field
-	for _, a := range output.Arguments() {
+	for _, a := range answer {
 		f := field{Name: a.Name, Type: a.Type}
 		var notes []string
 		if a.Required {
@@ -213,8 +211,8 @@ func answerFields(output *schema.Schema, byOthers []string) []field {
 	return fields
 }
 
-// bounds says which values an argument takes.
-func bounds(a schema.Argument) string {
+// boundsOf says which values an argument takes.
+func boundsOf(a argument) string {
 	var all []string
 	for _, bound := range a.Bounds {
 		all = append(all, escapeText(bound))

@@ -1,19 +1,14 @@
-// Package openapi makes GET /openapi.json, the OpenAPI 3.1 description of this server,
-// in two steps:
+// Package openapi makes GET /openapi.json, the OpenAPI 3.1 description of this server.
 //
-//	make gen (Assemble)   source/*.yaml + variables + problems + routes → openapi.json
-//	start (New)           openapi.json + settings of the deployment     → the document
+// source/*.yaml describe what a handler does: parameters, bodies, answers, examples. The package
+// adds the values that other code or the deployment defines, so that they are written only once:
 //
-// The source describes what a handler does: parameters, bodies, answers, examples. Values
-// that other code defines are filled in, so that they are written only once:
+//   - ${name} stands for a variable: scopes, tool names, the public address (variables.go);
+//   - an example with $problem: code is the problem with that code (variables.go);
+//   - the routes define the paths, their summaries, their copies under /sandbox and which are
+//     deprecated; a page that the source does not describe is like all pages (operations.go);
+//   - every operation gets the answers of the router and of its rate limit (answers.go).
 //
-//   - ${name} stands for a variable: scopes, tool names, error codes (variables.go);
-//   - an example with $problem: code is the problem with that code (problems.go);
-//   - the routes define the paths, their summaries, their copies under /sandbox and
-//     which are deprecated (routes.go). Every route gets the answers of the router:
-//     400, 405, 408, 413, 415, 431 and 503 (answers.go).
-//
-// openapi.json is committed; a test fails when it is stale. The address, the sandbox, the
-// rate limits and the removal dates depend on the deployment. They are added when the
-// process starts (deployment.go), and paths that are not served are left out.
+// testdata/openapi.json is the document of a server with every path and the default rate limits.
+// `make update` writes it.
 package openapi

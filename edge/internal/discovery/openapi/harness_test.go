@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/server"
@@ -48,7 +49,7 @@ func loadCatalog(t testing.TB) *catalog.Catalog {
 func options(t testing.TB) openapi.Options {
 	t.Helper()
 	return openapi.Options{
-		BaseURL: base, Version: "1.2.3", Routes: routes(true),
+		BaseURL: base, Version: "1.2.3", Catalog: loadCatalog(t), Protocols: mcp.Versions(), Routes: routes(true),
 		Policies: ratelimit.Defaults(), DemoUsername: "demo",
 	}
 }

@@ -29,7 +29,7 @@ func TestExamplesAreValidated(t *testing.T) {
 	t.Parallel()
 	whole := build(t, nil)
 	for what, change := range map[string][2]string{
-		"a member":           {`"value":{"object":"human"`, `"value":{"object":"robot"`},
+		"a member":           {`"name":"Robin Castellane","object":"human"`, `"name":"Robin Castellane","object":"robot"`},
 		"a problem":          {`"status":404`, `"status":"404"`},
 		"a result":           {`"isError":false`, `"isError":"no"`},
 		"a body":             {`"method":"ping"}`, `"method":"pong"}`},
@@ -58,9 +58,11 @@ func TestSameDocument(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*openapi.Options){
-		"base URL": func(o *openapi.Options) { o.BaseURL = "" },
-		"version":  func(o *openapi.Options) { o.Version = "" },
-		"routes":   func(o *openapi.Options) { o.Routes = nil },
+		"base URL":  func(o *openapi.Options) { o.BaseURL = "" },
+		"version":   func(o *openapi.Options) { o.Version = "" },
+		"catalogue": func(o *openapi.Options) { o.Catalog = nil },
+		"protocols": func(o *openapi.Options) { o.Protocols = nil },
+		"routes":    func(o *openapi.Options) { o.Routes = nil },
 	} {
 		o := options(t)
 		change(&o)

@@ -4,78 +4,97 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
+	"time"
 
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// variables are the nodes that the source refers to as ${name}. A scalar that is only a
-// reference becomes the node; within other text, only scalars are allowed.
-type variables map[string]*yaml.Node
+// variables are the values that the source refers to as ${name}. A string that is only a
+// reference becomes the value; within other text, only strings and numbers are allowed.
+type variables map[string]any
 
-func newVariables(c *catalog.Catalog, protocols []string, routes []route.Route) variables {
-	tools := c.ToolNames()
+func (o Options) variables() variables {
+	aboutSandbox := ""
+	if o.sandbox() {
+		aboutSandbox = " Neither does the sandbox, a demo account that everyone may read."
+	}
+	var paths []string
+	reads := []any{}
+	for _, r := range batch.Allowlist(o.Routes) {
+		paths = append(paths, r.Path)
+		reads = append(reads, object{"method": r.Method, "path": r.Path, "query": r.Query})
+	}
+	kinds := jobsapi.Kinds(o.Catalog)
 	return variables{
-		"base-url":              newText(exampleBaseURL),
-		"version":               newText(exampleVersion),
-		"demo":                  newText(exampleMember),
-		"session-cookie":        newText(secureCookie),
-		"about-sandbox":         newText(aboutSandbox),
-		"rate-policy-list":      newText(examplePolicies),
-		"batchable":             newText(exampleReads),
-		"batchable-reads":       batchableReads(routes),
-		"scopes":                newList(c.Scopes()),
-		"all-scopes":            newText(strings.Join(c.Scopes(), " ")),
-		"scope-descriptions":    describeScopes(c),
-		"tools":                 newList(tools),
-		"tool-list":             newText(list(tools)),
-		"toolset-list":          newText(list(c.Groups())),
-		"protocol-versions":     newList(protocols),
-		"protocol-version":      newText(protocols[0]),
-		"protocol-version-list": newText(list(protocols)),
-		"job-kinds":             newList(jobsapi.Kinds(c)),
-		"job-kind-list":         newText(strings.Join(jobsapi.Kinds(c), ", ")),
-		"batch-items":           newScalar(tagInteger, strconv.Itoa(batch.MaxItems)),
-		"problem-codes":         newList(problemCodes()),
-		"problem-list":          newText(problemList()),
+		"base-url":              o.BaseURL,
+		"version":               o.Version,
+		"demo":                  o.DemoUsername,
+		"session-cookie":        route.SessionCookie(o.BaseURL),
+		"about-sandbox":         aboutSandbox,
+		"rate-policy-list":      o.policyList(),
+		"batchable":             list(paths),
+		"batchable-reads":       reads,
+		"scopes":                o.Catalog.Scopes(),
+		"all-scopes":            strings.Join(o.Catalog.Scopes(), " "),
+		"scope-descriptions":    describeScopes(o.Catalog),
+		"tools":                 o.Catalog.ToolNames(),
+		"tool-list":             list(o.Catalog.ToolNames()),
+		"toolset-list":          list(o.Catalog.Groups()),
+		"protocol-versions":     o.Protocols,
+		"protocol-version":      o.Protocols[0],
+		"protocol-version-list": list(o.Protocols),
+		"job-kinds":             kinds,
+		"job-kind-list":         strings.Join(kinds, ", "),
+		"batch-items":           batch.MaxItems,
+		"problem-codes":         httpapi.Codes(),
+		"problem-list":          problemList(),
 	}
 }
 
 // list returns words as a list of code spans.
 func list(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
 
-func batchable(routes []route.Route) []string {
-	var paths []string
-	for _, r := range batch.Allowlist(routes) {
-		paths = append(paths, r.Path)
+// policyList returns the rate policies of the routes as a Markdown list.
+func (o Options) policyList() string {
+	var lines []string
+	for _, p := range o.Policies {
+		if _, used := o.usedPolicy(p.Name); used {
+			lines = append(lines, "- `"+p.Name+"`: "+quota(p)+".")
+		}
 	}
-	return paths
+	if len(lines) == 0 {
+		return "This server has no rate limits."
+	}
+	return strings.Join(lines, "\n")
 }
 
-// batchableReads returns the reads that can be in a batch, as a refused item lists them.
-func batchableReads(routes []route.Route) *yaml.Node {
-	reads := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, r := range batch.Allowlist(routes) {
-		read := newMapping()
-		put(read, "method", newText(r.Method))
-		put(read, "path", newText(r.Path))
-		put(read, "query", newList(r.Query))
-		reads.Content = append(reads.Content, read)
+// usedPolicy returns the policy of a name if it is in force and some route has it.
+func (o Options) usedPolicy(name string) (ratelimit.Policy, bool) {
+	i := slices.IndexFunc(o.Policies, func(p ratelimit.Policy) bool { return p.Name == name && p.Enabled() })
+	if i < 0 || !slices.ContainsFunc(o.Routes, func(r route.Route) bool { return r.RatePolicy == name }) {
+		return ratelimit.Policy{}, false
 	}
-	return reads
+	return o.Policies[i], true
+}
+
+func quota(p ratelimit.Policy) string {
+	whom := "each address"
+	if p.By == ratelimit.Credential {
+		whom = "each credential, or the address of a caller without one; all credentials of a member have five times as many together"
+	}
+	return fmt.Sprintf("%d requests in %d seconds for %s", p.Quota, int(p.Window/time.Second), whom)
 }
 
 // describeScopes returns what each scope permits and which tools need it.
-func describeScopes(c *catalog.Catalog) *yaml.Node {
-	descriptions := newMapping()
+func describeScopes(c *catalog.Catalog) object {
+	descriptions := object{}
 	for _, scope := range c.Scopes() {
 		var tools []string
 		for _, rpc := range c.Tools() {
@@ -90,64 +109,82 @@ func describeScopes(c *catalog.Catalog) *yaml.Node {
 		case len(tools) > 0:
 			words = "Needed by " + strings.Join(tools, ", ") + "."
 		}
-		put(descriptions, scope, newText(catalog.ScopeWords(scope).Summary()+" "+words))
+		descriptions[scope] = catalog.ScopeWords(scope).Summary() + " " + words
 	}
 	return descriptions
 }
 
-func problemCodes() []string {
-	var codes []string
-	for _, c := range httpapi.Codes() {
-		codes = append(codes, string(c))
-	}
-	return codes
-}
-
 // problemList returns the status and the title of each code as a Markdown list.
 func problemList() string {
-	var b strings.Builder
+	var lines []string
 	for _, c := range httpapi.Codes() {
-		fmt.Fprintf(&b, "- `%s` (%d): %s.\n", c, c.Status(), c.Title())
+		lines = append(lines, fmt.Sprintf("- `%s` (%d): %s.", c, c.Status(), c.Title()))
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(lines, "\n")
+}
+
+// fill replaces the references in a value by the variables, and completes problems. It changes
+// objects and lists in place.
+func (v variables) fill(value any) (any, error) {
+	var err error
+	switch value := value.(type) {
+	case object:
+		for key, below := range value {
+			if value[key], err = v.fill(below); err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return value, v.completeProblem(value)
+	case []any:
+		for i, below := range value {
+			if value[i], err = v.fill(below); err != nil {
+				return nil, err
+			}
+		}
+	case string:
+		return v.fillText(value)
+	case time.Time, map[any]any:
+		return nil, fmt.Errorf("put quotes around times, and around numbers that are names: %v", value)
+	}
+	return value, nil
 }
 
 var variablePattern = regexp.MustCompile(`\$\{([a-z-]+)\}`)
 
-// fill replaces the references in n by the variables.
-func (v variables) fill(n *yaml.Node) error {
-	for _, below := range n.Content {
-		if err := v.fill(below); err != nil {
-			return err
-		}
-	}
-	if n.Kind == yaml.AliasNode {
-		return fmt.Errorf("line %d: aliases are not used here", n.Line)
-	}
-	if n.Kind != yaml.ScalarNode {
-		return nil
+func (v variables) fillText(text string) (any, error) {
+	if whole := variablePattern.FindStringSubmatch(text); whole != nil && whole[0] == text && v[whole[1]] != nil {
+		return v[whole[1]], nil
 	}
 	var fault error
-	whole := ""
-	filled := variablePattern.ReplaceAllStringFunc(n.Value, func(placeholder string) string {
-		name := placeholder[2 : len(placeholder)-1]
-		value, ok := v[name]
-		if !ok {
-			fault = fmt.Errorf("line %d: there is no variable %q", n.Line, name)
-			return ""
+	filled := variablePattern.ReplaceAllStringFunc(text, func(reference string) string {
+		name := reference[2 : len(reference)-1]
+		switch value := v[name].(type) {
+		case string, int:
+			return fmt.Sprint(value)
+		case nil:
+			fault = fmt.Errorf("there is no variable %q", name)
+		default:
+			fault = fmt.Errorf("%q cannot stand within text", name)
 		}
-		if placeholder == n.Value {
-			whole = name
-		}
-		if value.Kind != yaml.ScalarNode && whole == "" {
-			fault = fmt.Errorf("line %d: %q cannot stand within text", n.Line, name)
-		}
-		return value.Value
+		return ""
 	})
-	if whole != "" {
-		*n = *clone(v[whole])
+	return filled, fault
+}
+
+// keyProblem marks an example that is a problem; its value is the code.
+const keyProblem = "$problem"
+
+// completeProblem adds the type, title and status of the code to an object with keyProblem.
+func (v variables) completeProblem(o object) error {
+	code := httpapi.Code(text(o, keyProblem))
+	if code == "" {
 		return nil
 	}
-	n.Value = filled
-	return fault
+	if !slices.Contains(httpapi.Codes(), code) {
+		return fmt.Errorf("there is no problem code %q", code)
+	}
+	delete(o, keyProblem)
+	o["type"] = fmt.Sprint(v["base-url"], "/docs/errors/", code)
+	o["title"], o["status"], o["code"] = code.Title(), code.Status(), code
+	return nil
 }
