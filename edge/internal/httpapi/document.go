@@ -84,17 +84,23 @@ func listsETag(lines []string, etag string) bool {
 	return false
 }
 
-// WriteJSON answers with a JSON body. It sets Cache-Control to no-store unless it was set before.
-func WriteJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	h := w.Header()
+// WriteJSON answers with a JSON body, given in one or more parts. It sets Cache-Control to no-store unless it was set before.
+func WriteJSON(w http.ResponseWriter, r *http.Request, status int, parts ...[]byte) {
+	h, length := w.Header(), 0
+	for _, part := range parts {
+		length += len(part)
+	}
 	h["Content-Type"] = []string{"application/json"}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = []string{strconv.Itoa(length)}
 	if len(h["Cache-Control"]) == 0 {
 		h["Cache-Control"] = []string{"no-store"}
 	}
 	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the caller may be gone
+	if r.Method == http.MethodHead {
+		return
+	}
+	for _, part := range parts {
+		_, _ = w.Write(part) // the caller may be gone
 	}
 }
 

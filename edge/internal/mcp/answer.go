@@ -2,112 +2,104 @@ package mcp
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// appendToolResult appends the result of a successful tool call. As MCP requires, it has the answer
-// twice: as a text block and as structuredContent, each with the member text_by_others. It reports
-// false if the answer is not a JSON object.
-func appendToolResult(b []byte, answer upstream.Answer, others othersText) ([]byte, bool) {
-	if !isObject(answer.Body) {
-		return b, false
-	}
-	members := answer.Body[1:]
-	mark := others.mark(members)
-	b = slices.Grow(b, 5*len(answer.Body)/2)
-	b = append(b, `{"content":[{"type":"text","text":"{`...)
-	b, _ = appendQuotedJSON(b, mark)
-	b, ok := appendQuotedJSON(b, members)
-	b = append(b, `"}],"structuredContent":{`...)
-	b = append(b, mark...)
-	b = append(b, members...)
-	b = append(b, `,"isError":false`...)
-	b = appendCredits(b, answer.Receipt)
-	return append(b, '}'), ok
+// resultMessage returns the parts of a JSON-RPC answer. A result can be large, so it is not copied.
+func resultMessage(id, result jsontext.Value) [][]byte {
+	return [][]byte{[]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":`), result, {'}'}}
 }
 
-// appendToolError appends the result of a failed tool call, with a text for the model.
-func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
-	b = append(b, `{"content":[{"type":"text","text":`...)
-	b = appendString(b, text)
-	b = append(b, `}],"isError":true`...)
-	b = appendCredits(b, receipt)
-	return append(b, '}')
+// errorMessage returns a JSON-RPC error; a nil id is written as null.
+func errorMessage(id jsontext.Value, f *failure) []byte {
+	type errorJSON struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    jsontext.Value `json:"data,omitzero"`
+	}
+	return encode(struct {
+		Version string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Error   errorJSON      `json:"error"`
+	}{"2.0", id, errorJSON{f.code, f.message, f.data}})
+}
+
+// encode returns a value as JSON. Raw JSON in it keeps its bytes, except white space between tokens;
+// bytes that are not UTF-8 become U+FFFD.
+func encode(value any) jsontext.Value {
+	text, err := json.Marshal(value, jsontext.PreserveRawStrings(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// resultJSON is the result of tools/call.
+type resultJSON struct {
+	Content    []contentJSON  `json:"content"`
+	Structured jsontext.Value `json:"structuredContent,omitzero"`
+	IsError    bool           `json:"isError"`
+	Meta       any            `json:"_meta,omitempty"`
+}
+
+// contentJSON is a block of text.
+type contentJSON struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func newText(text string) []contentJSON { return []contentJSON{{"text", text}} }
+
+// toolResult returns the result of a successful tool call. As MCP requires, it has the answer
+// twice: as a text block and as structuredContent, each with the member text_by_others. It reports
+// false if the answer is not a JSON object.
+func toolResult(answer upstream.Answer, others othersText) (jsontext.Value, bool) {
+	body := jsontext.Value(answer.Body).Clone()
+	if body.Compact() != nil || !isObject(body) {
+		return nil, false
+	}
+	body = slices.Concat(body[:1], others.mark(body), body[1:])
+	return encode(resultJSON{Content: newText(string(body)), Structured: body, Meta: creditsOf(answer.Receipt)}), true
+}
+
+// toolError returns the result of a failed tool call, with a text for the model.
+func toolError(text string, receipt upstream.Receipt) jsontext.Value {
+	return encode(resultJSON{Content: newText(text), IsError: true, Meta: creditsOf(receipt)})
 }
 
 // approvalNeeded is the code of a call that waits for the member's decision.
 const approvalNeeded = "approval_needed"
 
-// appendApproval appends the result of a call that waits for the member's decision. The text is
+// approvalResult returns the result of a call that waits for the member's decision. The text is
 // for the model; _meta has its code, the job that tells the outcome, and where and until when the
 // member decides.
-func appendApproval(b []byte, err *upstream.Error) []byte {
-	b = append(b, `{"content":[{"type":"text","text":`...)
-	b = appendString(b, sentence(err.Message))
-	b = append(b, `}],"isError":true,"_meta":{"code":"`+approvalNeeded+`","task_id":`...)
-	b = strconv.AppendInt(b, int64(err.Approval.GetTaskId()), 10)
-	b = appendString(append(b, `,"decide_url":`...), err.Approval.GetDecideUrl())
+func approvalResult(err *upstream.Error) jsontext.Value {
+	meta := struct {
+		Code      string `json:"code"`
+		TaskID    int32  `json:"task_id"`
+		DecideURL string `json:"decide_url"`
+		ExpiresAt string `json:"expires_at,omitzero"`
+	}{Code: approvalNeeded, TaskID: err.Approval.GetTaskId(), DecideURL: err.Approval.GetDecideUrl()}
 	if until := err.Approval.GetExpiresAt(); until != nil {
-		b = appendString(append(b, `,"expires_at":`...), until.AsTime().UTC().Format(time.RFC3339))
+		meta.ExpiresAt = until.AsTime().UTC().Format(time.RFC3339)
 	}
-	return append(b, `}}`...)
+	return encode(resultJSON{Content: newText(sentence(err.Message)), IsError: true, Meta: meta})
 }
 
-// appendCredits appends what the call cost, if the backend said so.
-func appendCredits(b []byte, receipt upstream.Receipt) []byte {
+// creditsOf returns what the call cost, or nil if the backend did not say so.
+func creditsOf(receipt upstream.Receipt) any {
 	if !receipt.Metered {
-		return b
+		return nil
 	}
-	b = append(b, `,"_meta":{"credits":{"charged":`...)
-	b = strconv.AppendInt(b, int64(receipt.Charged), 10)
-	b = append(b, `,"remaining":`...)
-	b = strconv.AppendInt(b, int64(receipt.Remaining), 10)
-	if receipt.ResetsAt != "" {
-		b = append(b, `,"resets_at":`...)
-		b = appendString(b, receipt.ResetsAt)
+	type creditsJSON struct {
+		Charged   int    `json:"charged"`
+		Remaining int    `json:"remaining"`
+		ResetsAt  string `json:"resets_at,omitzero"`
 	}
-	return append(b, '}', '}')
-}
-
-// appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error only reports replaced bytes
-	return b
-}
-
-// appendQuotedJSON appends src without white space between its tokens, escaped as the content
-// of a JSON string. Only quotes and backslashes need escaping, because valid JSON has no other
-// raw control characters than white space. It reports whether every string in src ends.
-func appendQuotedJSON(b, src []byte) ([]byte, bool) {
-	start, inString := 0, false
-	for i := 0; i < len(src); i++ {
-		c := src[i]
-		if c > '"' && c != '\\' {
-			continue
-		}
-		switch {
-		case c == '"':
-			inString = !inString
-			b = append(append(b, src[start:i]...), '\\', '"')
-			start = i + 1
-		case c == '\\' && i+1 < len(src):
-			b = append(append(b, src[start:i]...), '\\', '\\')
-			i++
-			if src[i] == '"' || src[i] == '\\' {
-				b = append(b, '\\')
-			}
-			start = i
-		case c <= ' ' && !inString:
-			b = append(b, src[start:i]...)
-			start = i + 1
-		case c < ' ':
-			return b, false
-		}
-	}
-	return append(b, src[start:]...), !inString
+	return map[string]creditsJSON{"credits": {receipt.Charged, receipt.Remaining, receipt.ResetsAt}}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/kith-crm/kith/edge/internal/upstream"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -27,9 +29,9 @@ func BenchmarkEnvelope(b *testing.B) {
 	answer := upstream.Answer{Body: []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false}`)}
 	c, _ := catalog.Load()
 	others := newOthersText(c)["search_connections"]
-	var out []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		out, _ = appendToolResult(appendResultHead(out[:0], []byte("1")), answer, others)
+		result, _ := toolResult(answer, others)
+		_ = resultMessage(jsontext.Value("1"), result)
 	}
 }

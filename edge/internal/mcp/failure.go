@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -30,7 +29,7 @@ type failure struct {
 	status    int
 	code      int
 	message   string
-	data      []byte // JSON, or nil
+	data      jsontext.Value // or nil
 	challenge challenge
 }
 
@@ -45,7 +44,7 @@ func answerError(code int, message string) *failure {
 }
 
 // writeFailure sends the failure; a nil id is written as null.
-func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byte, f *failure) {
+func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id jsontext.Value, f *failure) {
 	switch f.challenge {
 	case challengeMissing:
 		w.Header().Set("WWW-Authenticate", e.challenge.Missing())
@@ -56,7 +55,7 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byt
 	if f.status == http.StatusServiceUnavailable || f.status == http.StatusConflict {
 		w.Header().Set("Retry-After", httpapi.RetryAfter)
 	}
-	httpapi.WriteJSON(w, r, f.status, appendError(nil, id, f))
+	httpapi.WriteJSON(w, r, f.status, errorMessage(id, f))
 }
 
 // Errors writes the errors of a request that is refused before its message is decoded. Its zero
@@ -67,7 +66,7 @@ type Errors struct{}
 // has the id of the request if its body is small.
 func (Errors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error) {
 	f := refusal(e.Code.Status(), e.Detail)
-	var id []byte
+	var id jsontext.Value
 	switch e.Code {
 	case httpapi.RateLimited:
 		f.code, id = codeRateLimited, peekID(w, r)
@@ -81,7 +80,7 @@ func (Errors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error
 	case httpapi.Unavailable, httpapi.Internal:
 		f.code = codeInternal
 	}
-	httpapi.WriteJSON(w, r, f.status, appendError(nil, id, f))
+	httpapi.WriteJSON(w, r, f.status, errorMessage(id, f))
 }
 
 // maxPeeked is the largest body, in bytes, that is read for the id of a request that is refused.
@@ -89,7 +88,7 @@ const maxPeeked = 16 << 10
 
 // peekID returns the id of the JSON-RPC message in a body, as it was sent; nil if the body is large
 // or is not a message with an id.
-func peekID(w http.ResponseWriter, r *http.Request) []byte {
+func peekID(w http.ResponseWriter, r *http.Request) jsontext.Value {
 	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > maxPeeked || !httpapi.IsJSON(r) {
 		return nil
 	}
@@ -104,24 +103,6 @@ func peekID(w http.ResponseWriter, r *http.Request) []byte {
 		return nil
 	}
 	return message.ID
-}
-
-// appendError appends a whole JSON-RPC error message.
-func appendError(b, id []byte, f *failure) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	if id == nil {
-		b = append(b, "null"...)
-	}
-	b = append(b, id...)
-	b = append(b, `,"error":{"code":`...)
-	b = strconv.AppendInt(b, int64(f.code), 10)
-	b = append(b, `,"message":`...)
-	b = appendString(b, f.message)
-	if len(f.data) > 0 {
-		b = append(b, `,"data":`...)
-		b = append(b, f.data...)
-	}
-	return append(b, '}', '}')
 }
 
 // backendFailure returns the answer to a failed backend call that is not a tool's own failure. Only
@@ -178,30 +159,28 @@ func unavailable(message string) *failure {
 
 // toolFailure returns how a failed call is reported: in the result, if the model can correct the
 // call; as a JSON-RPC error, if a retry cannot help; or in the HTTP status.
-func (e *endpoint) toolFailure(
-	ctx context.Context, out []byte, tool string, err *upstream.Error,
-) ([]byte, metrics.Outcome, *failure) {
+func (e *endpoint) toolFailure(ctx context.Context, tool string, err *upstream.Error) (jsontext.Value, metrics.Outcome, *failure) {
 	noteCredential(ctx, err.Receipt)
 	switch err.Kind {
 	case upstream.Invalid:
-		return appendToolError(out, argumentsText(tool, err), err.Receipt), metrics.OutcomeInvalidArguments, nil
+		return toolError(argumentsText(tool, err), err.Receipt), metrics.OutcomeInvalidArguments, nil
 	case upstream.ToolFailed:
 		if err.Approval != nil {
-			return appendApproval(out, err), metrics.OutcomeRefused, nil
+			return approvalResult(err), metrics.OutcomeRefused, nil
 		}
-		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeToolError, nil
+		return toolError(sentence(err.Message), err.Receipt), metrics.OutcomeToolError, nil
 	case upstream.Exhausted:
-		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
+		return toolError(sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
 	case upstream.Refused:
-		return out, metrics.OutcomeRefused, refusedCall(tool, err)
+		return nil, metrics.OutcomeRefused, refusedCall(tool, err)
 	case upstream.InFlight, upstream.KeyReused:
-		return out, metrics.OutcomeRefused, e.backendFailure(ctx, err)
+		return nil, metrics.OutcomeRefused, e.backendFailure(ctx, err)
 	case upstream.Internal:
 		e.logBackend(ctx, err)
-		return appendToolError(out, internalText(ctx, tool), err.Receipt), metrics.OutcomeInternal, nil
+		return toolError(internalText(ctx, tool), err.Receipt), metrics.OutcomeInternal, nil
 	default:
 		f := e.backendFailure(ctx, err)
-		return out, outcomeOf(f), f
+		return nil, outcomeOf(f), f
 	}
 }
 
@@ -242,24 +221,15 @@ func internalText(ctx context.Context, tool string) string {
 // refusedCall is the error for a valid credential that may not call the tool.
 func refusedCall(tool string, err *upstream.Error) *failure {
 	f := answerError(codeRefused, refusedText(tool, err))
-	b := appendString([]byte(`{"reason":`), err.Reason)
-	b = appendStrings(append(b, `,"required_scopes":`...), err.RequiredScopes)
-	if len(err.AllowedTools) > 0 {
-		b = appendStrings(append(b, `,"allowed_tools":`...), err.AllowedTools)
-	}
-	f.data = append(b, '}')
+	f.data = encode(refusalJSON{err.Reason, err.RequiredScopes, err.AllowedTools})
 	return f
 }
 
-func appendStrings(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, s)
-	}
-	return append(b, ']')
+// refusalJSON is the data of a refused call.
+type refusalJSON struct {
+	Reason         string   `json:"reason"`
+	RequiredScopes []string `json:"required_scopes"`
+	AllowedTools   []string `json:"allowed_tools,omitempty"`
 }
 
 func refusedText(tool string, err *upstream.Error) string {

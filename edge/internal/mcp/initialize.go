@@ -3,31 +3,43 @@ package mcp
 import (
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// serverHead is the part of the answer to initialize between the protocol version and the server's
-// version.
-const serverHead = `","capabilities":{"tools":{}},"serverInfo":{"name":"kith","title":"Kith","version":`
-
 // initialize answers with the client's version if the server supports it, else with the default.
-func (e *endpoint) initialize(out []byte, c *call) ([]byte, *failure) {
+func (e *endpoint) initialize(c *call) (jsontext.Value, *failure) {
 	version := version20250618
 	if c.params.fault != "" {
-		return out, answerError(codeInvalidParams, c.params.fault)
+		return nil, answerError(codeInvalidParams, c.params.fault)
 	}
 	if v := c.params.protocolVersion; v != nil {
 		if !isString(v) {
-			return out, answerError(codeInvalidParams, "protocolVersion must be a string.")
+			return nil, answerError(codeInvalidParams, "protocolVersion must be a string.")
 		}
 		if wanted := unquote(v); supportedVersion(wanted) {
 			version = wanted
 		}
 	}
-	out = append(out, `{"protocolVersion":"`...)
-	out = append(append(out, version...), serverHead...)
-	out = appendString(out, e.options.Version)
-	out = appendString(append(out, `},"instructions":`...), e.instructions(c))
-	return append(out, '}'), nil
+	return encode(initializeJSON{
+		Version: version, Server: serverInfo{"kith", "Kith", e.options.Version}, Instructions: e.instructions(c),
+	}), nil
+}
+
+// initializeJSON is the result of initialize. The server's only capability is tools.
+type initializeJSON struct {
+	Version      string `json:"protocolVersion"`
+	Capabilities struct {
+		Tools struct{} `json:"tools"`
+	} `json:"capabilities"`
+	Server       serverInfo `json:"serverInfo"`
+	Instructions string     `json:"instructions"`
+}
+
+type serverInfo struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Version string `json:"version"`
 }
 
 // The instructions are for a model. Some clients cut them, the strictest at 2,048 bytes, so the most

@@ -119,9 +119,11 @@ const (
 // Dispatcher is the MCP server. It is safe for concurrent use.
 type Dispatcher struct {
 	options Options
-	tools   *toolList
-	others  map[string]othersText // by the tool's name
-	access  accessCheck
+	tools   []renderedTool
+	// listSize is at least the size of tools/list with all tools, in bytes.
+	listSize int
+	others   map[string]othersText // by the tool's name
+	access   accessCheck
 
 	current, member, deprecated, demo *endpoint
 }
@@ -142,6 +144,9 @@ func New(o Options) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{options: o, tools: tools, others: newOthersText(o.Catalog), access: newAccessCheck(o)}
+	for _, tool := range tools {
+		d.listSize += len(tool.refused) + len(", ")
+	}
 	d.current = d.mount(route.PathMCPCurrent, bearerForCalls)
 	d.member = d.mount(route.PathMCPMember, bearerAlways)
 	d.deprecated = d.mount(route.PathMCPDeprecated, bearerAlways)

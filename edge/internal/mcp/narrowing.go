@@ -113,8 +113,7 @@ func unknownNames(header, kind string, unknown, known []string) *failure {
 		text.WriteString(". error.data.valid has all valid names.")
 	}
 	f := refusal(http.StatusBadRequest, text.String())
-	f.data = appendStrings([]byte(`{"valid":`), known)
-	f.data = append(f.data, '}')
+	f.data = encode(map[string][]string{"valid": known})
 	return f
 }
 
@@ -125,7 +124,6 @@ func narrowedCall(tool *catalog.RPC, n *narrowing) *failure {
 		header, text = headerReadOnly, " writes, and only tools that read are left by this client's header "
 	}
 	f := answerError(codeRefused, "Refused: "+tool.Tool.Name+text+header+". Use a tool of tools/list, or ask the person to change the header in the client's settings.")
-	f.data = appendStrings([]byte(`{"reason":"`+reasonNarrowed+`","required_scopes":`), tool.Scopes)
-	f.data = append(f.data, '}')
+	f.data = encode(refusalJSON{Reason: reasonNarrowed, RequiredScopes: tool.Scopes})
 	return f
 }

@@ -110,7 +110,7 @@ const (
 type message struct {
 	kind   kind
 	method string
-	id     []byte // as sent: a JSON string or number; nil without one
+	id     jsontext.Value // as sent: a JSON string or number; nil without one
 	params params
 }
 

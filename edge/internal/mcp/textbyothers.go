@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -9,65 +11,47 @@ import (
 // othersText lists the fields of a tool's answers that the contract marks as text by others:
 // people other than the member may have written it, or it came from a file. The names are JSON
 // strings in alphabetical order.
-type othersText [][]byte
+type othersText []string
 
 // newOthersText returns the fields of each tool, by its name.
 func newOthersText(c *catalog.Catalog) map[string]othersText {
 	all := map[string]othersText{}
 	for _, rpc := range c.Tools() {
 		for _, name := range rpc.Tool.TextByOthers {
-			all[rpc.Tool.Name] = append(all[rpc.Tool.Name], []byte(`"`+name+`"`))
+			all[rpc.Tool.Name] = append(all[rpc.Tool.Name], `"`+name+`"`)
 		}
 	}
 	return all
 }
 
 // mark returns the member "text_by_others" of an answer, with the names of the fields that have
-// such text, and a comma. It returns nothing for an answer without such text.
-//
-// It finds the names of members by comparing bytes: quotes in a JSON string are escaped, so no
-// text can look like a name and a colon.
+// such text, and a comma. It returns nothing for an answer without such text. The answer is JSON
+// without white space between tokens.
 func (t othersText) mark(answer []byte) []byte {
-	var b []byte
+	var filled []string
 	for _, name := range t {
-		switch {
-		case !hasText(answer, name):
-			continue
-		case b == nil:
-			b = append(make([]byte, 0, 200), `"text_by_others":[`...)
-		default:
-			b = append(b, ',')
+		if hasText(answer, []byte(name+":")) {
+			filled = append(filled, name)
 		}
-		b = append(b, name...)
 	}
-	if b == nil {
+	if filled == nil {
 		return nil
 	}
-	return append(b, "],"...)
+	return []byte(`"text_by_others":[` + strings.Join(filled, ",") + "],")
 }
 
-// hasText reports whether an object in the JSON has a member with this name, written as a
-// JSON string, whose value is not empty.
-func hasText(json, name []byte) bool {
+// hasText reports whether an object in the JSON has a member whose value is a string, a list or an
+// object that is not empty. It finds the member by its name and colon: quotes in a JSON string are
+// escaped, so no text can look like them.
+func hasText(json, member []byte) bool {
 	for {
-		i := bytes.Index(json, name)
-		if i < 0 {
+		_, value, found := bytes.Cut(json, member)
+		if !found {
 			return false
 		}
-		json = json[i+len(name):]
-		value, isName := bytes.CutPrefix(bytes.TrimLeft(json, " \t\r\n"), []byte(":"))
-		if !isName {
-			continue
-		}
-		value = bytes.TrimLeft(value, " \t\r\n")
-		if len(value) > 1 && (value[0] == '"' && value[1] != '"' || isFilled(value)) {
+		if len(value) > 1 && strings.IndexByte(`"[{`, value[0]) >= 0 && !slices.Contains([]string{`""`, "[]", "{}"}, string(value[:2])) {
 			return true
 		}
+		json = value
 	}
-}
-
-// isFilled reports whether a JSON value is a list or an object that is not empty.
-func isFilled(value []byte) bool {
-	inside := bytes.TrimLeft(value[1:], " \t\r\n")
-	return len(inside) > 0 && (value[0] == '[' && inside[0] != ']' || value[0] == '{' && inside[0] != '}')
 }

@@ -41,7 +41,7 @@ func TestTokens(t *testing.T) {
 	fmt.Fprintf(&table, "Tokens of o200k_base: name, description and input schema, and the whole tool.\n\n")
 	calls := 0
 	var tools [][]byte
-	for _, tool := range list.tools {
+	for _, tool := range list {
 		call := count(whatModelsRead(t, tool.plain))
 		calls += call
 		tools = append(tools, tool.plain)

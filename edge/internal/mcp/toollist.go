@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,14 +12,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// toolList has the tools as JSON for tools/list, rendered once. An answer concatenates these
-// bytes, which costs no more than copying a cached answer.
-type toolList struct {
-	tools []renderedTool
-	size  int // of an answer with all tools, in bytes
-}
-
-// renderedTool is one tool in its two forms.
+// renderedTool is one tool as JSON for tools/list, rendered once, in its two forms. An answer
+// concatenates these bytes, which costs little more than copying a cached answer.
 type renderedTool struct {
 	rpc     *catalog.RPC
 	plain   []byte
@@ -56,8 +49,7 @@ type toolMetaJSON struct {
 }
 
 // newToolList renders the catalogue's tools, in its order.
-func newToolList(c *catalog.Catalog) (*toolList, error) {
-	list := &toolList{}
+func newToolList(c *catalog.Catalog) (list []renderedTool, err error) {
 	for _, rpc := range c.Tools() {
 		plain, err := renderTool(rpc, true)
 		if err != nil {
@@ -67,8 +59,7 @@ func newToolList(c *catalog.Catalog) (*toolList, error) {
 		if err != nil {
 			return nil, err
 		}
-		list.tools = append(list.tools, renderedTool{rpc: rpc, plain: plain, refused: refused})
-		list.size += len(refused) + 1
+		list = append(list, renderedTool{rpc: rpc, plain: plain, refused: refused})
 	}
 	return list, nil
 }
@@ -160,17 +151,17 @@ func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
 
 // listTools answers tools/list with the tools that the caller may use; without a bearer, all
 // tools. get_account says which tools a credential cannot use.
-func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
+func (e *endpoint) listTools(c *call) (jsontext.Value, *failure) {
 	if c.params.fault != "" {
-		return out, answerError(codeInvalidParams, c.params.fault)
+		return nil, answerError(codeInvalidParams, c.params.fault)
 	}
 	p, f := e.readPage(c.params)
 	if f != nil {
-		return out, f
+		return nil, f
 	}
-	out = append(slices.Grow(out, e.tools.size+len(`{"tools":[]}}`)), `{"tools":[`...)
+	out := append(make([]byte, 0, e.listSize), `{"tools":[`...)
 	listed, next := 0, ""
-	for _, tool := range e.tools.tools {
+	for _, tool := range e.tools {
 		name := tool.rpc.Tool.Name
 		if p.from == name {
 			p.from = ""
@@ -191,9 +182,8 @@ func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
 			out = append(out, tool.plain...)
 		}
 	}
-	out = append(out, ']')
-	if next != "" {
-		out = appendString(append(out, `,"nextCursor":`...), next)
+	if out = append(out, ']'); next != "" {
+		out = append(out, `,"nextCursor":"`+next+`"`...) // base64 needs no escapes
 	}
 	return append(out, '}'), nil
 }

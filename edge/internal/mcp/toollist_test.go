@@ -19,7 +19,7 @@ func updating() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-func loadTools(t *testing.T) (*catalog.Catalog, *toolList) {
+func loadTools(t *testing.T) (*catalog.Catalog, []renderedTool) {
 	t.Helper()
 	c, err := catalog.Load()
 	if err != nil {
@@ -37,7 +37,7 @@ func TestToolsGolden(t *testing.T) {
 	t.Parallel()
 	_, list := loadTools(t)
 	var want []string
-	for _, tool := range list.tools {
+	for _, tool := range list {
 		name := filepath.Join("testdata", "tools", tool.rpc.Tool.Name+".json")
 		want = append(want, name)
 		var text bytes.Buffer
@@ -72,7 +72,7 @@ func TestToolsGolden(t *testing.T) {
 func TestToolsAreComplete(t *testing.T) {
 	t.Parallel()
 	_, list := loadTools(t)
-	for _, tool := range list.tools {
+	for _, tool := range list {
 		var shown struct {
 			Name, Title, Description  string
 			InputSchema, OutputSchema struct {
