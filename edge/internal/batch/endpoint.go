@@ -10,13 +10,11 @@
 package batch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -119,8 +117,12 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 	defer release()
 	outcomes := e.answer(w, r, items)
-	answer := e.encode(items, outcomes)
 	e.observe(r, outcomes)
+	answer, err := e.encode(items, outcomes)
+	if err != nil { // all bodies are JSON that the handlers of reads have written
+		e.Problems.Write(w, r, httpapi.Internal, httpapi.InternalDetail)
+		return
+	}
 	httpapi.WriteJSON(w, r, http.StatusOK, answer)
 }
 
@@ -237,51 +239,40 @@ func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	return r.marshal()
 }
 
+// batchJSON is the answer to a batch.
+type batchJSON struct {
+	Object    string         `json:"object"`
+	Count     int            `json:"count"`
+	Responses []responseJSON `json:"responses"`
+}
+
+// responseJSON is the answer to an item. It has Body or Text.
+type responseJSON struct {
+	ID     string         `json:"id"`
+	Status int            `json:"status"`
+	Body   jsontext.Value `json:"body,omitzero"`
+	Text   *string        `json:"text,omitzero"`
+}
+
 // encode returns the JSON body of the answer to a batch. outcomes has one entry for each item.
-func (e *Endpoint) encode(items []item, outcomes []*outcome) []byte {
+func (e *Endpoint) encode(items []item, outcomes []*outcome) ([]byte, error) {
 	const aroundItem = 64 // about the bytes of an item in addition to its id and its body
-	size := aroundItem
-	for i, o := range outcomes {
-		size += aroundItem + len(items[i].id) + len(o.body)
-	}
-	b := make([]byte, 0, min(size, maxTotalBody))
-	b = append(b, `{"object":"batch","count":`...)
-	b = strconv.AppendInt(b, int64(len(items)), 10)
-	b = append(b, `,"responses":[`...)
+	answer, size := batchJSON{Object: "batch", Count: len(items)}, 0
 	for i, it := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
 		o := outcomes[i]
-		if len(b)+len(o.body) > maxTotalBody {
+		if size+len(o.body) > maxTotalBody {
 			o = e.full
 		}
-		b = appendResponse(b, it.id, o)
+		size += aroundItem + len(it.id) + len(o.body)
+		response := responseJSON{ID: it.id, Status: o.status}
+		if isJSON(o.contentType) {
+			response.Body = o.body
+		} else {
+			response.Text = new(string(o.body))
+		}
+		answer.Responses = append(answer.Responses, response)
 	}
-	return append(b, `]}`...)
-}
-
-func appendResponse(b []byte, id string, o *outcome) []byte {
-	b = append(b, `{"id":`...)
-	b = appendString(b, []byte(id))
-	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(o.status), 10)
-	if isJSON(o.contentType) {
-		b = append(b, `,"body":`...)
-		b = append(b, bytes.TrimSpace(o.body)...)
-	} else {
-		b = append(b, `,"text":`...)
-		b = appendString(b, o.body)
-	}
-	return append(b, '}')
-}
-
-func appendString(b, text []byte) []byte {
-	quoted, err := jsontext.AppendQuote(b, text)
-	if err != nil { // replaces bytes that are not UTF-8
-		quoted, _ = jsontext.AppendQuote(b, bytes.ToValidUTF8(text, []byte("\uFFFD")))
-	}
-	return quoted
+	return json.Marshal(answer, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
 }
 
 // isJSON reports whether a body is JSON, which is copied to the answer unchanged.

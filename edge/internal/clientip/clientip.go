@@ -87,12 +87,14 @@ func (r *Resolver) Resolve(request *http.Request) Client {
 
 // walk follows the hops while they are trusted.
 func (r *Resolver) walk(addr netip.Addr, lines []string) netip.Addr {
-	rest := elements{lines: lines}
+	rest := strings.Join(lines, ",") // lines of a list header are parts of one list (RFC 9110, section 5.3)
 	for range MaxHops {
-		element, ok := rest.last()
-		if !ok {
+		if rest == "" {
 			break
 		}
+		comma := strings.LastIndexByte(rest, ',')
+		element := strings.Trim(rest[comma+1:], " \t")
+		rest = rest[:max(0, comma)]
 		if element == "" {
 			continue // an empty list element means nothing (RFC 9110, section 5.6.1.2)
 		}
@@ -134,33 +136,6 @@ func Bucket(addr netip.Addr) string {
 		return unknown // cannot happen: an IPv6 address has 128 bits
 	}
 	return prefix.String()
-}
-
-// elements is a list header, which may have several lines (RFC 9110, section 5.3).
-type elements struct {
-	lines []string // lines that last has not read yet
-	line  string   // the rest of the current line
-	begun bool
-}
-
-// last removes the last element of the list and returns it without the white space around it. It
-// reports false when the list is empty.
-func (e *elements) last() (string, bool) {
-	if !e.begun {
-		n := len(e.lines)
-		if n == 0 {
-			return "", false
-		}
-		e.line, e.lines, e.begun = e.lines[n-1], e.lines[:n-1], true
-	}
-	comma := strings.LastIndexByte(e.line, ',')
-	element := e.line[comma+1:]
-	if comma < 0 {
-		e.begun = false
-	} else {
-		e.line = e.line[:comma]
-	}
-	return strings.Trim(element, " \t"), true
 }
 
 // checkHeader returns an error for a name that is not a header name, and for Forwarded, which has

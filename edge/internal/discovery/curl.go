@@ -1,16 +1,16 @@
 package discovery
 
 import (
-	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
 // request is an HTTP request to show.
 type request struct {
-	Method string
-	Path   string // with its query
-	Accept string // "" leaves the header out
-	Body   string // JSON; "" for none
+	sandbox.Request
+
 	// Bearer is set if the request needs a token. The command takes it from the environment.
 	Bearer bool
 }
@@ -20,23 +20,13 @@ const tokenVariable = "$KITH_TOKEN"
 
 // curl returns the request as a command for a POSIX shell, one argument on each line.
 func (q request) curl(baseURL string) string {
-	words := []string{"curl -sS " + shellQuote(baseURL+q.Path)}
-	if q.Accept != "" {
-		words = append(words, "-H "+shellQuote("Accept: "+q.Accept))
-	}
+	words := append([]string{"curl -sS " + sandbox.ShellQuote(baseURL+q.Path)}, q.CurlArguments()...)
 	if q.Bearer {
-		words = append(words, `-H "Authorization: Bearer `+tokenVariable+`"`)
-	}
-	implied := http.MethodGet
-	if q.Body != "" {
-		implied = http.MethodPost
-		words = append(words, "-H "+shellQuote("Content-Type: application/json"), "-d "+shellQuote(q.Body))
-	}
-	if q.Method != implied {
-		words = append(words, "-X "+q.Method)
+		after := 1
+		if q.Accept != "" {
+			after = 2
+		}
+		words = slices.Insert(words, after, `-H "Authorization: Bearer `+tokenVariable+`"`)
 	}
 	return strings.Join(words, " \\\n  ")
 }
-
-// shellQuote quotes text as one word of a POSIX shell (section 2.2.2).
-func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

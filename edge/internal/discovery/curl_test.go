@@ -1,6 +1,10 @@
 package discovery
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/sandbox"
+)
 
 func TestCurlIsOneCommand(t *testing.T) {
 	t.Parallel()
@@ -8,14 +12,14 @@ func TestCurlIsOneCommand(t *testing.T) {
 		request request
 		want    string
 	}{
-		"read":   {request{Method: "GET", Path: "/a?b=c&d=e"}, `curl -sS 'https://kith.example/a?b=c&d=e'`},
-		"accept": {request{Method: "GET", Path: "/a", Accept: "text/html"}, "curl -sS 'https://kith.example/a' \\\n  -H 'Accept: text/html'"},
+		"read":   {request{sandbox.Request{Method: "GET", Path: "/a?b=c&d=e"}, false}, `curl -sS 'https://kith.example/a?b=c&d=e'`},
+		"accept": {request{sandbox.Request{Method: "GET", Path: "/a", Accept: "text/html"}, false}, "curl -sS 'https://kith.example/a' \\\n  -H 'Accept: text/html'"},
 		"quote": {
-			request{Method: "POST", Path: "/a", Body: `{"a":"it's"}`},
+			request{sandbox.Request{Method: "POST", Path: "/a", Body: `{"a":"it's"}`}, false},
 			"curl -sS 'https://kith.example/a' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"a\":\"it'\\''s\"}'",
 		},
-		"token":  {request{Method: "GET", Path: "/a", Bearer: true}, "curl -sS 'https://kith.example/a' \\\n  -H \"Authorization: Bearer $KITH_TOKEN\""},
-		"method": {request{Method: "DELETE", Path: "/a"}, "curl -sS 'https://kith.example/a' \\\n  -X DELETE"},
+		"token":  {request{sandbox.Request{Method: "GET", Path: "/a"}, true}, "curl -sS 'https://kith.example/a' \\\n  -H \"Authorization: Bearer $KITH_TOKEN\""},
+		"method": {request{sandbox.Request{Method: "DELETE", Path: "/a"}, false}, "curl -sS 'https://kith.example/a' \\\n  -X DELETE"},
 	} {
 		if got := test.request.curl("https://kith.example"); got != test.want {
 			t.Errorf("%s: %s", name, got)

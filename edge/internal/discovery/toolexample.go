@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
 // exampleFile has the arguments of the example of each tool.
@@ -63,7 +65,7 @@ func (s *site) exampleOf(rpc *catalog.RPC, arguments jsontext.Value) (request, e
 		return request{}, errors.New("examples.json has no example")
 	}
 	body, err := json.Marshal(newCall(rpc.Tool.Name, arguments))
-	q := request{Method: "POST", Path: route.PathMCPCurrent, Body: string(body), Bearer: true}
+	q := request{Request: sandbox.Request{Method: http.MethodPost, Path: route.PathMCPCurrent, Body: string(body)}, Bearer: true}
 	if !rpc.Writes && rpc.Tool.Name != "get_job" && s.serves(route.PathMCPSandbox) {
 		q.Path, q.Bearer = route.PathMCPSandbox, false
 	}

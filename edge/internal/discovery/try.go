@@ -72,7 +72,7 @@ func (s *site) tries() []try {
 			continue
 		}
 		seen[t.ID] = true
-		t.request = request{Method: q.Method, Path: q.Path, Accept: q.Accept, Body: q.Body}
+		t.request = request{Request: q}
 		t.Title, t.Curl = q.Title, t.curl(s.BaseURL)
 		tries = append(tries, t)
 	}

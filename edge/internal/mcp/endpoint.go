@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/nearest"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -41,32 +42,18 @@ type call struct {
 	replayed  bool                           // the answer is the stored one of an earlier call
 }
 
-func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ string) {
-	d.current.serve(w, r)
-}
-
-func (d *Dispatcher) serveMember(w http.ResponseWriter, r *http.Request, _ string) {
-	d.member.serve(w, r)
-}
-
 // guardMember answers a request without a credential, whatever its method is, so that clients that
 // probe with a GET sign in too. It reports whether it answered.
 func (d *Dispatcher) guardMember(w http.ResponseWriter, r *http.Request) bool {
+	f := missingBearer()
 	if b := bearer.Read(r.Header); b.Token != "" {
 		return false
 	} else if b.Presented {
-		d.member.writeFailure(w, r, nil, deadBearer())
-		return true
+		f = deadBearer()
 	}
-	d.member.writeFailure(w, r, nil, missingBearer())
+	d.endpoints[route.PathMCPMember].writeFailure(w, r, nil, f)
 	return true
 }
-
-func (d *Dispatcher) serveDeprecated(w http.ResponseWriter, r *http.Request, _ string) {
-	d.deprecated.serve(w, r)
-}
-
-func (d *Dispatcher) serveDemo(w http.ResponseWriter, r *http.Request, _ string) { d.demo.serve(w, r) }
 
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if f := e.access.check(r); f != nil {

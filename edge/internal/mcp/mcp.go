@@ -125,7 +125,7 @@ type Dispatcher struct {
 	others   map[string]othersText // by the tool's name
 	access   accessCheck
 
-	current, member, deprecated, demo *endpoint
+	endpoints map[string]*endpoint // by path
 }
 
 // New returns a dispatcher. It fails if a required option is missing.
@@ -147,29 +147,28 @@ func New(o Options) (*Dispatcher, error) {
 	for _, tool := range tools {
 		d.listSize += len(tool.refused) + len(", ")
 	}
-	d.current = d.mount(route.PathMCPCurrent, bearerForCalls)
-	d.member = d.mount(route.PathMCPMember, bearerAlways)
-	d.deprecated = d.mount(route.PathMCPDeprecated, bearerAlways)
-	d.demo = d.mount(route.PathMCPSandbox, demoAccount)
+	d.endpoints = map[string]*endpoint{
+		route.PathMCPCurrent: d.mount(route.PathMCPCurrent, bearerForCalls), route.PathMCPMember: d.mount(route.PathMCPMember, bearerAlways),
+		route.PathMCPDeprecated: d.mount(route.PathMCPDeprecated, bearerAlways), route.PathMCPSandbox: d.mount(route.PathMCPSandbox, demoAccount),
+	}
 	return d, nil
 }
 
 // Routes returns the routes of the server.
 func (d *Dispatcher) Routes() []route.Route {
-	server := route.Route{
-		Methods: []string{http.MethodPost}, State: route.Current, Protocol: route.MCP, RatePolicy: ratelimit.PolicyMCP,
+	server := func(name, path, summary string) route.Route {
+		return route.Route{
+			Name: name, Methods: []string{http.MethodPost}, Pattern: path, State: route.Current, Protocol: route.MCP, RatePolicy: ratelimit.PolicyMCP, Summary: summary,
+			Handle: func(w http.ResponseWriter, r *http.Request, _ string) { d.endpoints[path].serve(w, r) },
+		}
 	}
-	current, member, deprecated, short := server, server, server, server
-	current.Name, current.Pattern, current.Handle = RouteCurrent, route.PathMCPCurrent, d.serveCurrent
-	current.Summary = "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not."
-	member.Name, member.Pattern, member.Handle, member.Guard = "mcp-v1-me", route.PathMCPMember, d.serveMember, d.guardMember
-	member.Summary = "The same MCP server for clients that sign in when they connect: every request needs a bearer token."
-	deprecated.Name, deprecated.Pattern, deprecated.Handle = "mcp", route.PathMCPDeprecated, d.serveDeprecated
+	current := server(RouteCurrent, route.PathMCPCurrent, "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not.")
+	member := server("mcp-v1-me", route.PathMCPMember, "The same MCP server for clients that sign in when they connect: every request needs a bearer token.")
+	member.Guard = d.guardMember
+	deprecated := server("mcp", route.PathMCPDeprecated, "The MCP server under its old path. Every method needs a bearer token.")
 	deprecated.State, deprecated.Successor = route.Deprecated, route.PathMCPCurrent
-	deprecated.Summary = "The MCP server under its old path. Every method needs a bearer token."
-	short.Name, short.Pattern, short.Handle = routeSandbox, route.PathMCPSandbox, d.serveDemo
+	short := server(routeSandbox, route.PathMCPSandbox, "The MCP server of the demo account: no credential, and every writing tool is refused.")
 	short.Anonymous, short.SandboxOnly, short.RatePolicy = true, true, ratelimit.PolicyMCPSandbox
-	short.Summary = "The MCP server of the demo account: no credential, and every writing tool is refused."
 	long := short
 	long.Name, long.Pattern = "sandbox-mcp-v1", route.SandboxPrefix+route.PathMCPCurrent
 	return []route.Route{current, member, deprecated, short, long}

@@ -22,16 +22,10 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
-)
-
-// The headers that only the edge may send to the backend.
-const (
-	headerPrefix        = "Kith-"
-	headerServiceToken  = "Kith-Service-Token"
-	headerRequestID     = "Kith-Request-Id"
-	headerClientAddress = "Kith-Client-Address"
+	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
 // The maximum sizes of forwarded bodies in bytes: for the authorization server, for pages,
@@ -93,7 +87,7 @@ func New(o Options) (*Proxy, error) {
 // client address and the trace.
 func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	for name := range r.Out.Header {
-		if strings.HasPrefix(name, headerPrefix) {
+		if strings.HasPrefix(name, upstream.HeaderPrefix) {
 			delete(r.Out.Header, name)
 		}
 	}
@@ -104,16 +98,16 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 		p.Inject(r.In.Context(), r.Out.Header)
 	}
 	if p.ServiceToken != "" {
-		r.Out.Header.Set(headerServiceToken, p.ServiceToken)
+		r.Out.Header.Set(upstream.HeaderServiceToken, p.ServiceToken)
 	}
-	r.Out.Header.Set(headerRequestID, requestlog.RequestID(r.In.Context()))
-	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
+	r.Out.Header.Set(upstream.HeaderRequestID, requestlog.RequestID(r.In.Context()))
+	r.Out.Header.Set(upstream.HeaderClientAddress, p.ClientAddress(r.In))
 }
 
 // hideInternals removes the internal headers between edge and backend from the answer.
 func hideInternals(res *http.Response) error {
 	for name := range res.Header {
-		if strings.HasPrefix(name, headerPrefix) {
+		if strings.HasPrefix(name, upstream.HeaderPrefix) {
 			delete(res.Header, name)
 		}
 	}
@@ -124,15 +118,15 @@ func hideInternals(res *http.Response) error {
 // password attempts. The list headers have both policies. The headers with one figure have the
 // backend's, whose policy is stricter.
 func joinLimits(own, answer http.Header) {
-	if answer.Get("RateLimit") == "" {
+	if answer.Get(ratelimit.HeaderLimits) == "" {
 		return
 	}
-	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+	for _, name := range []string{ratelimit.HeaderLimits, ratelimit.HeaderPolicies} {
 		if counted := own[name]; len(counted) > 0 {
 			answer.Set(name, counted[0]+", "+answer.Get(name))
 		}
 	}
-	for _, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+	for _, name := range ratelimit.Headers() {
 		delete(own, name) // Del would not find this spelling
 	}
 }
@@ -140,27 +134,13 @@ func joinLimits(own, answer http.Header) {
 // check returns why a body is refused, or nil. Size and timeout are already checked.
 type check func(r *http.Request, body []byte) *httpapi.Error
 
-func (p *Proxy) serveOAuth(w http.ResponseWriter, r *http.Request, _ string) {
-	p.serveBody(w, r, route.OAuth, maxOAuth, nil)
-}
-
-// serveRegister checks the registration of a client, because the backend's decoder ignores
+// checkRegistration checks the registration of a client, because the backend's decoder ignores
 // unknown members.
-func (p *Proxy) serveRegister(w http.ResponseWriter, r *http.Request, _ string) {
-	p.serveBody(w, r, route.OAuth, maxOAuth, func(r *http.Request, body []byte) *httpapi.Error {
-		if !httpapi.IsJSON(r) {
-			return nil // the backend refuses it
-		}
-		return httpapi.CheckJSON(body, "client_name", "client_uri", "redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope")
-	})
-}
-
-func (p *Proxy) serveConsent(w http.ResponseWriter, r *http.Request, _ string) {
-	p.serveBody(w, r, route.Page, maxOAuth, nil)
-}
-
-func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request, _ string) {
-	p.serveBody(w, r, route.Page, maxPage, nil)
+func checkRegistration(r *http.Request, body []byte) *httpapi.Error {
+	if !httpapi.IsJSON(r) {
+		return nil // the backend refuses it
+	}
+	return httpapi.CheckJSON(body, "client_name", "client_uri", "redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope")
 }
 
 // serveUpload streams a file to the backend.
@@ -178,23 +158,26 @@ func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 	p.forward(w, r, route.Page)
 }
 
-// serveBody reads the body of a POST and then forwards the request, so that a slow or large
-// body is refused before the backend is called.
-func (p *Proxy) serveBody(w http.ResponseWriter, r *http.Request, protocol route.Protocol, limit int64, c check) {
-	requestlog.FromContext(r.Context()).Proxied = true
-	if r.Method == http.MethodPost {
-		body, fault := httpapi.ReadBody(w, r, limit)
-		if fault == nil && c != nil {
-			fault = c(r, body)
+// serve returns a handler that reads the body of a POST, of at most limit bytes, and then forwards the
+// request, so that a slow or large body is refused before the backend is called. A nil check accepts
+// every body.
+func (p *Proxy) serve(protocol route.Protocol, limit int64, c check) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, _ string) {
+		requestlog.FromContext(r.Context()).Proxied = true
+		if r.Method == http.MethodPost {
+			body, fault := httpapi.ReadBody(w, r, limit)
+			if fault == nil && c != nil {
+				fault = c(r, body)
+			}
+			if fault != nil {
+				p.ErrorWriters[protocol].WriteError(w, r, *fault)
+				return
+			}
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		}
-		if fault != nil {
-			p.ErrorWriters[protocol].WriteError(w, r, *fault)
-			return
-		}
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+		p.forward(w, r, protocol)
 	}
-	p.forward(w, r, protocol)
 }
 
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, protocol route.Protocol) {

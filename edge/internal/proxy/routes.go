@@ -29,15 +29,15 @@ func (p *Proxy) authorizationServer() []route.Route {
 		{Name: "oauth-metadata", Methods: get, Pattern: "/.well-known/oauth-authorization-server", Anonymous: true, Summary: "Authorization server metadata (RFC 8414)."},
 		{
 			Name: "oauth-register", Methods: post, Pattern: pathRegister, Anonymous: true, RatePolicy: ratelimit.PolicyOAuthRegister,
-			Handle: p.serveRegister, Summary: "Registers a client (RFC 7591): open, public clients only.",
+			Handle: p.serve(route.OAuth, maxOAuth, checkRegistration), Summary: "Registers a client (RFC 7591): open, public clients only.",
 		},
 		{
 			Name: "oauth-authorize", Methods: get, Pattern: "/oauth/authorize", Anonymous: true, Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
-			Handle: p.servePage, Summary: "Asks the signed-in member for consent and answers with an authorization code.",
+			Handle: p.serve(route.Page, maxPage, nil), Summary: "Asks the signed-in member for consent and answers with an authorization code.",
 		},
 		{
 			Name: "oauth-consent", Methods: []string{http.MethodGet, http.MethodPost}, Pattern: "/oauth/consent", Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
-			Handle: p.serveConsent, Summary: "Receives the member's answer to the consent page.",
+			Handle: p.serve(route.Page, maxOAuth, nil), Summary: "Receives the member's answer to the consent page.",
 		},
 		{
 			Name: "oauth-token", Methods: post, Pattern: "/oauth/token", Anonymous: true, RatePolicy: ratelimit.PolicyOAuthToken,
@@ -55,7 +55,7 @@ func (p *Proxy) authorizationServer() []route.Route {
 			r.Protocol = route.OAuth
 		}
 		if r.Handle == nil {
-			r.Handle = p.serveOAuth
+			r.Handle = p.serve(route.OAuth, maxOAuth, nil)
 		}
 	}
 	return routes
@@ -66,7 +66,7 @@ func (p *Proxy) pages() []route.Route {
 	routes := slices.Concat(accessPages(), areaPages(), settingsPages())
 	for i := range routes {
 		r := &routes[i]
-		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
+		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.serve(route.Page, maxPage, nil)
 		if r.RatePolicy == "" && route.NeedsMember(r.Pattern+"/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}

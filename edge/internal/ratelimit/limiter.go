@@ -270,13 +270,18 @@ func seconds(d time.Duration) int {
 // The headers, spelt as in the specification. Go's own canonical form would be
 // "Ratelimit"; see WriteHeaders.
 const (
-	headerLimits    = "RateLimit"
-	headerPolicies  = "RateLimit-Policy"
+	HeaderLimits    = "RateLimit"
+	HeaderPolicies  = "RateLimit-Policy"
 	headerLimit     = "RateLimit-Limit"
 	headerRemaining = "RateLimit-Remaining"
 	headerReset     = "RateLimit-Reset"
 	headerRetry     = "Retry-After"
 )
+
+// Headers returns the names of the headers that every answer of a limited path has.
+func Headers() []string {
+	return []string{HeaderLimits, HeaderPolicies, headerLimit, headerRemaining, headerReset}
+}
 
 // WriteHeaders writes the decisions of a request to the headers of its answer:
 //
@@ -315,8 +320,8 @@ func WriteHeaders(h http.Header, decisions ...Decision) {
 	// All values are parts of one string and of one array.
 	s := string(b)
 	values := [...]string{s[:limits], s[limits:policies], s[policies:limit], s[limit:remaining], s[remaining:], s[remaining:]}
-	h[headerLimits] = values[0:1:1]
-	h[headerPolicies] = values[1:2:2]
+	h[HeaderLimits] = values[0:1:1]
+	h[HeaderPolicies] = values[1:2:2]
 	h[headerLimit] = values[2:3:3]
 	h[headerRemaining] = values[3:4:4]
 	h[headerReset] = values[4:5:5]

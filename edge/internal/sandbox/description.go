@@ -100,20 +100,25 @@ func (r Request) describe(baseURL string) tryJSON {
 
 // curl returns the request as one line for a POSIX shell.
 func (r Request) curl(baseURL string) string {
-	words := []string{"curl", "-sS"}
+	return strings.Join(append(append([]string{"curl -sS"}, r.CurlArguments()...), ShellQuote(baseURL+r.Path)), " ")
+}
+
+// CurlArguments returns the arguments of curl that make the request, without its address.
+func (r Request) CurlArguments() []string {
+	var arguments []string
 	if r.Accept != "" {
-		words = append(words, "-H", shellQuote("Accept: "+r.Accept))
+		arguments = append(arguments, "-H "+ShellQuote("Accept: "+r.Accept))
 	}
 	implied := http.MethodGet
 	if r.Body != "" {
 		implied = http.MethodPost
-		words = append(words, "-H", shellQuote("Content-Type: application/json"), "-d", shellQuote(r.Body))
+		arguments = append(arguments, "-H "+ShellQuote("Content-Type: application/json"), "-d "+ShellQuote(r.Body))
 	}
 	if r.Method != implied {
-		words = append(words, "-X", r.Method)
+		arguments = append(arguments, "-X "+r.Method)
 	}
-	return strings.Join(append(words, shellQuote(baseURL+r.Path)), " ")
+	return arguments
 }
 
-// shellQuote quotes text as one word of a POSIX shell (section 2.2.2).
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// ShellQuote quotes text as one word of a POSIX shell (section 2.2.2).
+func ShellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -21,14 +21,21 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Headers of a call and its answer.
+// HeaderPrefix begins the names of headers that only the edge and the backend send each other.
+const HeaderPrefix = "Kith-"
+
+// Headers of a call.
 const (
-	headerServiceToken = "Kith-Service-Token"
-	headerRequestID    = "Kith-Request-Id"
-	headerKey          = "Kith-Idempotency-Key"
-	headerFingerprint  = "Kith-Request-Fingerprint"
-	headerVisitor      = "Kith-Sandbox-Visitor"
+	HeaderServiceToken  = "Kith-Service-Token"
+	HeaderRequestID     = "Kith-Request-Id"
+	HeaderClientAddress = "Kith-Client-Address"
+	HeaderKey           = "Kith-Idempotency-Key"
+	HeaderVisitor       = "Kith-Sandbox-Visitor"
+	headerFingerprint   = "Kith-Request-Fingerprint"
 )
+
+// HeaderPlacement is the header of the backend with the key by which calls of a member are placed.
+const HeaderPlacement = "Kith-Placement"
 
 // call makes one typed call within the timeout and classifies its error. The
 // answer is nil if there is an error.
@@ -145,10 +152,10 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	h := request.Header()
 	h["Authorization"] = []string{"Bearer " + call.Bearer}
 	if r := call.Retry; r != nil {
-		h[headerKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
+		h[HeaderKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
 	}
 	if call.Visitor != "" {
-		h[headerVisitor] = []string{call.Visitor}
+		h[HeaderVisitor] = []string{call.Visitor}
 	}
 	response, err := tool.CallUnary(ctx, request)
 	if err != nil {
@@ -205,10 +212,10 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 			h := r.Header()
 			if serviceToken != "" {
-				h[headerServiceToken] = []string{serviceToken}
+				h[HeaderServiceToken] = []string{serviceToken}
 			}
 			if id := requestlog.RequestID(ctx); id != "" {
-				h[headerRequestID] = []string{id}
+				h[HeaderRequestID] = []string{id}
 			}
 			return next(ctx, r)
 		}
@@ -233,7 +240,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	event := requestlog.FromContext(r.Context())
 	event.Await(time.Since(start))
 	if err == nil {
-		if member := response.Header.Get(headerMember); member != "" {
+		if member := response.Header.Get(HeaderPlacement); member != "" {
 			event.Member = member
 		}
 	}
@@ -261,7 +268,6 @@ func (d doer) Do(r *http.Request) (*http.Response, error) { return d.transport.R
 // Headers of the backend with the credential and the cost of a call. Each may be absent.
 const (
 	headerCredentialID = "Kith-Credential-Id"
-	headerMember       = "Kith-Placement"
 	headerCharged      = "Kith-Credits-Charged"
 	headerRemaining    = "Kith-Credits-Remaining"
 	headerReset        = "Kith-Credits-Reset"

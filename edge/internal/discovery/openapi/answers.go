@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -47,7 +48,7 @@ func (o Options) addAnswers(document, operation object, r route.Route, method st
 	if limited {
 		say(operation, "Rate policy `"+policy.Name+"`: "+quota(policy)+".")
 		operation["x-rate-limit"] = object{"policy": policy.Name, "quota": policy.Quota, "window": int(policy.Window / time.Second), "by": policy.By}
-		mark(document, answers, "Counted", "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+		mark(document, answers, "Counted", ratelimit.Headers()...)
 	}
 }
 
