@@ -60,7 +60,7 @@ func newText(text string) []contentJSON { return []contentJSON{{"text", text}} }
 // false if the answer is not a JSON object.
 func toolResult(answer upstream.Answer, others othersText) (jsontext.Value, bool) {
 	body := jsontext.Value(answer.Body).Clone()
-	if body.Compact() != nil || !isObject(body) {
+	if body.Compact() != nil || body.Kind() != '{' {
 		return nil, false
 	}
 	body = slices.Concat(body[:1], others.mark(body), body[1:])

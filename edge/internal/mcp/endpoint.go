@@ -202,7 +202,7 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 	if p.fault != "" {
 		return nil, nil, answerError(codeInvalidParams, p.fault)
 	}
-	if !isString(p.name) {
+	if p.name.Kind() != '"' {
 		return nil, nil, answerError(codeInvalidParams, "params.name must be the name of a tool.")
 	}
 	rpc, ok := e.options.Catalog.Tool(unquote(p.name))
@@ -214,7 +214,7 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 		return rpc, nil, narrowedCall(rpc, &c.narrowing)
 	case p.arguments == nil:
 		return rpc, []byte("{}"), nil
-	case !isObject(p.arguments):
+	case p.arguments.Kind() != '{':
 		return rpc, nil, answerError(codeInvalidParams, "params.arguments must be an object.")
 	default:
 		return rpc, p.arguments, nil

@@ -14,7 +14,7 @@ func (e *endpoint) initialize(c *call) (jsontext.Value, *failure) {
 		return nil, answerError(codeInvalidParams, c.params.fault)
 	}
 	if v := c.params.protocolVersion; v != nil {
-		if !isString(v) {
+		if v.Kind() != '"' {
 			return nil, answerError(codeInvalidParams, "protocolVersion must be a string.")
 		}
 		if wanted := unquote(v); supportedVersion(wanted) {

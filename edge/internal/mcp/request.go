@@ -127,17 +127,6 @@ type params struct {
 	meta            jsontext.Value
 }
 
-// isObject reports whether a raw JSON value is an object.
-func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
-
-// isString reports whether a raw JSON value is a string.
-func isString(value []byte) bool { return len(value) > 0 && value[0] == '"' }
-
-// isNumber reports whether a raw JSON value is a number.
-func isNumber(value []byte) bool {
-	return len(value) > 0 && (value[0] == '-' || ('0' <= value[0] && value[0] <= '9'))
-}
-
 // decodeError says why a body is not a valid message.
 type decodeError struct {
 	code    int // codeParse or codeInvalidRequest
@@ -199,7 +188,7 @@ func explain(err error, body []byte) *decodeError {
 
 // given returns a raw JSON value, or nil for null, which counts as absent.
 func given(value jsontext.Value) jsontext.Value {
-	if len(value) > 0 && value[0] == 'n' {
+	if value.Kind() == 'n' {
 		return nil
 	}
 	return value
@@ -210,7 +199,7 @@ func readParams(value jsontext.Value) params {
 	if value = given(value); value == nil {
 		return params{}
 	}
-	if !isObject(value) {
+	if value.Kind() != '{' {
 		return params{fault: "params must be an object."}
 	}
 	var read struct {
@@ -241,7 +230,7 @@ func (e envelope) message() (message, *decodeError) {
 	switch {
 	case string(e.Version) != `"2.0"`:
 		return fault(`jsonrpc must be "2.0".`)
-	case e.ID != nil && !isString(e.ID) && !isNumber(e.ID):
+	case e.ID != nil && e.ID.Kind() != '"' && e.ID.Kind() != '0':
 		return fault("id must be a string or a number.")
 	case e.Method == nil && answer && e.ID != nil:
 		return message{kind: response, id: e.ID}, nil
@@ -249,7 +238,7 @@ func (e envelope) message() (message, *decodeError) {
 		return fault("method is missing.")
 	case answer:
 		return fault("A message cannot be a request and a response at once.")
-	case !isString(e.Method):
+	case e.Method.Kind() != '"':
 		return fault("method must be a string.")
 	}
 	m := message{id: e.ID, method: unquote(e.Method), params: readParams(e.Params)}

@@ -116,7 +116,7 @@ func (e *endpoint) readPage(p params) (page, *failure) {
 		text, err := base64.RawURLEncoding.DecodeString(unquote(p.cursor))
 		digits, from, _ := strings.Cut(string(text), " ")
 		size, ok := pageSize(digits)
-		if _, known := e.options.Catalog.Tool(from); err != nil || !isString(p.cursor) || !ok || !known {
+		if _, known := e.options.Catalog.Tool(from); err != nil || p.cursor.Kind() != '"' || !ok || !known {
 			return page{}, answerError(codeInvalidParams, "The cursor is not one that this server gave. Leave it out for the first page.")
 		}
 		return page{from, size}, nil
@@ -124,7 +124,7 @@ func (e *endpoint) readPage(p params) (page, *failure) {
 	var meta struct {
 		Size jsontext.Value `json:"kith/page_size"`
 	}
-	if !isObject(p.meta) || json.Unmarshal(p.meta, &meta) != nil || meta.Size == nil {
+	if p.meta.Kind() != '{' || json.Unmarshal(p.meta, &meta) != nil || meta.Size == nil {
 		return page{}, nil
 	}
 	size, ok := pageSize(string(meta.Size))
