@@ -156,8 +156,8 @@ func (f *File) Columns() []Column {
 	examples := make([][]string, len(t.layout.columns))
 	for r := range t.rows {
 		for i, c := range r.cells {
-			if i < len(examples) && len(examples[i]) < 3 && r.broken == "" && !c.blank() {
-				examples[i] = t.layout.columns[i].example(examples[i], c.String())
+			if i < len(examples) && len(examples[i]) < 3 && r.broken == "" && c != "" {
+				examples[i] = t.layout.columns[i].example(examples[i], c)
 			}
 		}
 	}
@@ -234,37 +234,4 @@ func (d *draft) note(c column, at int, label, value string) {
 		name = shown(label)
 	}
 	d.addLine(name + ": " + strings.TrimSpace(value))
-}
-
-// firstRow returns the first row as the header, read with the separator that gives it the most
-// cells; false if no separator gives it two.
-func firstRow(text []byte) (header, bool) {
-	var best header
-	most := 1
-	separators, start := ",;\t|", 0
-	if chosen, rest, ok := chosenSeparator(text); ok {
-		separators, start = chosen, rest
-	}
-	for i := range len(separators) {
-		s := newScanner(text[:min(len(text), start+headBytes)], separators[i])
-		s.at = start
-		if start > 0 {
-			s.line = 2
-		}
-		for {
-			before := header{comma: separators[i], at: s.at, line: s.line, number: s.number}
-			r, ok := s.next()
-			if !ok {
-				break
-			}
-			if r.blank() {
-				continue
-			}
-			if n := len(r.cells); n > most {
-				best, most = before, n
-			}
-			break
-		}
-	}
-	return best, most > 1
 }

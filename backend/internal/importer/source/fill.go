@@ -11,18 +11,18 @@ import (
 )
 
 // fill reads the cells of a row into a draft.
-func (l *layout) fill(d *draft, cells []cell) {
+func (l *layout) fill(d *draft, cells []string) {
 	for i, c := range l.columns {
-		if i >= len(cells) || c.field == fieldIgnored || cells[i].blank() {
+		if i >= len(cells) || c.field == fieldIgnored || cells[i] == "" {
 			continue
 		}
-		value := cells[i].String()
+		value := cells[i]
 		if c.field == fieldUnknown && isDefault(value) {
 			continue
 		}
 		label, pref := c.label, 0
 		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
-			label, pref = googleLabel(cells[c.labelAt].String())
+			label, pref = googleLabel(cells[c.labelAt])
 		}
 		if c.field == fieldNote || c.field == fieldUnknown {
 			d.note(c, i+1, label, value)

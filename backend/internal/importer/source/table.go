@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
@@ -25,13 +27,8 @@ type table struct {
 // are not imported.
 func (f *File) openTable(text []byte, o Options) (reader, error) {
 	words := newWords()
-	h, err := findHeader(text, words)
-	if err != nil && (o.Draft || len(o.Columns) > 0) {
-		if first, ok := firstRow(text); ok {
-			err = first.read(text)
-			h = first
-		}
-	}
+	text = unixLines(text)
+	h, err := findHeader(text, words, o.Draft || len(o.Columns) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +59,9 @@ func (t *table) records(yield func(Record) bool) {
 
 // rows calls yield with each row below the header that is not blank.
 func (t *table) rows(yield func(row) bool) {
-	s := t.scanner(t.text)
-	for {
-		r, ok := s.next()
-		if !ok {
-			return
-		}
+	rows := t.reader(t.text)
+	_, _ = rows.next() // the header
+	for r, ok := rows.next(); ok; r, ok = rows.next() {
 		if !r.blank() && !yield(r) {
 			return
 		}
@@ -76,12 +70,7 @@ func (t *table) rows(yield func(row) bool) {
 
 // blank distinguishes a row that shows nothing from one that is broken.
 func (r row) blank() bool {
-	for _, c := range r.cells {
-		if !c.blank() {
-			return false
-		}
-	}
-	return r.broken == ""
+	return r.broken == "" && strings.Join(r.cells, "") == ""
 }
 
 // record reads a row.
@@ -102,12 +91,7 @@ func (t *table) record(r row) Record {
 
 // tooWide reports whether a row has content in cells without a column.
 func (t *table) tooWide(r row) bool {
-	for i := len(t.layout.columns); i < len(r.cells); i++ {
-		if !r.cells[i].blank() {
-			return true
-		}
-	}
-	return false
+	return len(r.cells) > len(t.layout.columns) && strings.Join(r.cells[len(t.layout.columns):], "") != ""
 }
 
 // survey reads the whole table: how many people it has, how its dates are written, and which
@@ -122,19 +106,19 @@ func (f *File) survey(t *table, days calendar) error {
 			return fault.New(fault.Invalid, "the file holds more than %d people; split it into several files", MaxRecords)
 		}
 		for i, c := range t.layout.columns {
-			if i >= len(r.cells) || r.broken != "" || r.cells[i].blank() {
+			if i >= len(r.cells) || r.broken != "" || r.cells[i] == "" {
 				continue
 			}
 			switch {
 			case c.field == fieldKey:
-				t.keys.add(r.cells[i].String())
+				t.keys.add(r.cells[i])
 			case c.field.isDate():
-				dates[i].add(r.cells[i].String())
+				dates[i].add(r.cells[i])
 			case c.field == fieldStreet || c.field == fieldWholeAddress || c.field == fieldPostcode:
 				streets = true
-			case c.field == fieldUnknown && !isDefault(r.cells[i].String()):
+			case c.field == fieldUnknown && !isDefault(r.cells[i]):
 				noted[i] = true
-			case c.field == fieldIgnored && !c.chosen && !c.isLabel && !isDefault(r.cells[i].String()):
+			case c.field == fieldIgnored && !c.chosen && !c.isLabel && !isDefault(r.cells[i]):
 				ignored[i] = true
 			}
 		}
@@ -307,16 +291,15 @@ type header struct {
 	// ordinal before it.
 	at, line, number int
 	cells            []string
+	// width is how many cells the row has; empty ones at its end are not in cells.
+	width int
 }
 
-// scanner returns a scanner of the rows below the header.
-func (h header) scanner(text []byte) *scanner {
-	s := newScanner(text, h.comma)
-	s.at, s.line, s.number = h.at, h.line, h.number
-	if r, ok := s.next(); ok {
-		s.width = len(r.cells)
-	}
-	return s
+// reader returns a reader that begins with the header.
+func (h header) reader(text []byte) *rowReader {
+	r := newRowReader(text, h.comma)
+	r.at, r.line, r.number, r.width = h.at, h.line, h.number, h.width
+	return r
 }
 
 // Where the header is looked for: LinkedIn has a text of some lines before it.
@@ -325,67 +308,70 @@ const (
 	headBytes  = 256 << 10
 )
 
-// findHeader returns the row with the most known headers, read with the separator that
-// gives the most of them.
-func findHeader(text []byte, words words) (header, error) {
-	var best header
-	most, start := 0, 0
-	separators := ",;\t|"
+// findHeader returns the row with the most known headers, read with the separator that gives the most
+// of them. If no header is known and firstRow is set, it is the first row, read with the separator that
+// gives it the most cells.
+func findHeader(text []byte, words words, firstRow bool) (header, error) {
+	best, known := bestHeader(text, words.known, mostBefore)
+	if known == 0 && firstRow {
+		best, known = bestHeader(text, func(cells []string) int { return len(cells) - 1 }, 1)
+	}
+	if known == 0 {
+		return header{}, fault.New(fault.Invalid,
+			"no row names columns that are known here, such as Name, First Name, E-mail or Company; put such a row above the others")
+	}
+	if best.width > maxColumns {
+		return header{}, fault.New(fault.Invalid, "the table has more than %d columns", maxColumns)
+	}
+	for last := len(best.cells) - 1; last >= 0 && best.cells[last] == ""; last-- {
+		best.cells = best.cells[:last]
+	}
+	return best, nil
+}
+
+// bestHeader returns the row with the highest score among the first rows that are not blank, with each
+// of the separators, and its score.
+func bestHeader(text []byte, score func(cells []string) int, rows int) (best header, most int) {
+	separators, start := ",;\t|", 0
 	if chosen, rest, ok := chosenSeparator(text); ok {
 		separators, start = chosen, rest
 	}
 	for i := range len(separators) {
-		s := newScanner(text[:min(len(text), start+headBytes)], separators[i])
-		s.at = start
+		r := newRowReader(text[:min(len(text), start+headBytes)], separators[i])
+		r.at = start
 		if start > 0 {
-			s.line = 2 // which Excel does not count as a row
+			r.line = 2 // which Excel does not count as a row
 		}
-		for range mostBefore {
-			before := header{comma: separators[i], at: s.at, line: s.line, number: s.number}
-			r, ok := s.next()
+		for n := 0; n < rows; {
+			h := header{comma: separators[i], at: r.at, line: r.line, number: r.number}
+			row, ok := r.next()
 			if !ok {
 				break
 			}
-			if known := words.known(r); known > most {
-				best, most = before, known
+			if row.blank() {
+				continue
+			}
+			n++
+			if s := score(row.cells); s > most {
+				h.cells, h.width = slices.Clone(row.cells), len(row.cells)
+				best, most = h, s
 			}
 		}
 	}
-	if most == 0 {
-		return header{}, fault.New(fault.Invalid,
-			"no row names columns that are known here, such as Name, First Name, E-mail or Company; put such a row above the others")
-	}
-	return best, best.read(text)
-}
-
-// read reads the cells of the header.
-func (h *header) read(text []byte) error {
-	s := newScanner(text, h.comma)
-	s.at, s.line, s.number = h.at, h.line, h.number
-	r, _ := s.next()
-	if len(r.cells) > maxColumns {
-		return fault.New(fault.Invalid, "the table has more than %d columns", maxColumns)
-	}
-	for _, c := range r.cells {
-		h.cells = append(h.cells, c.String())
-	}
-	for len(h.cells) > 0 && h.cells[len(h.cells)-1] == "" {
-		h.cells = h.cells[:len(h.cells)-1]
-	}
-	return nil
+	return best, most
 }
 
 // known returns how many different fields the cells of a row name, or 0 when none of them
 // identifies a person.
-func (w words) known(r row) int {
+func (w words) known(cells []string) int {
 	const longest = 60
 	seen := map[meaning]bool{}
 	identifies := false
-	for _, c := range r.cells {
-		if len(c.raw) > longest {
+	for _, c := range cells {
+		if len(c) > longest {
 			continue
 		}
-		if m := w.column(c.String()).meaning; m.field != fieldUnknown {
+		if m := w.column(c).meaning; m.field != fieldUnknown {
 			seen[m] = true
 			identifies = identifies || m.identifies()
 		}
@@ -399,16 +385,10 @@ func (w words) known(r row) int {
 // chosenSeparator reads the line "sep=;" that sets the separator for Excel, and returns
 // where the next line starts.
 func chosenSeparator(text []byte) (separator string, rest int, ok bool) {
-	end := bytes.IndexAny(text, "\r\n")
-	if end < 0 || end > len(`"sep=;"`) {
+	line, _, found := bytes.Cut(text[:min(len(text), len("\"sep=;\"\n"))], []byte{'\n'})
+	separator, ok = strings.CutPrefix(strings.ToLower(strings.Trim(string(line), `"`)), "sep=")
+	if !found || !ok || len(separator) != 1 || separator[0] < ' ' && separator[0] != '\t' || separator[0] >= utf8.RuneSelf {
 		return "", 0, false
 	}
-	separator, ok = strings.CutPrefix(strings.ToLower(strings.Trim(string(text[:end]), `"`)), "sep=")
-	if !ok || len(separator) != 1 {
-		return "", 0, false
-	}
-	for end < len(text) && (text[end] == '\r' || text[end] == '\n') {
-		end++
-	}
-	return separator, end, true
+	return separator, len(line) + 1, true
 }
