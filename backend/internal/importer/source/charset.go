@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
+	stdunicode "unicode"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/wlynxg/chardet"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
@@ -37,7 +40,7 @@ func windows1252() charset {
 }
 
 // findCharset finds the character set of data. In this order: a byte order mark; the named
-// one; UTF-8 if data is valid UTF-8; a confident guess; Windows-1252.
+// one; UTF-8 if data is valid UTF-8; a guess; Windows-1252.
 func findCharset(data []byte, name string) (charset, error) {
 	marked, hasMark := byMark(data)
 	named, err := byName(name)
@@ -66,10 +69,7 @@ func findCharset(data []byte, name string) (charset, error) {
 		set.warning = fmt.Sprintf("Bytes of the file that are not UTF-8 were left out: %d.", broken)
 		return set, nil
 	}
-	set, ok := guess(data)
-	if !ok {
-		set = windows1252()
-	}
+	set := guess(data)
 	set.warning = fmt.Sprintf("The file does not say which character set it is in and was read as %s. If names look wrong, import it again with another charset.", set.name)
 	return set, nil
 }
@@ -161,6 +161,106 @@ func nearlyUTF8(data []byte) (broken int, ok bool) {
 	}
 	const by = 10
 	return broken, letters >= by*broken
+}
+
+// guess returns the character set of a text that is not UTF-8; Windows-1252 if nothing says that it is
+// another one. chardet recognises the sets of other scripts and languages than these three.
+func guess(data []byte) charset {
+	sample := linesBeyondASCII(data)
+	switch {
+	case isPolish(sample):
+		return charset{name: "windows-1250", encoding: charmap.Windows1250, asciiBased: true}
+	case isTurkish(sample):
+		return charset{name: "windows-1254", encoding: charmap.Windows1254, asciiBased: true}
+	}
+	const sure = .5 // it is surer of Western European sets, which have too much in common
+	found := chardet.Detect(sample)
+	name := map[string]string{
+		"Windows-1251": "windows-1251", "KOI8-R": "koi8-r", "ISO-8859-7": "windows-1253", "Windows-1253": "windows-1253", "Windows-1255": "windows-1255",
+		"TIS-620": "windows-874", "EUC-KR": "euc-kr", "EUC-JP": "euc-jp", "SHIFT_JIS": "shift_jis", "Big5": "big5", "GB2312": "gb18030", "GB18030": "gb18030",
+	}[found.Encoding]
+	if set, err := byName(name); name != "" && found.Confidence >= sure && err == nil {
+		set.forced = false
+		return set
+	}
+	if arabic, err := charmap.Windows1256.NewDecoder().Bytes(sample); err == nil && isArabic(arabic) {
+		return charset{name: "windows-1256", encoding: charmap.Windows1256, asciiBased: true}
+	}
+	return windows1252()
+}
+
+// linesBeyondASCII returns the first lines with characters beyond ASCII.
+func linesBeyondASCII(data []byte) []byte {
+	const enough = 8 << 10
+	var out []byte
+	for line := range bytes.Lines(data) {
+		if line = line[:min(len(line), enough)]; !isASCII(line) {
+			out = append(out, line...)
+		}
+		if len(out) >= enough {
+			break
+		}
+	}
+	return out
+}
+
+// isPolish reports whether a text has letters of Windows-1250 that are signs in Windows-1252 and occur
+// within words: ł, ą, ż, ź, ś and the like.
+func isPolish(text []byte) bool {
+	inWord := 0
+	for i, b := range text {
+		if strings.IndexByte("\xa3\xa5\xaf\xb3\xb9\xbf\xbe\xbc", b) < 0 {
+			continue
+		}
+		before, after := i > 0 && isLetterByte(text[i-1]), i+1 < len(text) && isLetterByte(text[i+1])
+		if before && (after || b > 0xb0) || after && (b == 0xa3 || b == 0xaf) {
+			inWord++
+		}
+	}
+	return inWord >= 2 && isLatin(text)
+}
+
+// isTurkish reports whether a text has ş and Ş, which are þ and Þ in Windows-1252 and begin words there.
+func isTurkish(text []byte) bool {
+	inWord := 0
+	for i := 1; i < len(text); i++ {
+		if (text[i] == 0xfe || text[i] == 0xde) && isLetterByte(text[i-1]) && text[i-1] < utf8.RuneSelf {
+			inWord++
+		}
+	}
+	return inWord >= 2 && isLatin(text)
+}
+
+func isLetterByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0xc0 }
+
+// isLatin reports whether most letters beyond ASCII are next to ASCII letters.
+func isLatin(text []byte) bool {
+	beside, all := 0, 0
+	for i, b := range text {
+		if b < utf8.RuneSelf {
+			continue
+		}
+		all++
+		if i > 0 && isAlphanumeric(text[i-1]) || i+1 < len(text) && isAlphanumeric(text[i+1]) {
+			beside++
+		}
+	}
+	return beside*10 >= all*8
+}
+
+// isArabic reports whether nearly all words beyond ASCII are Arabic letters.
+func isArabic(text []byte) bool {
+	words, arabic := 0, 0
+	for _, word := range bytes.FieldsFunc(text, func(r rune) bool { return !stdunicode.IsLetter(r) && !stdunicode.IsMark(r) }) {
+		if isASCII(word) {
+			continue
+		}
+		words++
+		if !bytes.ContainsFunc(word, func(r rune) bool { return !stdunicode.In(r, stdunicode.Arabic, stdunicode.Mn) }) {
+			arabic++
+		}
+	}
+	return words > 0 && arabic*10 >= words*9
 }
 
 // decode returns data as UTF-8, without the mark. It counts the length first, so it
