@@ -81,7 +81,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"FN": (*cardReader).fullName,
 		"N":  (*cardReader).parts,
 		"NICKNAME": func(r *cardReader, p *property) {
-			r.set(&r.Nickname, "nickname", strings.Join(r.list(p, ','), ", "), maxNickname)
+			r.setText("nickname", strings.Join(r.list(p, ','), ", "))
 		},
 		"UID":              func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
 		"ORG":              (*cardReader).org,

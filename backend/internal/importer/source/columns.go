@@ -3,11 +3,150 @@ package source
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
+
+// field is the meaning of a column, as words/headers.txt names it.
+type field string
+
+const (
+	fieldUnknown field = ""
+	// fieldIgnored is known but not imported, such as a photo.
+	fieldIgnored      field = "ignored"
+	fieldFullName     field = "full_name"
+	fieldNamePrefix   field = "name_prefix"
+	fieldGivenName    field = "given_name"
+	fieldMiddleName   field = "middle_name"
+	fieldFamilyName   field = "family_name"
+	fieldNameSuffix   field = "name_suffix"
+	fieldOrganization field = "organization"
+	fieldJobTitle     field = "job_title"
+	// fieldTitle is the job title, or an honorific beside a job title.
+	fieldTitle      field = "title"
+	fieldEmail      field = "email"
+	fieldPhone      field = "phone"
+	fieldWebAddress field = "web_address"
+	fieldProfile    field = "profile"
+	fieldCity       field = "city"
+	fieldRegion     field = "region"
+	fieldCountry    field = "country"
+	fieldPostcode   field = "postcode"
+	// fieldStreet is any line of an address above the town.
+	fieldStreet field = "street"
+	// fieldWholeAddress is an address in one text; fieldLocation says where the person is.
+	fieldWholeAddress field = "whole_address"
+	fieldLocation     field = "location"
+	fieldAboutText    field = "about"
+	fieldTags         field = "tags"
+	fieldGroups       field = "groups"
+	fieldStarred      field = "starred"
+	fieldMetOn        field = "met_on"
+	// fieldText is a text that is imported unchanged; the label is its name.
+	fieldText        field = "text"
+	fieldBirthday    field = "birthday"
+	fieldBirthDay    field = "birth_day"
+	fieldBirthMonth  field = "birth_month"
+	fieldBirthYear   field = "birth_year"
+	fieldAnniversary field = "anniversary"
+	fieldOtherDate   field = "other_date"
+	fieldCadence     field = "cadence"
+	fieldLastContact field = "last_contact"
+	fieldAdded       field = "added"
+	fieldKey         field = "key"
+	// fieldRelation is what another person is to this one; the label is the relation.
+	fieldRelation field = "relation"
+	// fieldNote is kept in a note of the person, as fieldUnknown is; a person chose it.
+	fieldNote field = "note"
+)
+
+// identifies reports whether a column can identify a person.
+func (m meaning) identifies() bool {
+	switch m.field {
+	case fieldFullName, fieldGivenName, fieldFamilyName, fieldEmail, fieldWebAddress, fieldProfile, fieldOrganization:
+		return true
+	}
+	return m == meaning{fieldText, "nickname"}
+}
+
+// meaning is a field and the label that goes with it, such as "work".
+type meaning struct {
+	field field
+	label string
+}
+
+// headerWords returns the meanings of the known headers, in the form that normalHeader returns. They have
+// no numbers: "E-mail 2 Address" is "e mail address".
+//
+//nolint:gochecknoglobals // made once, when the first table is read
+var headerWords = sync.OnceValue(func() map[string]meaning {
+	words := map[string]meaning{}
+	for key, headers := range wordLines("headers.txt") {
+		name, label, _ := strings.Cut(key, " ")
+		for header := range strings.SplitSeq(headers, "|") {
+			if !isASCII(header) {
+				header = text.Fold(header)
+			}
+			words[header] = meaning{field(name), label}
+		}
+	}
+	return words
+})
+
+// column is a column of a table.
+type column struct {
+	meaning
+
+	header string
+	// number groups columns: E-mail 1, E-mail 2.
+	number string
+	// labelAt is the column that holds the label; -1 for none.
+	labelAt int
+	// isLabel is set if the column holds the labels of another one, or says nothing of a person.
+	isLabel bool
+	// chosen is set if a person decided what it means.
+	chosen bool
+	// days says how its dates are read.
+	days calendar
+}
+
+// name returns the header of the column at a position, or its number if it has none.
+func (c column) name(at int) string {
+	if strings.TrimSpace(c.header) == "" {
+		return fmt.Sprintf("Column %d", at)
+	}
+	return c.header
+}
+
+// columnOf returns the meaning of a header.
+func columnOf(header string) column {
+	normal, number := normalHeader(header)
+	return column{meaning: headerWords()[normal], header: header, number: number, labelAt: -1}
+}
+
+// normalHeader folds a header and removes its punctuation and its number.
+func normalHeader(header string) (normal, number string) {
+	const longest = 100
+	header, _ = firstBytes(header, longest)
+	var kept []string
+	for _, word := range text.Words(header) {
+		if _, err := strconv.Atoi(word); err == nil {
+			number = word
+		} else {
+			kept = append(kept, word)
+		}
+	}
+	if last := len(kept) - 1; last >= 0 && number == "" { // Email2
+		if bare := strings.TrimRight(kept[last], "0123456789"); bare != "" && bare != kept[last] {
+			kept[last], number = bare, kept[last][len(bare):]
+		}
+	}
+	return strings.Join(kept, " "), number
+}
 
 // Choice is what a person decided about one column of a table.
 type Choice struct {

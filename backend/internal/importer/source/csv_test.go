@@ -3,6 +3,8 @@ package source_test
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +84,25 @@ func TestOneOpenQuotationMarkCostsOneRow(t *testing.T) {
 			t.Fatalf("%d rows of %d", f.Total(), n)
 		}
 	})
+}
+
+// Each header of words/headers.txt has a meaning: its values are in the person or in a note.
+func TestEveryKnownHeaderKeepsItsValues(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("words/headers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		key, headers, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || strings.HasPrefix(key, "#") || key == "ignored" {
+			continue
+		}
+		for header := range strings.SplitSeq(headers, "|") {
+			f := open(t, "Company,"+header+"\nHelios,zq\n", source.Options{})
+			if got := fmt.Sprintf("%+v", records(f)); !strings.Contains(got, "zq") || slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.Contains(w, "not recognised") }) {
+				t.Errorf("%s, %q: %s, %q", key, header, got, f.Warnings)
+			}
+		}
+	}
 }

@@ -1,11 +1,15 @@
 package source
 
 import (
+	"embed"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -318,4 +322,120 @@ func isFiller(word string) bool {
 		return true
 	}
 	return false
+}
+
+// monthNames returns the month of each folded name in each language.
+//
+//nolint:gochecknoglobals // made once, when the first date in words is read
+var monthNames = sync.OnceValue(func() map[string]map[string]int {
+	names := map[string]map[string]int{}
+	for language, months := range wordLines("months.txt") {
+		for i, month := range strings.Fields(months) {
+			for name := range strings.SplitSeq(month, "|") {
+				name = text.Fold(name)
+				if names[name] == nil {
+					names[name] = map[string]int{}
+				}
+				names[name][language] = i + 1
+			}
+		}
+	}
+	return names
+})
+
+func isMonth(word string) bool { return monthNames()[word] != nil }
+
+// month returns the month of a folded name. If it is another month in another language, the
+// likeliest language decides; month fails if none is known.
+func (c calendar) month(word string) (int, error) {
+	in := monthNames()[word]
+	for _, language := range c.languages {
+		if month := in[language]; month > 0 {
+			return month, nil
+		}
+	}
+	var months []int
+	for _, month := range in {
+		if !slices.Contains(months, month) {
+			months = append(months, month)
+		}
+	}
+	if len(months) != 1 {
+		return 0, fmt.Errorf("%q is another month in another language", word)
+	}
+	return months[0], nil
+}
+
+// isWeekday reports whether the first word of a date is a weekday before the rest: a known one, or
+// any word before a comma.
+func isWeekday(words []string, date string) bool {
+	first := words[0]
+	if isDigit(first[0]) || !slices.ContainsFunc(words[1:], isMonth) {
+		return false
+	}
+	head, _, comma := strings.Cut(text.Fold(date), ",")
+	return comma && strings.Trim(head, ". ") == first || slices.Contains(strings.Fields(weekdays), first)
+}
+
+// weekdays are folded names of weekdays.
+const weekdays = "monday mon tuesday tue tues wednesday wed thursday thu thur thurs friday fri saturday sat sunday sun " +
+	"montag mo dienstag di mittwoch mi donnerstag do freitag fr samstag sonnabend sa sonntag so " +
+	"lundi lun mardi mercredi mer jeudi jeu vendredi ven samedi sam dimanche dim " +
+	"lunes martes miercoles mie jueves jue viernes vie sabado sab domingo dom lunedi martedi mercoledi giovedi gio venerdi domenica " +
+	"segunda terca quarta quinta sexta seg ter qua qui sex maandag dinsdag woensdag donderdag vrijdag zaterdag zondag " +
+	"mandag tirsdag onsdag torsdag fredag lordag sondag poniedzialek wtorek sroda czwartek piatek sobota niedziela " +
+	"понедельник пн вторник вт среда ср четверг чт пятница пт суббота сб воскресенье вс pazartesi sali carsamba persembe cuma cumartesi pazar"
+
+// languageOf returns the language of headers, as far as they show it; empty for English and unknown
+// ones.
+func languageOf(headers []string) string {
+	votes := map[string]int{}
+	for _, header := range headers {
+		head, _ := firstBytes(header, 100)
+		for _, word := range text.Words(head) {
+			for _, language := range headerLanguage()[word] {
+				votes[language]++
+			}
+		}
+	}
+	best := ""
+	for _, language := range slices.Sorted(maps.Keys(votes)) {
+		if votes[language] > votes[best] {
+			best = language
+		}
+	}
+	if best == "en" {
+		return ""
+	}
+	return best
+}
+
+// headerLanguage returns the languages of each folded word of headers.
+//
+//nolint:gochecknoglobals // made once, when the first table is read
+var headerLanguage = sync.OnceValue(func() map[string][]string {
+	languages := map[string][]string{}
+	for language, words := range wordLines("header_languages.txt") {
+		for word := range strings.FieldsSeq(words) {
+			word = text.Fold(word)
+			languages[word] = append(languages[word], language)
+		}
+	}
+	return languages
+})
+
+//go:embed words
+var wordFiles embed.FS
+
+// wordLines returns the keys and the words of the lines of a file in words.
+func wordLines(name string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		content, _ := wordFiles.ReadFile("words/" + name)
+		for line := range strings.Lines(string(content)) {
+			key, words, ok := strings.Cut(strings.TrimSpace(line), ": ")
+			if ok && !strings.HasPrefix(key, "#") && !yield(key, words) {
+				return
+			}
+		}
+	}
 }

@@ -12,7 +12,7 @@
 //	linkedin_csv  LinkedIn's Connections.csv, or the ZIP of the whole export (table.go, layout.go)
 //	google_csv    Google Contacts, both headers (table.go, layout.go)
 //	outlook_csv   Outlook, both headers (table.go, layout.go)
-//	csv           any table with a header that headerwords.go knows, ours too (table.go)
+//	csv           any table with a header that words/headers.txt has, ours too (table.go)
 //	vcard         vCard 2.1, 3.0 and 4.0 (cards.go, card.go, cardlines.go, property.go)
 //	jscontact     JSContact 1.0 and 2.0 (RFC 9553, RFC 9982; jscontact.go, jscard.go)
 //	json          Kith's lossless export (document.go)

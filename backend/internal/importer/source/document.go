@@ -101,9 +101,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.warn("%s", warning)
 	}
 	d.ID, d.name.full, d.Starred, d.Source, d.ArchivedAt = p.ID, p.Name, p.Starred, shown(p.Source), p.ArchivedAt
-	for _, t := range (&draft{PersonRecord: p}).texts() {
-		d.setText(t.name, *t.value)
-	}
+	d.setText("nickname", p.Nickname)
+	d.setText("location", p.Location)
+	d.setText("met_how", p.MetHow)
 	d.about(p.Bio)
 	d.Photo = p.Photo
 	d.metOn(p.MetOn)

@@ -15,7 +15,7 @@ func (d *draft) jsCard(c *jsCard) {
 	d.ID = c.UID
 	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
 	d.jsName(c.Name)
-	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.set(&d.Nickname, "nickname", n.Name, maxNickname) })
+	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.setText("nickname", n.Name) })
 	d.jsPositions(c)
 	inOrder(c.Emails, jsAddress.pref, func(_ string, a jsAddress) { d.email(a.Address, a.label(), a.Pref) })
 	inOrder(c.Phones, jsAddress.pref, func(_ string, a jsAddress) { d.phone(a.Number, a.label(), a.Pref) })

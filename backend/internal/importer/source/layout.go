@@ -3,9 +3,12 @@ package source
 import (
 	"crypto/sha256"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
@@ -56,10 +59,10 @@ func (h header) format() string {
 }
 
 // layoutOf returns the meaning of a table's columns in a format.
-func layoutOf(format string, h header, words words) layout {
+func layoutOf(format string, h header) layout {
 	var l layout
 	for _, cell := range h.cells {
-		l.columns = append(l.columns, words.column(cell))
+		l.columns = append(l.columns, columnOf(cell))
 	}
 	l.source = format
 	switch format {
@@ -276,6 +279,230 @@ func (l *layout) values(f field, cell string) []string {
 		return []string{cell}
 	}
 	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(cut, r) })
+}
+
+// fill reads the cells of a row into a draft.
+func (l *layout) fill(d *draft, cells []string) {
+	for i, c := range l.columns {
+		if i >= len(cells) || c.field == fieldIgnored || cells[i] == "" {
+			continue
+		}
+		value := cells[i]
+		if c.field == fieldUnknown && isDefault(value) {
+			continue
+		}
+		label, pref := c.label, 0
+		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
+			label, pref = googleLabel(cells[c.labelAt])
+		}
+		if c.field == fieldNote || c.field == fieldUnknown {
+			d.note(c, i+1, label, value)
+			continue
+		}
+		d.column, d.days = c.name(i+1), c.days
+		for n, value := range l.values(c.field, value) {
+			if value = strings.TrimSpace(value); value == "" {
+				continue
+			}
+			if c.field == fieldGroups && l.googleGroups {
+				d.googleGroup(value)
+				continue
+			}
+			number := c.number
+			if n > 0 {
+				number += fmt.Sprint(":::", n)
+			}
+			d.put(meaning{c.field, label}, number, value, pref)
+		}
+	}
+	d.column = ""
+	if d.MetOn != "" && d.MetHow == "" {
+		d.MetHow = l.metHow
+	}
+	if l.keyFromProfile {
+		d.ID = profileKey(d.handles)
+	}
+}
+
+// put reads a value of a column. Values with the same number belong together. A second value of what a
+// person has once is kept in the import note.
+func (d *draft) put(m meaning, number, value string, pref int) {
+	if part, what := d.single(m, number, pref); part != nil {
+		if *part == "" {
+			*part = value
+		} else {
+			d.second(what, *part, value)
+		}
+		return
+	}
+	switch m.field {
+	case fieldLocation:
+		d.setText("location", value)
+	case fieldStreet:
+		at := d.place(m.label + number)
+		at.label, at.pref = m.label, pref
+		at.lines = append(at.lines, value)
+	case fieldBirthday:
+		d.addDate(people.DateBirthday, "", value)
+	case fieldAnniversary:
+		d.addDate(people.DateAnniversary, "", value)
+	case fieldOtherDate:
+		d.addDate(dateKind(m.label), m.label, value)
+	case fieldMetOn:
+		d.metOn(value)
+	case fieldLastContact:
+		d.moment(&d.LastInteractionAt, "last contact", value)
+	case fieldAdded:
+		d.moment(&d.CreatedAt, "day they were added", value)
+	case fieldEmail:
+		d.email(value, m.label, pref)
+	case fieldPhone:
+		d.phone(value, m.label, pref)
+	case fieldWebAddress:
+		d.web(people.KindURL, value, m.label, pref)
+	case fieldProfile:
+		d.web(people.KindSocial, value, m.label, pref)
+	case fieldAboutText:
+		d.about(value)
+	case fieldTags:
+		d.tag(value)
+	case fieldGroups:
+		d.group(value)
+	case fieldStarred:
+		d.star(value)
+	case fieldText:
+		d.setText(m.label, value)
+	case fieldCadence:
+		d.cadence(value)
+	case fieldRelation:
+		d.relate(export.RelationshipRecord{Name: value, Type: relationOf(m.label), Label: m.label})
+	default:
+		d.noteOf(m.label, value)
+	}
+}
+
+// single returns where the draft keeps a value that a person, a job or an address has once, and what it is;
+// nil for other fields.
+func (d *draft) single(m meaning, number string, pref int) (part *string, what string) {
+	switch m.field {
+	case fieldFullName:
+		return &d.name.full, "name"
+	case fieldNamePrefix:
+		return &d.name.prefix, "name prefix"
+	case fieldGivenName:
+		return &d.name.given, "given name"
+	case fieldMiddleName:
+		return &d.name.middle, "middle name"
+	case fieldFamilyName:
+		return &d.name.family, "family name"
+	case fieldNameSuffix:
+		return &d.name.suffix, "name suffix"
+	case fieldOrganization:
+		return &d.job(number).organization, "organisation"
+	case fieldJobTitle:
+		return &d.job(number).title, "job title"
+	case fieldKey:
+		return &d.ID, "id"
+	case fieldBirthDay:
+		return &d.birth.day, "day of birth"
+	case fieldBirthMonth:
+		return &d.birth.month, "month of birth"
+	case fieldBirthYear:
+		return &d.birth.year, "year of birth"
+	case fieldCity, fieldRegion, fieldCountry, fieldPostcode, fieldWholeAddress:
+		at := d.place(m.label + number)
+		at.label, at.pref = m.label, pref
+		switch m.field {
+		case fieldCity:
+			return &at.city, "town"
+		case fieldRegion:
+			return &at.region, "region"
+		case fieldCountry:
+			return &at.country, "country"
+		case fieldPostcode:
+			return &at.postcode, "postcode"
+		}
+		return &at.whole, "address"
+	}
+	return nil, ""
+}
+
+// setText fills a text of a person of which there is one.
+func (d *draft) setText(name, value string) {
+	switch name {
+	case "nickname":
+		d.set(&d.Nickname, "nickname", value, maxNickname)
+	case "location":
+		d.set(&d.Location, "location", value, maxLocation)
+	case "met_how":
+		d.set(&d.MetHow, "way they met", value, maxMetHow)
+	}
+}
+
+// dateKind returns the kind of a date with a label.
+func dateKind(label string) string {
+	switch strings.ToLower(label) {
+	case "birthday":
+		return people.DateBirthday
+	case "anniversary", "wedding":
+		return people.DateAnniversary
+	}
+	return people.DateOther
+}
+
+// moment sets a time of which only the day is known.
+func (d *draft) moment(at *time.Time, what, value string) {
+	day, err := readDate(value, d.days)
+	if day == "" && err == nil {
+		return
+	}
+	on, err := time.Parse(time.DateOnly, day)
+	switch {
+	case err != nil:
+		d.keep(what, value, "it is no day")
+	case at.IsZero():
+		*at = on
+	default:
+		d.second(what, at.Format(time.DateOnly), day)
+	}
+}
+
+// star reads whether a person is starred.
+func (d *draft) star(value string) {
+	switch strings.ToLower(value) {
+	case "no", "n", "false", "0", "nein", "non", "nao", "não", "nee", "nie", "falsch", "faux", "falso", "☆":
+	default:
+		if !isYes(value) {
+			d.keep("star", value, "it is neither yes nor no")
+			return
+		}
+		d.Starred = true
+	}
+}
+
+func isYes(s string) bool {
+	switch strings.ToLower(s) {
+	case "yes", "y", "true", "1", "x", "ja", "oui", "si", "sí", "sim", "tak", "★":
+		return true
+	}
+	return false
+}
+
+// profileKey returns the path of the first LinkedIn profile, /in/ and the name, in one
+// spelling.
+func profileKey(handles []ranked) string {
+	for _, h := range handles {
+		u, err := url.Parse(h.Value)
+		if err != nil || h.Kind != people.KindSocial {
+			continue
+		}
+		if slug, ok := strings.CutPrefix(strings.ToLower(u.Path), "/in/"); ok {
+			if slug, _, _ = strings.Cut(slug, "/"); slug != "" {
+				return "/in/" + slug
+			}
+		}
+	}
+	return ""
 }
 
 // googleMark is the prefix of preferred labels, and of Google's own groups.

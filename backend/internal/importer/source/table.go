@@ -26,9 +26,8 @@ type table struct {
 // openTable finds the header of a table, the meaning of its columns, and the columns that
 // are not imported.
 func (f *File) openTable(text []byte, o Options) (reader, error) {
-	words := newWords()
 	text = unixLines(text)
-	h, err := findHeader(text, words, o.Draft || len(o.Columns) > 0)
+	h, err := findHeader(text, o.Draft || len(o.Columns) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func (f *File) openTable(text []byte, o Options) (reader, error) {
 		o.Format = h.format()
 	}
 	f.Format = o.Format
-	t := &table{header: h, text: text, layout: layoutOf(o.Format, h, words), region: o.DefaultRegion}
+	t := &table{header: h, text: text, layout: layoutOf(o.Format, h), region: o.DefaultRegion}
 	if err := t.layout.choose(o.Columns); err != nil {
 		return nil, err
 	}
@@ -311,8 +310,8 @@ const (
 // findHeader returns the row with the most known headers, read with the separator that gives the most
 // of them. If no header is known and firstRow is set, it is the first row, read with the separator that
 // gives it the most cells.
-func findHeader(text []byte, words words, firstRow bool) (header, error) {
-	best, known := bestHeader(text, words.known, mostBefore)
+func findHeader(text []byte, firstRow bool) (header, error) {
+	best, known := bestHeader(text, knownHeaders, mostBefore)
 	if known == 0 && firstRow {
 		best, known = bestHeader(text, func(cells []string) int { return len(cells) - 1 }, 1)
 	}
@@ -361,9 +360,9 @@ func bestHeader(text []byte, score func(cells []string) int, rows int) (best hea
 	return best, most
 }
 
-// known returns how many different fields the cells of a row name, or 0 when none of them
+// knownHeaders returns how many different fields the cells of a row name, or 0 when none of them
 // identifies a person.
-func (w words) known(cells []string) int {
+func knownHeaders(cells []string) int {
 	const longest = 60
 	seen := map[meaning]bool{}
 	identifies := false
@@ -371,7 +370,7 @@ func (w words) known(cells []string) int {
 		if len(c) > longest {
 			continue
 		}
-		if m := w.column(c).meaning; m.field != fieldUnknown {
+		if m := columnOf(c).meaning; m.field != fieldUnknown {
 			seen[m] = true
 			identifies = identifies || m.identifies()
 		}
