@@ -31,8 +31,8 @@ type cardReader struct {
 // grouped is a text and the group of its property, which may be empty.
 type grouped struct{ text, group string }
 
-// record converts a card to a record.
-func (c *cards) record(card *card) Record {
+// read converts a card to a record.
+func (c *cards) read(card *card) Record {
 	d := draft{region: c.region, days: c.days}
 	r := cardReader{draft: &d, cards: c, card: card, labels: map[string]string{}}
 	if card.tooMany { // said first, since the number of warnings is bounded
@@ -61,18 +61,13 @@ func (c *cards) record(card *card) Record {
 		}
 	}
 	r.positions()
-	for _, group := range c.groups[keyOf(d.ID)] {
-		if d.ID != "" {
-			d.group(group)
-		}
-	}
 	if !card.ended {
 		d.warn("the card has no end; something of it may be missing")
 	}
 	if r.guessed {
 		d.warn("a text does not say in which character set it is; it was read as %s", c.set.fallback().name)
 	}
-	return c.keys.drop(d.record(card.row), programOf(VCard, program))
+	return c.record(&d, card.row, programOf(VCard, program))
 }
 
 // cardReaders are the functions for the properties that are read.

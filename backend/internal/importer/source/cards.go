@@ -12,15 +12,65 @@ import (
 
 // cards reads vCards.
 type cards struct {
-	text   []byte
-	set    charset
+	addressBook
+
+	text    []byte
+	set     charset
+	readers map[string]func(*cardReader, *property)
+}
+
+// addressBook is what vCards and JSContact have in common: a file of cards, groups among them.
+type addressBook struct {
+	file   *File
 	region string
 	days   calendar
 	// groups are the names of the groups in the file, by the keys of their members.
-	groups  map[string][]string
-	readers map[string]func(*cardReader, *property)
-	count   int
-	keys    keyUse
+	groups map[string][]string
+	// noted are the names of properties that are kept in notes, dropped those that are not imported;
+	// streets says that there are postal addresses.
+	noted, dropped map[string]bool
+	streets        bool
+}
+
+func (f *File) addressBook(o Options) addressBook {
+	return addressBook{file: f, region: o.DefaultRegion, days: o.calendar(), groups: map[string][]string{}, noted: map[string]bool{}, dropped: map[string]bool{}}
+}
+
+func (b *addressBook) addGroup(name string, members []string) {
+	for _, member := range members {
+		b.groups[member] = append(b.groups[member], name)
+	}
+}
+
+// note remembers a property that is kept in notes.
+func (b *addressBook) note(property string) {
+	if len(b.noted) < maxProperties {
+		b.noted[property] = true
+	}
+}
+
+// record ends a draft, with the groups that the file puts the person in.
+func (b *addressBook) record(d *draft, row int, program string) Record {
+	if d.ID != "" {
+		for _, group := range b.groups[keyOf(d.ID)] {
+			d.group(group)
+		}
+	}
+	return b.file.keyed(d.record(row), program)
+}
+
+// end adds the warnings about the whole file.
+func (b *addressBook) end() {
+	if len(b.noted) > 0 {
+		b.file.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(b.noted)))))
+	}
+	if len(b.dropped) > 0 {
+		b.file.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(b.dropped)))))
+	}
+	if b.streets {
+		b.file.warn(streetWarning)
+	}
+	b.file.endKeys()
 }
 
 // card is a card as it is in the file.
@@ -40,58 +90,43 @@ const maxProperties = 1000
 
 // openCards counts the cards, finds the groups among them and the properties that are not
 // imported.
-func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
-	c := &cards{text: text[set.skip:], set: set, region: o.DefaultRegion, days: o.calendar(), groups: map[string][]string{}, readers: cardReaders()}
-	lost := map[string]bool{}
-	dropped := map[string]bool{}
-	found, streets := false, false
+func (f *File) openCards(text []byte, set charset, o Options) error {
+	c := &cards{addressBook: f.addressBook(o), text: text[set.skip:], set: set, readers: cardReaders()}
+	f.records = c.records
+	found := false
 	for card := range c.all {
 		found = true
 		if name, members := c.group(&card); name != "" {
-			for _, member := range members {
-				c.groups[member] = append(c.groups[member], name)
-			}
+			c.addGroup(name, members)
 			continue
 		}
-		c.count++
-		if c.count > MaxRecords {
-			return nil, fault.New(fault.Invalid, "the file holds more than %d cards; split it into several files", MaxRecords)
+		if err := f.count("cards"); err != nil {
+			return err
 		}
 		for i := range card.properties {
 			p := &card.properties[i]
-			streets = streets || p.name == "ADR" && hasStreet(p.value)
+			c.streets = c.streets || p.name == "ADR" && hasStreet(p.value)
 			if p.name == "UID" {
 				uid, _ := c.set.value(p.bytes(), p.charset)
-				c.keys.add(unescape(uid))
+				f.keys.add(unescape(uid))
 			}
-			if !c.isKnown(p.name) && len(bytes.Trim(p.value, "; \t")) > 0 && len(lost) < maxProperties {
-				lost[p.name] = true
+			if !c.isKnown(p.name) && len(bytes.Trim(p.value, "; \t")) > 0 {
+				c.note(p.name)
 			}
 		}
 		for _, name := range card.dropped {
-			dropped[name] = true
+			c.dropped[name] = true
 		}
 	}
 	switch {
 	case !found:
-		return nil, fault.New(fault.Invalid, "the file holds no vCard: none begins with BEGIN:VCARD")
-	case c.count == 0:
-		return nil, fault.New(fault.Invalid, "the file holds groups and no vCard of a person")
+		return fault.New(fault.Invalid, "the file holds no vCard: none begins with BEGIN:VCARD")
+	case f.total == 0:
+		return fault.New(fault.Invalid, "the file holds groups and no vCard of a person")
 	}
-	if len(lost) > 0 {
-		f.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(lost)))))
-	}
-	if len(dropped) > 0 {
-		f.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(dropped)))))
-	}
-	if streets {
-		f.warn(streetWarning)
-	}
-	f.warn(c.keys.end())
-	return c, nil
+	c.end()
+	return nil
 }
-
-func (c *cards) total() int { return c.count }
 
 // records calls yield with each card of a person.
 func (c *cards) records(yield func(Record) bool) {
@@ -102,7 +137,7 @@ func (c *cards) records(yield func(Record) bool) {
 			continue
 		}
 		card.row = row
-		if !yield(c.record(&card)) {
+		if !yield(c.read(&card)) {
 			return
 		}
 	}

@@ -288,8 +288,8 @@ func (l *layout) headers() []string {
 
 // Columns returns the columns of a table that have something in them; nil for other formats.
 func (f *File) Columns() []Column {
-	t, ok := f.reader.(*table)
-	if !ok {
+	t := f.table
+	if t == nil {
 		return nil
 	}
 	examples := make([][]string, len(t.layout.columns))

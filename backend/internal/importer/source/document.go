@@ -16,54 +16,39 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// document reads Kith's lossless JSON export.
-type document struct {
-	// The lists of the document, not decoded yet.
-	peopleList, noteList, interactionList, reminderList, groupList []byte
-	count                                                          int
-}
-
-// openDocument finds the lists of a document, in any order.
-func (f *File) openDocument(data []byte) (reader, error) {
-	d := &document{}
+// openDocument finds the lists of Kith's lossless JSON export, in any order.
+func (f *File) openDocument(data []byte) error {
+	f.lists = map[string][]byte{}
 	format := ""
 	for m := range members(data) {
 		switch m.name {
 		case "format":
 			if _, err := m.decode(&format); err != nil {
-				return nil, fault.New(fault.Invalid, "the format of the document is no text")
+				return fault.New(fault.Invalid, "the format of the document is no text")
 			}
-		case "people":
-			d.peopleList = m.raw
-		case "notes":
-			d.noteList = m.raw
-		case "interactions":
-			d.interactionList = m.raw
-		case "reminders":
-			d.reminderList = m.raw
-		case "groups":
-			d.groupList = m.raw
+		case "people", "notes", "interactions", "reminders", "groups":
+			f.lists[m.name] = m.raw
 		}
 	}
 	switch family, _, _ := strings.Cut(export.Format, "/"); {
 	case !strings.HasPrefix(format, family+"/"):
-		return nil, fault.New(fault.Invalid, "this JSON is no export of Kith")
+		return fault.New(fault.Invalid, "this JSON is no export of Kith")
 	case format != export.Format:
-		return nil, fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), export.Format)
+		return fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), export.Format)
 	}
-	for range elements(d.peopleList) {
-		if d.count++; d.count > MaxRecords {
-			return nil, fault.New(fault.Invalid, "the file holds more than %d people; split it into several files", MaxRecords)
+	for range elements(f.lists["people"]) {
+		if err := f.count("people"); err != nil {
+			return err
 		}
 	}
-	if d.count == 0 && none(d.reminderList) && none(d.groupList) {
-		return nil, fault.New(fault.Invalid, "the export holds no people")
+	if f.total == 0 && none(f.lists["reminders"]) && none(f.lists["groups"]) {
+		return fault.New(fault.Invalid, "the export holds no people")
 	}
-	if valueAt(data, space(data, 0)).whole {
-		return d, nil
+	if !valueAt(data, space(data, 0)).whole {
+		f.warn("The file ends before the document does: it was cut off.")
 	}
-	f.warn("The file ends before the document does: it was cut off.")
-	return d, nil
+	f.records = f.people
+	return nil
 }
 
 // none reports whether a list has no elements.
@@ -74,12 +59,10 @@ func none(list []byte) bool {
 	return true
 }
 
-func (d *document) total() int { return d.count }
-
-// records calls yield with each person.
-func (d *document) records(yield func(Record) bool) {
+// people calls yield with each person of Kith's JSON export.
+func (f *File) people(yield func(Record) bool) {
 	row := 0
-	for e := range elements(d.peopleList) {
+	for e := range elements(f.lists["people"]) {
 		row++
 		var p export.PersonRecord
 		warning, err := e.decode(&p)
@@ -204,27 +187,19 @@ type (
 )
 
 // Notes returns the notes of Kith's JSON export; other files have none.
-func (f *File) Notes() iter.Seq[Note] { return listed(f.lists().noteList, tidyNote) }
+func (f *File) Notes() iter.Seq[Note] { return listed(f.lists["notes"], tidyNote) }
 
 // Interactions returns the interactions of Kith's JSON export; other files have none.
 func (f *File) Interactions() iter.Seq[Interaction] {
-	return listed(f.lists().interactionList, tidyInteraction)
+	return listed(f.lists["interactions"], tidyInteraction)
 }
 
 // Reminders returns the reminders of Kith's JSON export; other files have none.
-func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists().reminderList, tidyReminder) }
+func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists["reminders"], tidyReminder) }
 
 // Groups returns the groups of Kith's JSON export, with their data other than people; other
 // files have none.
-func (f *File) Groups() iter.Seq[Group] { return listed(f.lists().groupList, tidyGroup) }
-
-// lists returns the document of the file, or an empty one.
-func (f *File) lists() *document {
-	if d, ok := f.reader.(*document); ok {
-		return d
-	}
-	return &document{}
-}
+func (f *File) Groups() iter.Seq[Group] { return listed(f.lists["groups"], tidyGroup) }
 
 // listed decodes the objects of a list. tidy makes a record fit the limits of the
 // contract, or returns an error.

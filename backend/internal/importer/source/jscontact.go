@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,62 +12,48 @@ import (
 
 // jsCards reads JSContact: a card, a list of cards, or one on each line.
 type jsCards struct {
-	text   []byte
-	region string
-	days   calendar
-	// groups are the names of the groups in the file, by the keys of their members.
-	groups map[string][]string
-	count  int
-	keys   keyUse
+	addressBook
+
+	text []byte
 }
 
 // openJSContact counts the cards, finds the groups among them and the properties that are
 // not imported.
-func (f *File) openJSContact(text []byte, o Options) (reader, error) {
-	c := &jsCards{text: text, region: o.DefaultRegion, days: o.calendar(), groups: map[string][]string{}}
-	lost := map[string]bool{}
-	streets, cut := false, false
+func (f *File) openJSContact(text []byte, o Options) error {
+	c := &jsCards{addressBook: f.addressBook(o), text: text}
+	f.records = c.records
+	cut := false
 	for e := range elements(text) {
 		cut = cut || !e.whole
 		if name, members := jsGroup(e); name != "" {
-			for _, member := range members {
-				c.groups[member] = append(c.groups[member], name)
-			}
+			c.addGroup(name, members)
 			continue
 		}
-		if c.count++; c.count > MaxRecords {
-			return nil, fault.New(fault.Invalid, "the file holds more than %d cards; split it into several files", MaxRecords)
+		if err := f.count("cards"); err != nil {
+			return err
 		}
 		for m := range members(e.raw) {
-			streets = streets || m.name == "addresses" && hasJSStreet(m)
+			c.streets = c.streets || m.name == "addresses" && hasJSStreet(m)
 			uid := ""
 			if m.name == "uid" {
 				if _, err := m.decode(&uid); err == nil {
-					c.keys.add(uid)
+					f.keys.add(uid)
 				}
 			}
-			if !isKnownMember(m.name) && len(lost) < maxProperties {
-				lost[shown(m.name)] = true
+			if !isKnownMember(m.name) {
+				c.note(shown(m.name))
 			}
 		}
 	}
-	if c.count == 0 {
-		return nil, fault.New(fault.Invalid, "the file holds no JSContact card of a person")
+	if f.total == 0 {
+		return fault.New(fault.Invalid, "the file holds no JSContact card of a person")
 	}
 	if cut {
 		f.warn("The file ends before its last card does: it was cut off.")
 	}
-	if len(lost) > 0 {
-		f.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(lost)))))
-	}
-	if streets {
-		f.warn(streetWarning)
-	}
-	f.warn(c.keys.end())
-	return c, nil
+	c.end()
+	return nil
 }
-
-func (c *jsCards) total() int { return c.count }
 
 // records calls yield with each card of a person.
 func (c *jsCards) records(yield func(Record) bool) {
@@ -78,14 +63,14 @@ func (c *jsCards) records(yield func(Record) bool) {
 		if name, _ := jsGroup(e); name != "" {
 			continue
 		}
-		if !yield(c.record(row, e)) {
+		if !yield(c.read(row, e)) {
 			return
 		}
 	}
 }
 
-// record reads a card.
-func (c *jsCards) record(row int, e element) Record {
+// read reads a card.
+func (c *jsCards) read(row int, e element) Record {
 	var card jsCard
 	if len(e.raw) == 0 || e.raw[0] != '{' {
 		return Record{Row: row, Err: fault.New(fault.Invalid, "it is no JSContact card")}
@@ -108,12 +93,7 @@ func (c *jsCards) record(row int, e element) Record {
 			d.noteOf(shown(m.name), strings.Trim(string(m.raw), `"`))
 		}
 	}
-	for _, group := range c.groups[keyOf(card.UID)] {
-		if card.UID != "" {
-			d.group(group)
-		}
-	}
-	return c.keys.drop(d.record(row), programOf(JSContact, card.ProdID))
+	return c.record(&d, row, programOf(JSContact, card.ProdID))
 }
 
 // jsGroup returns the name and the members of a card that is a group; the name is empty

@@ -77,15 +77,13 @@ type File struct {
 	// Warnings are about the file as a whole.
 	Warnings []string
 
-	reader reader
-}
-
-// reader reads the records of one format.
-type reader interface {
-	// total returns how many records there are.
-	total() int
-	// records calls yield with each record until it returns false.
-	records(yield func(Record) bool)
+	total   int
+	records iter.Seq[Record]
+	// table is nil for other formats; lists are those of Kith's JSON export, not decoded yet.
+	table *table
+	lists map[string][]byte
+	// keys finds the ids that identify nobody.
+	keys keyUse
 }
 
 // Record is a row, a card or an object of the file: a person, or the reason why
@@ -129,7 +127,7 @@ func Open(data []byte, o Options) (*File, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f := &File{}
+	f := &File{keys: keyUse{}}
 	data, err := f.unpack(data, &o)
 	if err != nil {
 		return nil, err
@@ -154,8 +152,8 @@ func Open(data []byte, o Options) (*File, error) {
 	return f, nil
 }
 
-// read returns the reader of the format.
-func (f *File) read(data []byte, set charset, o Options) (err error) {
+// read reads the file once, in its format.
+func (f *File) read(data []byte, set charset, o Options) error {
 	f.Format = o.Format
 	byHeader := func(c Choice) bool { return c.At == 0 }
 	if (o.Format == VCard || o.Format == JSContact || o.Format == JSON) && slices.ContainsFunc(o.Columns, byHeader) {
@@ -163,56 +161,57 @@ func (f *File) read(data []byte, set charset, o Options) (err error) {
 	}
 	switch o.Format {
 	case VCard:
-		f.reader, err = f.openCards(data, set, o)
+		return f.openCards(data, set, o)
 	case JSContact:
-		f.reader, err = f.openJSContact(set.decode(data), o)
+		return f.openJSContact(set.decode(data), o)
 	case JSON:
-		f.reader, err = f.openDocument(set.decode(data))
+		return f.openDocument(set.decode(data))
 	default:
-		f.reader, err = f.openTable(set.decode(data), o)
+		return f.openTable(set.decode(data), o)
 	}
-	return err
 }
 
 // Records returns the records in the order of the file, each time from its start.
-func (f *File) Records() iter.Seq[Record] { return f.reader.records }
+func (f *File) Records() iter.Seq[Record] { return f.records }
 
 // Total returns how many records there are.
-func (f *File) Total() int { return f.reader.total() }
+func (f *File) Total() int { return f.total }
 
-// keyUse finds the keys of a file that identify nobody, because several people have them.
-type keyUse struct{ seen, repeated map[string]bool }
+// count counts a record, and fails if there are too many of them.
+func (f *File) count(of string) error {
+	if f.total++; f.total > MaxRecords {
+		return fault.New(fault.Invalid, "the file holds more than %d %s; split it into several files", MaxRecords, of)
+	}
+	return nil
+}
+
+// keyUse are the keys of a file, and whether several people have one: such a key identifies nobody.
+type keyUse map[string]bool
 
 // add counts a key. Kith's own ids identify people however often they come.
-func (u *keyUse) add(key string) {
-	key = keyOf(key)
-	switch {
-	case key == "" || id.Valid(id.Connection, key):
-	case u.seen[key]:
-		if u.repeated == nil {
-			u.repeated = map[string]bool{}
-		}
-		u.repeated[key] = true
-	default:
-		if u.seen == nil {
-			u.seen = map[string]bool{}
-		}
-		u.seen[key] = true
+func (u keyUse) add(key string) {
+	if key = keyOf(key); key != "" && !id.Valid(id.Connection, key) {
+		_, seen := u[key]
+		u[key] = seen
 	}
 }
 
-// end forgets the keys that identify a person, and says which do not.
-func (u *keyUse) end() (warning string) {
-	u.seen = nil
-	if len(u.repeated) == 0 {
-		return ""
+// endKeys forgets the keys that identify a person, and warns about the others.
+func (f *File) endKeys() {
+	repeated := keyUse{}
+	for key, isRepeated := range f.keys {
+		if isRepeated {
+			repeated[key] = true
+		}
 	}
-	return fmt.Sprintf("Ids that several people have identify nobody: %s.", list(slices.Sorted(maps.Keys(u.repeated))[:min(len(u.repeated), 5)]))
+	if f.keys = repeated; len(repeated) > 0 {
+		f.warn(fmt.Sprintf("Ids that several people have identify nobody: %s.", list(slices.Sorted(maps.Keys(repeated))[:min(len(repeated), 5)])))
+	}
 }
 
-// drop removes a record's key if it identifies nobody.
-func (u *keyUse) drop(r Record, from string) Record {
-	if r.Source = from; u.repeated[r.Person.ID] {
+// keyed sets the source of a record's key, and removes the key if it identifies nobody.
+func (f *File) keyed(r Record, from string) Record {
+	if r.Source = from; f.keys[r.Person.ID] {
 		r.Person.ID = ""
 	}
 	return r

@@ -16,36 +16,34 @@ import (
 type table struct {
 	header
 
+	file   *File
 	text   []byte
 	layout layout
 	region string
-	count  int
-	keys   keyUse
 }
 
 // openTable finds the header of a table, the meaning of its columns, and the columns that
 // are not imported.
-func (f *File) openTable(text []byte, o Options) (reader, error) {
+func (f *File) openTable(text []byte, o Options) error {
 	text = unixLines(text)
 	h, err := findHeader(text, o.Draft || len(o.Columns) > 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if o.Format == "" {
 		o.Format = h.format()
 	}
 	f.Format = o.Format
-	t := &table{header: h, text: text, layout: layoutOf(o.Format, h), region: o.DefaultRegion}
+	t := &table{header: h, file: f, text: text, layout: layoutOf(o.Format, h), region: o.DefaultRegion}
 	if err := t.layout.choose(o.Columns); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.layout.check(o.Format); err != nil && !o.Draft {
-		return nil, err
+		return err
 	}
-	return t, f.survey(t, o.calendar())
+	f.table, f.records = t, t.records
+	return f.survey(t, o.calendar())
 }
-
-func (t *table) total() int { return t.count }
 
 // records calls yield with each row below the header that is not blank.
 func (t *table) records(yield func(Record) bool) {
@@ -83,7 +81,7 @@ func (t *table) record(r row) Record {
 	}
 	d := draft{region: t.region}
 	t.layout.fill(&d, r.cells)
-	rec := t.keys.drop(d.record(r.number), t.layout.source)
+	rec := t.file.keyed(d.record(r.number), t.layout.source)
 	rec.UnknownLayout = t.layout.unknown
 	return rec
 }
@@ -100,9 +98,8 @@ func (f *File) survey(t *table, days calendar) error {
 	noted, ignored := map[int]bool{}, map[int]bool{}
 	streets := false
 	for r := range t.rows {
-		t.count++
-		if t.count > MaxRecords {
-			return fault.New(fault.Invalid, "the file holds more than %d people; split it into several files", MaxRecords)
+		if err := f.count("people"); err != nil {
+			return err
 		}
 		for i, c := range t.layout.columns {
 			if i >= len(r.cells) || r.broken != "" || r.cells[i] == "" {
@@ -110,7 +107,7 @@ func (f *File) survey(t *table, days calendar) error {
 			}
 			switch {
 			case c.field == fieldKey:
-				t.keys.add(r.cells[i])
+				f.keys.add(r.cells[i])
 			case c.field.isDate():
 				dates[i].add(r.cells[i])
 			case c.field == fieldStreet || c.field == fieldWholeAddress || c.field == fieldPostcode:
@@ -122,10 +119,10 @@ func (f *File) survey(t *table, days calendar) error {
 			}
 		}
 	}
-	if t.count == 0 {
+	if f.total == 0 {
 		return fault.New(fault.Invalid, "the file has a header, but no people below it")
 	}
-	f.warn(t.keys.end())
+	f.endKeys()
 	f.warn(t.layout.doubled())
 	f.warn(t.layout.named("Columns that are not recognised and are kept in a note of each person: %s.", noted))
 	f.warn(t.layout.named("Columns that were not imported: %s.", ignored))
