@@ -263,7 +263,7 @@ func BenchmarkPreview(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/known=%t", name, known), func(b *testing.B) {
 				f := importer.NewFile("people.csv", []byte(content))
 				for b.Loop() {
-					p, err := importer.Try(b.Context(), s.Tenant(d.owner, true), f, importer.Options{})
+					p, err := importer.NewPreview(b.Context(), s.Tenant(d.owner, true), f, importer.Options{})
 					if err != nil || p.Total != importer.MaxPreviewed || len(p.Of("", 100, 50)) != 50 || (p.Counts[importer.RowKnown] == p.Total) != known {
 						b.Fatal(p.Counts, err)
 					}

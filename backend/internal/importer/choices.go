@@ -66,7 +66,7 @@ func (c RowChoice) String() string {
 }
 
 // For returns the choice of a matching or similar person.
-func (a Alike) For() RowChoice { return RowChoice{Do: DoSame, Person: a.ID, Row: a.Row} }
+func (c Candidate) For() RowChoice { return RowChoice{Do: DoSame, Person: c.ID, Row: c.Row} }
 
 // OpenDraft reads a file for the page on which a member chooses the meaning of its columns. It fails
 // with fault.Invalid if the file cannot be read.

@@ -37,7 +37,7 @@ func chosen(t testing.TB, content string, fields map[string]string) importer.Opt
 // try returns all rows of the preview of a file.
 func (d *fixture) try(t testing.TB, content string, o importer.Options) *importer.Preview {
 	t.Helper()
-	p, err := importer.Try(t.Context(), d.store.Tenant(d.owner, true), importer.NewFile("people.csv", []byte(content)), o)
+	p, err := importer.NewPreview(t.Context(), d.store.Tenant(d.owner, true), importer.NewFile("people.csv", []byte(content)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +100,8 @@ func TestChosenRows(t *testing.T) {
 		var got []string
 		for _, r := range rows {
 			who := ""
-			if len(r.Alike) > 0 {
-				who = r.Alike[0].Name + ", " + r.Alike[0].Why()
+			if len(r.Candidates) > 0 {
+				who = r.Candidates[0].Name + ", " + r.Candidates[0].Why()
 			}
 			got = append(got, fmt.Sprintf("%d %s %s %t %s", r.Number, r.Name, r.Kind, r.Changes, who))
 		}
@@ -173,7 +173,7 @@ func TestStoredChoices(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		data := d.store.Tenant(d.owner, false)
 		f := importer.NewFile("three.csv", []byte(three))
-		if err := importer.KeepUpload(t.Context(), data, "import", f); err != nil {
+		if err := importer.SaveUpload(t.Context(), data, "import", f); err != nil {
 			t.Fatal(err)
 		}
 		set := func(o *importer.Options) {
@@ -265,7 +265,7 @@ func TestPreviewEqualsImport(t *testing.T) {
 			o.Rows = map[int]importer.RowChoice{}
 			for _, row := range m.try(t, content, o).Rows {
 				choices := []importer.RowChoice{{}, {}, {Do: importer.DoNew}, {Do: importer.DoSkip}}
-				for _, a := range row.Alike {
+				for _, a := range row.Candidates {
 					choices = append(choices, a.For())
 				}
 				if c := rapid.SampledFrom(choices).Draw(r, "choice"); c.Do != "" {
@@ -294,6 +294,7 @@ func (d *fixture) checkPreview(t *testing.T, r *rapid.T, content string, o impor
 		names[who.Name] = true
 	}
 	added, changed := 0, map[string]bool{}
+	inFile := false // a row is the person of another row
 	for _, row := range p.Rows {
 		switch row.Kind {
 		case importer.RowNew, importer.RowDoubtful:
@@ -302,16 +303,14 @@ func (d *fixture) checkPreview(t *testing.T, r *rapid.T, content string, o impor
 				r.Fatalf("%s is not there", row.Name)
 			}
 		case importer.RowKnown:
-			who := row.Alike[max(0, slices.IndexFunc(row.Alike, func(a importer.Alike) bool { return a.For() == row.Choice }))]
+			who := row.Candidates[max(0, slices.IndexFunc(row.Candidates, func(a importer.Candidate) bool { return a.For() == row.Choice }))]
 			changed[who.ID] = changed[who.ID] || row.Changes
+			inFile = inFile || who.Row > 0 || row.Candidates[0].Row > 0
 		}
 	}
 	if len(now) != len(before.People)+added {
 		r.Fatalf("%s\n%d people became %d, and %d were to be added", content, len(before.People), len(now), added)
 	}
-	inFile := slices.ContainsFunc(p.Rows, func(row importer.Row) bool {
-		return row.Kind == importer.RowKnown && len(row.Alike) > 0 && row.Alike[0].Row > 0
-	})
 	for _, who := range before.People {
 		if other := now[who.ID] != fmt.Sprint(who); other && !changed[who.ID] && !inFile {
 			r.Fatalf("%s\n%s was changed, which no row says", content, who.Name)

@@ -30,7 +30,7 @@
 //
 // On the pages, members choose the meaning of a table's columns and what to do with single rows:
 // Options.Columns and Options.Rows. They are stored with the upload (UpdateChoices). The preview on
-// the pages (Try) is a dry run that reports its decision about each row.
+// the pages (NewPreview) is a dry run that reports its decision about each row.
 //
 // A dry run makes the same decisions, writes nothing and has no checkpoint: it keeps the
 // rows that it would have written in memory.

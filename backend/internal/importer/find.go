@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/names"
-	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/uptrace/bun"
 )
 
@@ -31,7 +28,7 @@ type Wanted struct {
 func wanted(entries []*entry, importID string, namesAlone bool) Wanted {
 	w := Wanted{ImportID: importID}
 	for _, e := range entries {
-		if e.err != nil {
+		if e.Err != nil {
 			continue
 		}
 		w.Keys = append(w.Keys, e.keys(e.id)...)
@@ -42,10 +39,10 @@ func wanted(entries []*entry, importID string, namesAlone bool) Wanted {
 			w.Keys = append(w.Keys, MatchKey{By: byID, Value: e.choice.Person})
 		}
 		if namesAlone {
-			w.Keys = append(w.Keys, MatchKey{By: byName, Value: text.Fold(e.person.Name)})
+			w.Keys = append(w.Keys, MatchKey{By: byName, Value: text.Fold(e.connection.Name)})
 		}
 		w.Keys = append(w.Keys, e.matchKeys()...)
-		w.Notes = w.Notes || len(e.notes) > 0
+		w.Notes = w.Notes || len(e.Notes) > 0
 	}
 	return w
 }
@@ -337,41 +334,4 @@ func (f Found) archived(own identity, id string) string {
 		}
 	}
 	return ""
-}
-
-// FindNotes returns the notes that were created at one of the times.
-func FindNotes(ctx context.Context, tx *db.Tx, at []time.Time) ([]timeline.Note, error) {
-	var rows []timeline.Note
-	if err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows, timeline.FillNotes(ctx, tx, rows)
-}
-
-// FindReminders returns the reminders that were created at one of the times.
-func FindReminders(ctx context.Context, tx *db.Tx, at []time.Time) ([]reminders.Reminder, error) {
-	var rows []reminders.Reminder
-	err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx)
-	return rows, err
-}
-
-// FindInteractions returns the interactions with one of the external keys, and those that
-// took place at one of the times.
-func FindInteractions(ctx context.Context, tx *db.Tx, keys []string, at []time.Time) ([]timeline.Interaction, error) {
-	var rows []timeline.Interaction
-	query := tx.From(&rows).Where("occurred_at IN (?)", bun.List(at)).Order("id")
-	if len(keys) > 0 {
-		query = query.WhereOr("external_key IN (?)", bun.List(keys))
-	}
-	if err := query.Scan(ctx); err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows, timeline.FillInteractions(ctx, tx, rows)
-}
-
-// FindRelationships returns the relationships of the people.
-func FindRelationships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Relationship, error) {
-	var rows []people.Relationship
-	err := tx.From(&rows).Where("from_id IN (?) OR to_id IN (?)", bun.List(ids), bun.List(ids)).Scan(ctx)
-	return rows, err
 }

@@ -114,8 +114,8 @@ func TestRelativesAreNotMerged(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, d *fixture) {
 				d.imports(t, "a.csv", header+rows[0]+"\n", importer.Options{})
 				f := importer.NewFile("b.csv", []byte(header+rows[1]+"\n"))
-				p, err := importer.Try(t.Context(), d.store.Tenant(d.owner, true), f, importer.Options{})
-				if err != nil || p.Counts[importer.RowDoubtful] != 1 || p.Rows[0].Matched || len(p.Rows[0].Alike) != 1 {
+				p, err := importer.NewPreview(t.Context(), d.store.Tenant(d.owner, true), f, importer.Options{})
+				if err != nil || p.Counts[importer.RowDoubtful] != 1 || p.Rows[0].Matched || len(p.Rows[0].Candidates) != 1 {
 					t.Errorf("preview %+v, %v", p, err)
 				}
 				if r := d.imports(t, "b.csv", string(f.Content), importer.Options{OnMatch: importer.OnMatchOverwrite}); r.Created != 1 {

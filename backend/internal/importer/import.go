@@ -37,10 +37,7 @@ func Kind(s *db.DB, ledger *billing.Ledger) job.Kind {
 
 func kind(s *db.DB, ledger *billing.Ledger, records int, write stepFunc) job.Kind {
 	return job.Kind{Name: JobKind, SoFar: soFar, Run: func(ctx context.Context, run *job.Run) (any, error) {
-		im := &fileImport{
-			db: s, ledger: ledger, run: run, write: write, records: records,
-			fileKeys: map[string]bool{}, groupDetails: map[string]export.GroupRecord{}, overwritten: map[string]bool{},
-		}
+		im := &fileImport{db: s, ledger: ledger, run: run, write: write, records: records}
 		err := im.do(ctx)
 		if errors.Is(err, job.ErrCancelled) || errors.Is(context.Cause(ctx), job.ErrCancelled) {
 			return im.at.Report, job.ErrCancelled
@@ -180,6 +177,7 @@ func (im *fileImport) use(f *File) (err error) {
 	if im.file, err = Open(f.Content, f.Name, im.params.Options); err != nil {
 		return err
 	}
+	im.fileKeys, im.groupDetails, im.overwritten = map[string]bool{}, map[string]export.GroupRecord{}, map[string]bool{}
 	if im.at.Report.ImportID == "" {
 		im.at.Report = Report{
 			Errors: []RowError{}, Warnings: append([]string{}, im.file.Warnings...), Format: im.file.Format, Charset: im.file.Charset,
@@ -209,10 +207,10 @@ func (im *fileImport) people(ctx context.Context) error {
 	for entries := range steps(im.entries(), im.done(phasePeople), im.records, func(e *entry) int { return e.size }) {
 		next := im.next(phasePeople, len(entries))
 		for _, e := range entries {
-			next.Related, next.Contacts = next.Related || e.related, next.Contacts || e.contacted
+			next.Related, next.Contacts = next.Related || e.Related(), next.Contacts || !e.Person.LastInteractionAt.IsZero()
 		}
 		if im.params.Options.DryRun {
-			if err := im.pretend(ctx, next, entries); err != nil {
+			if err := im.planDryRun(ctx, next, entries); err != nil {
 				return err
 			}
 			continue
@@ -241,15 +239,15 @@ func (im *fileImport) people(ctx context.Context) error {
 // photo that cannot be read becomes a warning.
 func readPhotos(ctx context.Context, entries []*entry) error {
 	for _, e := range entries {
-		if e.err != nil || e.picture == "" {
+		if e.Err != nil || e.Person.Photo == "" {
 			continue
 		}
-		photo, err := photos.ReadURI(ctx, e.picture)
+		photo, err := photos.ReadURI(ctx, e.Person.Photo)
 		switch {
 		case err == nil:
-			e.photo, e.person.Photo = photo, photo.ID
+			e.photo, e.connection.Photo = photo, photo.ID
 		case fault.Is(err, fault.Invalid):
-			e.warnings = append(e.warnings, "the photo was left out: "+err.Error())
+			e.Warnings = append(e.Warnings, "the photo was left out: "+err.Error())
 		default:
 			return err
 		}
@@ -289,14 +287,14 @@ func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, 
 	if p == nil {
 		p = &plan{
 			onMatch: im.params.Options.OnMatch, fileKeys: im.fileKeys, overwritten: im.overwritten,
-			people: map[string]*person{}, onFile: map[string]*person{}, see: im.see,
+			people: map[string]*person{}, existing: map[string]*person{}, see: im.see,
 		}
 	}
 	p.report = report
 	if p.found, err = FindPeople(ctx, on, wanted(entries, im.params.ImportID, im.see != nil)); err != nil {
 		return nil, err
 	}
-	inGroups := func(e *entry) bool { return len(e.groups) > 0 }
+	inGroups := func(e *entry) bool { return len(e.Person.Groups) > 0 }
 	if p.groups == nil && (im.params.Options.DryRun || slices.ContainsFunc(entries, inGroups)) {
 		if p.groups, err = readGroups(ctx, on, im.groupDetails); err != nil {
 			return nil, err
@@ -309,8 +307,8 @@ func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, 
 	return p, nil
 }
 
-// pretend plans a step of a dry run.
-func (im *fileImport) pretend(ctx context.Context, next checkpoint, entries []*entry) error {
+// planDryRun plans a step of a dry run.
+func (im *fileImport) planDryRun(ctx context.Context, next checkpoint, entries []*entry) error {
 	p, err := im.plan(ctx, im.read, entries, &next.Report)
 	if err != nil {
 		return err
@@ -400,4 +398,28 @@ func (im *fileImport) step(ctx context.Context, next checkpoint, fill func(conte
 	im.db.LearnTables(ctx)
 	im.at = next
 	return im.run.Yield(ctx)
+}
+
+// deleteFile deletes the file of an import. The upload of a dry run is kept for the real import.
+func (im *fileImport) deleteFile(ctx context.Context) error {
+	if im.params.Options.DryRun && im.params.Uploaded {
+		return nil
+	}
+	err := im.step(ctx, checkpoint{Phase: phaseDone, Report: im.at.Report}, func(ctx context.Context, s *step) error {
+		return DeleteFile(ctx, s.tx, im.params.FileID)
+	})
+	if errors.Is(err, job.ErrYield) {
+		return nil
+	}
+	return err
+}
+
+// explain adds to a failure how many rows stay imported.
+func (im *fileImport) explain(err error) error {
+	var failure *job.Failure
+	if !errors.As(err, &failure) || im.at.Report.Created+im.at.Report.Updated == 0 || im.params.Options.DryRun {
+		return err
+	}
+	return job.Fail(failure.Code, "%s %d rows are imported; undo_change with the import_id %s takes them back.",
+		failure.Detail, im.at.Report.Total-im.at.Report.Failed, im.params.ImportID)
 }

@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,27 +22,20 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// entry is a record of a person, ready to be matched.
+// entry is a record of a person, ready to be matched. If the record has an error, the fields after size are
+// empty.
 type entry struct {
-	row      int
-	warnings []string
-	// unreadDates is how many dates could not be read.
-	unreadDates int
-	// misfit says why the person cannot have the values of the record.
-	misfit error
-	// err says why the record cannot be imported; the fields after size are empty then.
-	err error
+	*source.Record
+
 	// size is the approximate number of bytes of text in the record.
-	size    int
-	related bool // has relationships or is marked as not the same as another person
-	// contacted says that the record has the time of the last contact.
-	contacted bool
-	person    *people.Connection
+	size int
+	// connection is the row of the person, as it would be stored.
+	connection *people.Connection
 	// identity identifies the record when the file is imported again. id is the record's key if that
-	// is one of Kith's own ids.
+	// is one of Kith's own ids. ref is the key by which other records name this one.
 	identity
 
-	id string
+	id, ref string
 	// evidence are the names, the birthday and the addresses in the record, without a name that was
 	// guessed from an address.
 	evidence people.Evidence
@@ -49,23 +45,28 @@ type entry struct {
 	leader identity
 	// repeats is an earlier record of the file that is the same person by the rules, whatever
 	// was chosen.
-	repeats Alike
+	repeats Candidate
 	// picked is the earlier record that was chosen; its By is empty if none was.
-	picked Alike
+	picked Candidate
 	// namesake is an earlier person of the file with the same address and another name.
-	namesake Alike
-	groups   []string
-	notes    []string
-	// picture is the photo in the file, a data: URI; photo is what was read from it. person names
-	// it.
-	picture string
-	photo   *photos.Photo
-	// archived says that the person was archived where the file was written.
-	archived bool
+	namesake Candidate
+	// photo is what was read from the photo in the file.
+	photo *photos.Photo
+	// misfit says why the person cannot have the values of the record.
+	misfit error
 }
 
-// Alike is a person who matches a record, or may be the same person.
-type Alike struct {
+// archived reports whether the person was archived where the file was written.
+func (e *entry) archived() bool { return !e.Person.ArchivedAt.IsZero() }
+
+// warn adds a warning to the record and to the report.
+func (e *entry) warn(r *Report, format string, args ...any) {
+	e.Warnings = append(slices.Clip(e.Warnings), fmt.Sprintf(format, args...))
+	r.warn("row %d: %s", e.Row, e.Warnings[len(e.Warnings)-1])
+}
+
+// Candidate is a person who matches a record, or may be the same person.
+type Candidate struct {
 	// ID is the id of a stored person; if it is empty, Row is an earlier record of the file.
 	ID  string
 	Row int
@@ -74,6 +75,9 @@ type Alike struct {
 	// By is what they have in common: a kind of MatchKey.
 	By string
 }
+
+// same reports whether two candidates are one person.
+func (c Candidate) same(other Candidate) bool { return c.ID == other.ID && c.Row == other.Row }
 
 // identity are the hashes by which a record is found again.
 type identity struct {
@@ -100,25 +104,14 @@ func sourceOf(rec *source.Record) string {
 	switch {
 	case id.Valid(id.Connection, rec.Person.ID):
 		return source.Kith
-	case isUUID(rec.Person.ID):
+	case uuid.MatchString(rec.Person.ID):
 		return "uuid"
 	}
 	return rec.Source
 }
 
-// isUUID reports whether a key is a UUID in the usual form.
-func isUUID(key string) bool {
-	const form = "00000000-0000-0000-0000-000000000000"
-	return len(key) == len(form) && strings.Map(func(r rune) rune {
-		if r == '-' {
-			return r
-		}
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'f' || r >= 'A' && r <= 'F' {
-			return '0'
-		}
-		return -1
-	}, key) == form
-}
+// uuid is a UUID in the usual form.
+var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // reader converts records to entries, in the order of the file.
 type reader struct {
@@ -137,32 +130,29 @@ func newReader(format string, o Options) *reader {
 
 // entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
-	p := &rec.Person
-	e := &entry{row: rec.Row, choice: r.choices[rec.Row], warnings: rec.Warnings, unreadDates: rec.UnreadDates, err: rec.Err, size: len(p.Bio) + len(p.Photo), picture: p.Photo, related: rec.Related(), contacted: !p.LastInteractionAt.IsZero()}
+	e := &entry{Record: rec, choice: r.choices[rec.Row], size: len(rec.Person.Bio) + len(rec.Person.Photo)}
 	for _, n := range rec.Notes {
 		e.size += len(n)
 	}
-	if e.err == nil {
-		e.err = r.fill(e, rec)
+	if e.Err == nil {
+		e.Err = r.fill(e)
 	}
 	return e
 }
 
-func (r *reader) fill(e *entry, rec *source.Record) (err error) {
-	p := &rec.Person
-	if e.identity, err = r.identity(rec); err != nil {
+func (r *reader) fill(e *entry) (err error) {
+	p := &e.Person
+	if e.identity, err = r.identity(e.Record); err != nil {
 		return err
 	}
 	dates := make([]people.DateDraft, len(p.ImportantDates))
 	for i, d := range p.ImportantDates {
 		dates[i] = people.DateDraft{Kind: d.Kind, Label: d.Label, Date: d.Date}
 	}
-	c, err := people.Complete(connectionOf(p, r.own, r.tags), dates)
-	if err != nil {
+	if e.connection, err = people.Complete(connectionOf(p, r.own, r.tags), dates); err != nil {
 		return err
 	}
-	e.person, e.groups, e.notes, e.archived = c, p.Groups, rec.Notes, !p.ArchivedAt.IsZero()
-	e.evidence = people.EvidenceOf(e.names, c.Handles, c.Dates)
+	e.evidence = people.EvidenceOf(e.names, e.connection.Handles, e.connection.Dates)
 	if id.Valid(id.Connection, p.ID) {
 		e.id = p.ID
 	}
@@ -241,9 +231,9 @@ type MatchKey struct {
 
 // matchKeys returns the values that may identify the person, the strongest first.
 func (e *entry) matchKeys() []MatchKey {
-	out := make([]MatchKey, 0, len(e.person.Handles)+1)
+	out := make([]MatchKey, 0, len(e.connection.Handles)+1)
 	for _, by := range []string{byEmail, byPhone, byAddress} {
-		for _, h := range e.person.Handles {
+		for _, h := range e.connection.Handles {
 			kind := h.Kind
 			if kind != people.KindEmail && kind != people.KindPhone {
 				kind = byAddress
@@ -253,9 +243,9 @@ func (e *entry) matchKeys() []MatchKey {
 			}
 		}
 	}
-	organization := people.NormalOrganization(e.person.CurrentPosition().Organization)
+	organization := people.NormalOrganization(e.connection.CurrentPosition().Organization)
 	if organization != "" {
-		out = append(out, MatchKey{By: byName, Value: text.Fold(e.person.Name), Organization: organization})
+		out = append(out, MatchKey{By: byName, Value: text.Fold(e.connection.Name), Organization: organization})
 	}
 	return out
 }
@@ -267,7 +257,7 @@ type match struct {
 	// by is why: a kind of MatchKey.
 	by string
 	// others are people who may be the entry's person, at most maxOthers.
-	others []Alike
+	others []Candidate
 }
 
 // maxOthers limits the people who may be the person of a record.
@@ -284,8 +274,8 @@ func (f Found) find(e *entry, fileKeys map[string]bool) match {
 	}
 	m := f.search(e, fileKeys)
 	if doubtful != "" && m.id != doubtful {
-		m.others = slices.DeleteFunc(m.others, func(o Alike) bool { return o.ID == doubtful })
-		m.others = append([]Alike{f.alike(doubtful, byID)}, m.others[:min(len(m.others), maxOthers-1)]...)
+		m.others = slices.DeleteFunc(m.others, func(o Candidate) bool { return o.ID == doubtful })
+		m.others = append([]Candidate{f.candidate(doubtful, byID)}, m.others[:min(len(m.others), maxOthers-1)]...)
 	}
 	if chosen := f.IDs[MatchKey{By: byID, Value: e.choice.Person}]; e.choice.Do == DoSame && len(chosen) > 0 {
 		return match{chosen[0], byChoice, m.candidates(f)}
@@ -341,17 +331,17 @@ func (f Found) isRenamed(id string, e *entry) bool {
 		return false
 	}
 	known := c.Evidence()
-	added := e.person.CreatedAt.Truncate(time.Second)
+	added := e.connection.CreatedAt.Truncate(time.Second)
 	return known.SharesAddress(&e.evidence) && people.Doubt(&known, &e.evidence) == "" ||
 		id == e.id && !added.IsZero() && c.CreatedAt.Truncate(time.Second).Equal(added)
 }
 
 // candidates returns the people who may be an entry's person, the matching one first.
-func (m match) candidates(f Found) []Alike {
+func (m match) candidates(f Found) []Candidate {
 	if m.id == "" {
 		return m.others
 	}
-	return append([]Alike{f.alike(m.id, m.by)}, m.others...)
+	return append([]Candidate{f.candidate(m.id, m.by)}, m.others...)
 }
 
 // search finds the stored person that an entry is by its addresses, and by its name with the
@@ -359,44 +349,40 @@ func (m match) candidates(f Found) []Alike {
 // only may be the person.
 func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 	for _, key := range e.matchKeys() {
-		ids := slices.DeleteFunc(slices.Clone(f.IDs[key]), func(id string) bool { return e.id != "" && f.isOther(id, e, fileKeys) })
-		like, unlike := f.compatible(ids, e)
-		if named := f.named(like, e); named != "" {
-			return match{id: named, by: key.By}
+		ids := slices.DeleteFunc(slices.Clone(f.IDs[key]), func(id string) bool { return f.People[id] == nil || e.id != "" && f.isOther(id, e, fileKeys) })
+		at, doubtful := key.match(e, len(ids), func(i int) *people.Evidence {
+			known := f.People[ids[i]].Evidence()
+			return &known
+		})
+		if at >= 0 {
+			return match{id: ids[at], by: key.By}
 		}
-		if key.shared() {
-			unlike = slices.DeleteFunc(unlike, func(id string) bool { return f.named([]string{id}, e) == "" })
-			like = nil
-		}
-		if len(like) == 1 {
-			return match{id: like[0], by: key.By}
-		}
-		for _, id := range slices.Concat(unlike, like) {
-			m.add(f.alike(id, key.By))
+		for _, i := range doubtful {
+			m.add(f.candidate(ids[i], key.By))
 		}
 	}
-	for _, id := range f.Named[text.Fold(e.person.Name)] {
+	for _, id := range f.Named[text.Fold(e.connection.Name)] {
 		if e.id == "" || !f.isOther(id, e, fileKeys) {
-			m.add(f.alike(id, byName))
+			m.add(f.candidate(id, byName))
 		}
 	}
 	return m
 }
 
 // add adds a person who may be the entry's person.
-func (m *match) add(a Alike) {
-	if len(m.others) < maxOthers && !slices.ContainsFunc(m.others, func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }) {
+func (m *match) add(a Candidate) {
+	if len(m.others) < maxOthers && !slices.ContainsFunc(m.others, a.same) {
 		m.others = append(m.others, a)
 	}
 }
 
-// alike returns a stored person as a match of a record.
-func (f Found) alike(id, by string) Alike {
+// candidate returns a stored person as a match of a record.
+func (f Found) candidate(id, by string) Candidate {
 	c := f.People[id]
 	if c == nil {
-		return Alike{ID: id, By: by}
+		return Candidate{ID: id, By: by}
 	}
-	return Alike{ID: id, Name: c.Name, About: jobOf(c), By: by}
+	return Candidate{ID: id, Name: c.Name, About: jobOf(c), By: by}
 }
 
 // jobOf returns a person's current title and organisation in a few words.
@@ -405,21 +391,28 @@ func jobOf(c *people.Connection) string {
 	return strings.Trim(at.Title+", "+at.Organization, ", ")
 }
 
-// compatible returns the people whose names are compatible with the entry's name without doubt, and
-// the others.
-func (f Found) compatible(ids []string, e *entry) (like, unlike []string) {
-	for _, id := range ids {
-		c := f.People[id]
-		if c == nil {
-			continue
-		}
-		if known := c.Evidence(); names.Compatible(known.Names, e.names) && people.Doubt(&known, &e.evidence) == "" {
-			like = append(like, id)
-		} else {
-			unlike = append(unlike, id)
+// match returns which of some people with a match key is the person of an entry: the one with the same name,
+// or else the only one with a compatible name, unless there is doubt (people.Doubt). If there is none, it
+// returns -1, and those who may be the person, the doubtful ones first.
+func (k MatchKey) match(e *entry, n int, evidence func(i int) *people.Evidence) (at int, doubtful []int) {
+	folded := text.Fold(e.connection.Name)
+	var certain []int
+	for i := range n {
+		known := evidence(i)
+		named := text.Fold(known.Full) == folded
+		switch fits := (named || !k.shared()) && names.Compatible(known.Names, e.names) && people.Doubt(known, &e.evidence) == ""; {
+		case fits && named:
+			return i, nil
+		case fits:
+			certain = append(certain, i)
+		case named || !k.shared():
+			doubtful = append(doubtful, i)
 		}
 	}
-	return like, unlike
+	if len(certain) == 1 {
+		return certain[0], nil
+	}
+	return -1, append(doubtful, certain...)
 }
 
 // isOther reports whether a stored person is another person of the file.
@@ -428,17 +421,6 @@ func (f Found) isOther(id string, e *entry, fileKeys map[string]bool) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.Keys[id], func(key string) bool { return fileKeys[key] && key != e.key })
-}
-
-// named returns the first of the people with the entry's name.
-func (f Found) named(ids []string, e *entry) string {
-	folded := text.Fold(e.person.Name)
-	for _, id := range ids {
-		if c := f.People[id]; c != nil && text.Fold(c.Name) == folded {
-			return id
-		}
-	}
-	return ""
 }
 
 // shared reports whether a match key may belong to several people: a mailbox like
@@ -455,4 +437,131 @@ func (k MatchKey) shared() bool {
 		return !strings.ContainsAny(k.Value, "/?")
 	}
 	return false
+}
+
+// deduper finds records of one file that are the same person. It stores hashes of match keys
+// instead of the keys, because a file may have a hundred thousand people.
+type deduper struct {
+	seed    maphash.Seed
+	leaders []leader           // the first records of people
+	first   map[uint64]int32   // the index of the first leader with a match key
+	more    map[uint64][]int32 // further leaders with it, maxSharing at most
+	chosen  map[int]int32      // the leaders of the rows that choices refer to; -1 if none yet
+}
+
+// leader is the first record of a person. Later records add to its evidence.
+type leader struct {
+	identity
+
+	row      int
+	evidence people.Evidence
+}
+
+// maxSharing limits the leaders with one match key whose names are compared.
+const maxSharing = 50
+
+func newDeduper(choices map[int]RowChoice) *deduper {
+	d := &deduper{seed: maphash.MakeSeed(), first: map[uint64]int32{}, more: map[uint64][]int32{}, chosen: map[int]int32{}}
+	for _, c := range choices {
+		if c.Row > 0 {
+			d.chosen[c.Row] = -1
+		}
+	}
+	return d
+}
+
+// add stores a record. It sets the entry's leader (the first record that is the same person) or
+// else its namesake (a person with the same address). For people with Kith's own ids, only the id
+// decides whether they are the same. For others, a member's choice takes precedence, except over
+// equal keys.
+func (d *deduper) add(e *entry) {
+	hashes := []uint64{d.hash("key", e.key)}
+	at, known := d.first[hashes[0]]
+	if known {
+		e.repeats = d.candidate(at, byKey)
+	} else if e.id == "" {
+		at, known = d.search(e)
+		at, known = d.choose(e, at, known)
+	}
+	if e.id == "" {
+		for _, key := range e.matchKeys() {
+			hashes = append(hashes, d.hash(key.By, key.Value, key.Organization))
+		}
+	}
+	if known {
+		e.leader = d.leaders[at].identity
+		d.leaders[at].evidence.Add(&e.evidence)
+	} else {
+		at = int32(len(d.leaders))
+		d.leaders = append(d.leaders, leader{e.identity, e.Row, e.evidence})
+	}
+	if _, named := d.chosen[e.Row]; named {
+		d.chosen[e.Row] = at
+	}
+	for _, hash := range hashes {
+		first, taken := d.first[hash]
+		switch {
+		case !taken:
+			d.first[hash] = at
+		case first != at && !slices.Contains(d.more[hash], at) && len(d.more[hash]) < maxSharing:
+			d.more[hash] = append(d.more[hash], at)
+		}
+	}
+}
+
+// search finds the leader of an entry by its addresses, and by its name with the organisation.
+func (d *deduper) search(e *entry) (at int32, known bool) {
+	for _, key := range e.matchKeys() {
+		hash := d.hash(key.By, key.Value, key.Organization)
+		first, taken := d.first[hash]
+		if !taken {
+			continue
+		}
+		leaders := append([]int32{first}, d.more[hash]...)
+		i, doubtful := key.match(e, len(leaders), func(i int) *people.Evidence { return &d.leaders[leaders[i]].evidence })
+		if i >= 0 {
+			e.repeats, e.namesake = d.candidate(leaders[i], key.By), Candidate{}
+			return leaders[i], true
+		}
+		if len(doubtful) > 0 && e.namesake == (Candidate{}) {
+			e.namesake = d.candidate(leaders[doubtful[0]], key.By)
+		}
+	}
+	return 0, false
+}
+
+// choose replaces the found leader with the chosen one.
+func (d *deduper) choose(e *entry, found int32, known bool) (int32, bool) {
+	switch {
+	case e.choice.Do == DoSame && e.choice.Row > 0:
+		if at, named := d.chosen[e.choice.Row]; named && at >= 0 {
+			e.picked = d.candidate(at, byChoice)
+			return at, true
+		}
+		e.dropChoice()
+	case e.choice.Do == DoNew, e.choice.Do == DoSame:
+		return 0, false
+	}
+	return found, known
+}
+
+// dropChoice ignores the choice for an entry if the chosen person no longer exists.
+func (e *entry) dropChoice() {
+	e.choice = RowChoice{}
+	e.Warnings = append(slices.Clip(e.Warnings), "the chosen person no longer exists")
+}
+
+// candidate returns a leader as a match of a record.
+func (d *deduper) candidate(at int32, by string) Candidate {
+	return Candidate{Row: d.leaders[at].row, Name: d.leaders[at].evidence.Full, By: by}
+}
+
+func (d *deduper) hash(parts ...string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(d.seed)
+	for _, part := range parts {
+		_, _ = h.WriteString(part) // it never fails
+		_ = h.WriteByte(0)
+	}
+	return h.Sum64()
 }

@@ -24,11 +24,11 @@ type plan struct {
 	fileKeys map[string]bool
 	found    Found
 	groups   *groupSet
-	// people are the people of this plan by the keys of their records; onFile are the
+	// people are the people of this plan by the keys of their records; existing are the
 	// stored ones by id; order is their order in the file.
-	people map[string]*person
-	onFile map[string]*person
-	order  []*person
+	people   map[string]*person
+	existing map[string]*person
+	order    []*person
 	// overwritten are the stored people whom a record has overwritten.
 	overwritten map[string]bool
 	// see, if set, is called with the decision about each entry.
@@ -51,9 +51,9 @@ type person struct {
 // decide plans and reports what happens to each entry.
 func (p *plan) decide(entries []*entry) {
 	for _, e := range entries {
-		p.report.UnreadDates += e.unreadDates
-		for _, warning := range e.warnings {
-			p.report.warn("row %d: %s", e.row, warning)
+		p.report.UnreadDates += e.UnreadDates
+		for _, warning := range e.Warnings {
+			p.report.warn("row %d: %s", e.Row, warning)
 		}
 	}
 	for _, e := range entries {
@@ -68,11 +68,11 @@ func (p *plan) decide(entries []*entry) {
 // decideOne plans what happens to an entry.
 func (p *plan) decideOne(e *entry) (match, outcome) {
 	switch {
-	case e.err != nil:
-		return match{}, p.report.fail(e.row, e.err)
+	case e.Err != nil:
+		return match{}, p.report.fail(e.Row, e.Err)
 	case e.choice.Do == DoSkip:
 		return p.found.find(e, p.fileKeys), skipped
-	case e.archived:
+	case e.archived():
 		return match{}, p.decideArchived(e)
 	}
 	who, m := p.match(e)
@@ -81,49 +81,41 @@ func (p *plan) decideOne(e *entry) (match, outcome) {
 		p.warnOfNamesake(e, m)
 		return m, created
 	}
-	p.remember(e, who)
+	p.recordKey(e, who)
 	if p.onMatch == OnMatchSkip {
 		return m, skipped
 	}
 	if m.by != byChoice && !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
-		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Quote(e.person.Name), text.Quote(who.after.Name))
+		p.report.warn("row %d: %s was taken for %s, who has the same key", e.Row, text.Quote(e.connection.Name), text.Quote(who.after.Name))
 	}
-	return m, p.blend(e, who)
+	return m, p.mergeInto(e, who)
 }
 
-// blend adds what an entry says to a person. The day on which a stored person was added does not change.
-func (p *plan) blend(e *entry, who *person) outcome {
-	if told := e.person.CreatedAt; who.before != nil && !told.IsZero() && !sameDay(told, who.before.CreatedAt) {
-		e.warnings = append(slices.Clip(e.warnings), fmt.Sprintf("the day on which the person was added stays %s; in the file it is %s",
-			who.before.CreatedAt.UTC().Format(time.DateOnly), told.UTC().Format(time.DateOnly)))
-		p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
+// mergeInto adds what an entry says to a person. The day on which a stored person was added does not change.
+func (p *plan) mergeInto(e *entry, who *person) outcome {
+	if told := e.connection.CreatedAt; who.before != nil && !told.IsZero() && !sameDay(told, who.before.CreatedAt) {
+		e.warn(p.report, "the day on which the person was added stays %s; in the file it is %s",
+			who.before.CreatedAt.UTC().Format(time.DateOnly), told.UTC().Format(time.DateOnly))
 	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader.key == "" && who.before != nil && !p.overwritten[who.before.ID]
-	after, changed, unused, err := who.after.MergeFrom(e.person, overwrite)
+	after, changed, unused, err := who.after.MergeFrom(e.connection, overwrite)
 	if err != nil {
 		e.misfit = err
-		return p.report.fail(e.row, err)
+		return p.report.fail(e.Row, err)
 	}
-	p.warnOfUnused(e, unused)
+	for _, u := range unused {
+		e.warn(p.report, "the %s stays %s; in the file it is %s", u.Field, text.Quote(u.Stored), text.Quote(u.Said))
+	}
 	if overwrite {
 		p.overwritten[who.before.ID] = true
 	}
 	who.after, who.changed = after, who.changed || changed
-	who.show(e.photo)
-	changed = p.join(who, e.groups) || changed
-	if who.note(e.notes) || changed {
+	who.setPhoto(e.photo)
+	changed = p.joinGroups(who, e.Person.Groups) || changed
+	if who.addNotes(e.Notes) || changed {
 		return updated
 	}
 	return skipped
-}
-
-// warnOfUnused says which values of an entry the person does not get.
-func (p *plan) warnOfUnused(e *entry, unused []people.Unused) {
-	for _, u := range unused {
-		said := fmt.Sprintf("the %s stays %s; in the file it is %s", u.Field, text.Quote(u.Stored), text.Quote(u.Said))
-		e.warnings = append(slices.Clip(e.warnings), said)
-		p.report.warn("row %d: %s", e.row, said)
-	}
 }
 
 // decideArchived adds an archived person, unless the person is already stored, archived or
@@ -144,23 +136,21 @@ func (p *plan) match(e *entry) (*person, match) {
 		}
 	}
 	m := p.found.find(e, p.fileKeys)
-	if m.id == "" {
-		if e.choice.Person != "" {
-			e.lost()
-			p.report.warn("row %d: %s", e.row, e.warnings[len(e.warnings)-1])
-			m = p.found.find(e, p.fileKeys)
-		}
+	if m.id == "" && e.choice.Person != "" {
+		e.dropChoice()
+		p.report.warn("row %d: %s", e.Row, e.Warnings[len(e.Warnings)-1])
+		m = p.found.find(e, p.fileKeys)
 	}
 	if m.id == "" {
 		return nil, m
 	}
-	if p.onFile[m.id] == nil {
+	if p.existing[m.id] == nil {
 		c := p.found.People[m.id]
 		who := &person{before: c, after: c, groupsBefore: c.Groups, groups: slices.Clone(c.Groups), notes: p.found.Notes[m.id]}
-		p.onFile[m.id] = who
+		p.existing[m.id] = who
 		p.order = append(p.order, who)
 	}
-	return p.onFile[m.id], m
+	return p.existing[m.id], m
 }
 
 // repeatedBy returns why an entry is the same person as an earlier one of the file.
@@ -173,16 +163,16 @@ func (e *entry) repeatedBy() string {
 
 // add plans a new person.
 func (p *plan) add(e *entry) {
-	who := &person{after: e.person, archived: e.archived, photo: e.photo}
-	p.join(who, e.groups)
-	who.note(e.notes)
+	who := &person{after: e.connection, archived: e.archived(), photo: e.photo}
+	p.joinGroups(who, e.Person.Groups)
+	who.addNotes(e.Notes)
 	p.order = append(p.order, who)
-	p.remember(e, who)
+	p.recordKey(e, who)
 }
 
-// remember adds the key of a record to a person's keys; the hash of the whole record, if another
+// recordKey adds the key of a record to a person's keys; the hash of the whole record, if another
 // person has the key.
-func (p *plan) remember(e *entry, who *person) {
+func (p *plan) recordKey(e *entry, who *person) {
 	if p.people[e.key] == nil {
 		key := e.key
 		if holders := p.found.IDs[MatchKey{By: byKey, Value: key}]; len(holders) > 0 && (who.before == nil || holders[0] != who.before.ID) {
@@ -205,12 +195,12 @@ func (p *plan) warnOfNamesake(e *entry, m match) {
 	for _, other := range append(slices.Clip(m.others), e.namesake) {
 		if e.choice.Do == "" && other.By == byID {
 			p.report.warn("row %d: %s is a new person, but %s has the same id in that program; merge_connections merges them if they are one person",
-				e.row, text.Quote(e.person.Name), text.Quote(other.Name))
+				e.Row, text.Quote(e.connection.Name), text.Quote(other.Name))
 			return
 		}
 		if e.choice.Do == "" && what[other.By] != "" {
 			p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (with a min_score of 0.4 if three or more people have it)",
-				e.row, text.Quote(e.person.Name), text.Quote(other.Name), what[other.By])
+				e.Row, text.Quote(e.connection.Name), text.Quote(other.Name), what[other.By])
 			return
 		}
 	}
@@ -223,8 +213,8 @@ func sameDay(a, b time.Time) bool {
 // maxGroups limits how many groups one person is in.
 const maxGroups = 50
 
-// join adds a person to groups, and reports whether that changed anything.
-func (p *plan) join(who *person, names []string) (changed bool) {
+// joinGroups adds a person to groups, and reports whether that changed anything.
+func (p *plan) joinGroups(who *person, names []string) (changed bool) {
 	for _, name := range names {
 		same := func(other string) bool { return text.Fold(other) == text.Fold(name) }
 		if slices.ContainsFunc(who.groups, same) || len(who.groups) >= maxGroups {
@@ -240,15 +230,15 @@ func (p *plan) join(who *person, names []string) (changed bool) {
 	return changed
 }
 
-// show stores the photo that the planned record refers to.
-func (w *person) show(photo *photos.Photo) {
+// setPhoto stores the photo that the planned record refers to.
+func (w *person) setPhoto(photo *photos.Photo) {
 	if photo != nil && w.after.Photo == photo.ID {
 		w.photo = photo
 	}
 }
 
-// note adds notes whose texts are new.
-func (w *person) note(texts []string) (changed bool) {
+// addNotes adds notes whose texts are new.
+func (w *person) addNotes(texts []string) (changed bool) {
 	for _, body := range texts {
 		if !slices.Contains(w.notes, body) {
 			w.notes, w.newNotes = append(slices.Clip(w.notes), body), append(w.newNotes, body)
@@ -270,8 +260,8 @@ func (p *plan) forget(entries []*entry, repeated map[string]bool) {
 		}
 	}
 	for _, who := range p.order {
-		if who.before != nil && (!who.changed || len(p.onFile) > maxChanged) {
-			delete(p.onFile, who.before.ID)
+		if who.before != nil && (!who.changed || len(p.existing) > maxChanged) {
+			delete(p.existing, who.before.ID)
 		}
 	}
 	p.order, p.found = nil, Found{}
@@ -287,10 +277,10 @@ type groupSet struct {
 }
 
 func readGroups(ctx context.Context, on db.Reader, details map[string]export.GroupRecord) (*groupSet, error) {
-	onFile, err := groups.ListGroups(ctx, on)
+	existing, err := groups.ListGroups(ctx, on)
 	s := &groupSet{byName: map[string]*groups.Group{}, details: details}
-	for i := range onFile {
-		s.byName[onFile[i].FoldedName] = &onFile[i]
+	for i := range existing {
+		s.byName[existing[i].FoldedName] = &existing[i]
 	}
 	return s, err
 }
@@ -368,16 +358,7 @@ const (
 // count counts a record.
 func (r *Report) count(o outcome) {
 	r.Total++
-	switch o {
-	case created:
-		r.Created++
-	case updated:
-		r.Updated++
-	case skipped:
-		r.Skipped++
-	case failed:
-		r.Failed++
-	}
+	*map[outcome]*int{created: &r.Created, updated: &r.Updated, skipped: &r.Skipped, failed: &r.Failed}[o]++
 }
 
 // fail adds the error of a record that cannot be imported.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
 
@@ -19,10 +18,10 @@ type Row struct {
 	// Kind says what happens to it. Changes is set if a known person is changed.
 	Kind    RowKind
 	Changes bool
-	// Alike are at most six people who are the same, or may be. Matched is set if the first one is
+	// Candidates are at most six people who are the same, or may be. Matched is set if the first one is
 	// the same by the rules of matching. Exact is set if the file was imported before: then only
 	// DoSkip changes anything.
-	Alike          []Alike
+	Candidates     []Candidate
 	Matched, Exact bool
 	// Choice is what the member chose.
 	Choice RowChoice
@@ -46,17 +45,17 @@ const (
 
 // row returns the decision about an entry.
 func (p *plan) row(e *entry, m match, o outcome) Row {
-	r := Row{Number: e.row, Choice: e.choice, Warnings: e.warnings}
-	if e.err != nil {
-		r.Kind, r.Problem = RowFailed, e.err.Error()
+	r := Row{Number: e.Row, Choice: e.choice, Warnings: e.Warnings}
+	if e.Err != nil {
+		r.Kind, r.Problem = RowFailed, e.Err.Error()
 		return r
 	}
-	r.Name, r.About = e.person.Name, jobOf(e.person)
+	r.Name, r.About = e.connection.Name, jobOf(e.connection)
 	const shown = 2
-	for _, h := range e.person.Handles[:min(len(e.person.Handles), shown)] {
+	for _, h := range e.connection.Handles[:min(len(e.connection.Handles), shown)] {
 		r.Addresses = append(r.Addresses, h.Value)
 	}
-	r.addAlike(p, e, m)
+	r.addCandidates(p, e, m)
 	switch {
 	case o == failed:
 		r.Kind, r.Problem = RowFailed, e.misfit.Error()
@@ -64,7 +63,7 @@ func (p *plan) row(e *entry, m match, o outcome) Row {
 		r.Kind = RowLeftOut
 	case o != created:
 		r.Kind, r.Changes = RowKnown, o == updated
-	case len(r.Alike) > 0 && !r.Matched && e.choice.Do == "":
+	case len(r.Candidates) > 0 && !r.Matched && e.choice.Do == "":
 		r.Kind = RowDoubtful
 	default:
 		r.Kind = RowNew
@@ -72,16 +71,16 @@ func (p *plan) row(e *entry, m match, o outcome) Row {
 	return r
 }
 
-// addAlike adds the people who are the same, or may be, whatever the member chose.
-func (r *Row) addAlike(p *plan, e *entry, m match) {
+// addCandidates adds the people who are the same, or may be, whatever the member chose.
+func (r *Row) addCandidates(p *plan, e *entry, m match) {
 	if m.id != "" && m.by == byKey {
-		r.Alike, r.Matched, r.Exact = []Alike{p.found.alike(m.id, byKey)}, true, true
+		r.Candidates, r.Matched, r.Exact = []Candidate{p.found.candidate(m.id, byKey)}, true, true
 		return
 	}
-	if e.repeats.By == byKey || e.archived {
+	if e.repeats.By == byKey || e.archived() {
 		r.Matched, r.Exact = e.repeats.By == byKey, true
 		if r.Matched {
-			r.Alike = []Alike{e.repeats}
+			r.Candidates = []Candidate{e.repeats}
 		}
 		return
 	}
@@ -89,20 +88,19 @@ func (r *Row) addAlike(p *plan, e *entry, m match) {
 	plain.choice = RowChoice{}
 	rules := p.found.find(&plain, p.fileKeys)
 	r.Matched = rules.id != "" || e.repeats.By != ""
-	for _, a := range slices.Concat([]Alike{e.repeats}, rules.candidates(p.found), []Alike{e.namesake}) {
-		same := func(o Alike) bool { return o.ID == a.ID && o.Row == a.Row }
-		if a.By != "" && !slices.ContainsFunc(r.Alike, same) {
-			r.Alike = append(r.Alike, a)
+	for _, a := range slices.Concat([]Candidate{e.repeats}, rules.candidates(p.found), []Candidate{e.namesake}) {
+		if a.By != "" && !slices.ContainsFunc(r.Candidates, a.same) {
+			r.Candidates = append(r.Candidates, a)
 		}
 	}
-	r.Alike = r.Alike[:min(len(r.Alike), maxOthers+1)]
+	r.Candidates = r.Candidates[:min(len(r.Candidates), maxOthers+1)]
 	// A chosen person remains in the list, even if another choice has made the match unlikely.
 	picked := e.picked
 	if e.choice.Do == DoSame && e.choice.Person != "" && m.by == byChoice {
-		picked = p.found.alike(e.choice.Person, byChoice)
+		picked = p.found.candidate(e.choice.Person, byChoice)
 	}
-	if picked.By != "" && !slices.ContainsFunc(r.Alike, func(a Alike) bool { return a.ID == picked.ID && a.Row == picked.Row }) {
-		r.Alike = append(r.Alike, picked)
+	if picked.By != "" && !slices.ContainsFunc(r.Candidates, picked.same) {
+		r.Candidates = append(r.Candidates, picked)
 	}
 }
 
@@ -143,15 +141,14 @@ func (p *Preview) Of(kind RowKind, skip, limit int) []Row {
 	return rows
 }
 
-// Try returns what an import of a file with the options would do. It is a dry run and writes
+// NewPreview returns what an import of a file with the options would do. It is a dry run and writes
 // nothing. It fails with fault.Invalid if the file cannot be read.
-func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
+func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
 	o = o.Normal()
 	o.DryRun = true
 	p := &Preview{Counts: map[RowKind]int{}}
 	im := &fileImport{
 		read: on, params: Params{Options: o}, records: previewRecords, limit: MaxPreviewed,
-		fileKeys: map[string]bool{}, groupDetails: map[string]export.GroupRecord{}, overwritten: map[string]bool{},
 		see: func(r Row) {
 			p.Counts[r.Kind]++
 			p.Rows = append(p.Rows, r)
@@ -169,10 +166,10 @@ func Try(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error
 }
 
 // Why returns in a few words what a person has in common with a record.
-func (a Alike) Why() string {
+func (c Candidate) Why() string {
 	words := map[string]string{
 		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name",
 		byKey: "imported before", byID: "same id in that program, another name", byChoice: "you chose so",
 	}
-	return words[a.By]
+	return words[c.By]
 }

@@ -31,7 +31,7 @@ func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChang
 	case req.ImportId == nil:
 		undone, err = history.Undo(ctx, u, h.Kinds, req.GetChangeId(), req.GetDryRun())
 	case req.GetDryRun():
-		undone, err = TryUndo(ctx, u, h.Kinds, req.GetImportId())
+		undone, err = PreviewUndo(ctx, u, h.Kinds, req.GetImportId())
 	default:
 		return h.undoImport(ctx, u, req.GetImportId())
 	}

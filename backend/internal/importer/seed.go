@@ -31,7 +31,7 @@ func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
 	if err := errors.Join(s.errs...); err != nil {
 		return fmt.Errorf("the file cannot be imported unchanged: %w", err)
 	}
-	return KeepBatch(ctx, tx, &s.rows)
+	return InsertBatch(ctx, tx, &s.rows)
 }
 
 // seed are the rows of a lossless export.
@@ -73,20 +73,20 @@ func (s *seed) addPeople(f *source.File) {
 	r := newReader(source.JSON, Options{})
 	for rec := range f.Records() {
 		e := r.entry(&rec)
-		if e.err == nil && len(e.warnings) > 0 {
-			e.err = fmt.Errorf("row %d: %v", e.row, e.warnings)
+		if e.Err == nil && len(e.Warnings) > 0 {
+			e.Err = fmt.Errorf("row %d: %v", e.Row, e.Warnings)
 		}
-		if !s.check(id.Connection, e.id, e.err) {
+		if !s.check(id.Connection, e.id, e.Err) {
 			continue
 		}
-		c := e.person
+		c := e.connection
 		c.ID, c.CreatedAt = e.id, orNow(rec.Person.CreatedAt, s.tx)
 		c.UpdatedAt = latest(c.UpdatedAt, c.CreatedAt)
-		if e.archived {
+		if e.archived() {
 			c.ArchivedAt = s.tx.Now()
 		}
 		s.rows.Created = append(s.rows.Created, c)
-		for _, name := range e.groups {
+		for _, name := range e.Person.Groups {
 			if groupID := s.groups[text.Fold(name)]; s.check(id.Group, groupID, nil) {
 				s.rows.Joined = append(s.rows.Joined, Link{ObjectID: groupID, ConnectionID: c.ID})
 			}

@@ -189,15 +189,20 @@ func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err e
 
 // checkLive refuses to start an import while another one is live.
 func (p Params) checkLive(live *job.Job) error {
-	var other Params
-	if err := json.Unmarshal([]byte(live.Params), &other); err != nil {
-		return fmt.Errorf("read the parameters of job %s: %w", live.ID, err)
-	}
-	if p.SameWork(other) {
-		return nil
+	other, err := paramsOf[Params](live)
+	if err != nil || p.SameWork(other) {
+		return err
 	}
 	return fault.New(fault.Conflict,
 		"job %d is importing %s: wait for its end with get_job, or cancel it with cancel_job, and start this import then", live.Number, text.Quote(other.Filename))
+}
+
+// paramsOf returns the parameters of a job.
+func paramsOf[T any](j *job.Job) (params T, err error) {
+	if err = json.Unmarshal([]byte(j.Params), &params); err != nil {
+		err = fmt.Errorf("read the parameters of job %s: %w", j.ID, err)
+	}
+	return params, err
 }
 
 // take stores or claims the file for this import. An upload of a dry run stays free for
@@ -212,28 +217,25 @@ func (p *Params) take(ctx context.Context, w *db.Tx, f *File) error {
 	case p.Options.DryRun:
 		return nil
 	default:
-		return TakeFile(ctx, w, f.ID, p.ImportID)
+		return ClaimFile(ctx, w, f.ID, p.ImportID)
 	}
 }
 
-// Ended fails with fault.Conflict while the job of an import is live.
-func Ended(ctx context.Context, w *db.Tx, importID string) error {
+// checkEnded fails with fault.Conflict while the job of an import is live.
+func checkEnded(ctx context.Context, w *db.Tx, importID string) error {
 	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil || live == nil {
 		return err
 	}
-	var p Params
-	if err := json.Unmarshal([]byte(live.Params), &p); err != nil {
-		return fmt.Errorf("read the parameters of job %s: %w", live.ID, err)
-	}
-	if p.ImportID != importID {
-		return nil
+	p, err := paramsOf[Params](live)
+	if err != nil || p.ImportID != importID {
+		return err
 	}
 	return fault.New(fault.Conflict, "job %d is still working on this import: wait for its end with get_job, or cancel it with cancel_job", live.Number)
 }
 
-// KeepUpload stores a file that waits for an import, and sets its id.
-func KeepUpload(ctx context.Context, t *db.Tenant, page string, f *File) error {
+// SaveUpload stores a file that waits for an import, and sets its id.
+func SaveUpload(ctx context.Context, t *db.Tenant, page string, f *File) error {
 	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error { return InsertFile(ctx, tx, f) })
 }
 
@@ -334,8 +336,8 @@ func ListUploads(ctx context.Context, q db.Reader) ([]File, error) {
 	return files, err
 }
 
-// TakeFile sets the import that reads a file: the file is no longer a waiting upload.
-func TakeFile(ctx context.Context, tx *db.Tx, fileID, importID string) error {
+// ClaimFile sets the import that reads a file: the file is no longer a waiting upload.
+func ClaimFile(ctx context.Context, tx *db.Tx, fileID, importID string) error {
 	_, err := tx.NewRaw("UPDATE files SET import_id = ? WHERE tenant_id = ? AND id = ?", importID, tx.TenantID(), fileID).Exec(ctx)
 	return err
 }

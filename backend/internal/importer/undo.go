@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -119,7 +118,7 @@ FROM changes WHERE tenant_id = ? AND import_id = ? AND undone_by IS NULL`, perso
 // checkUndo returns how many changes of an import are in force. It fails with
 // fault.Conflict while the import is running.
 func checkUndo(ctx context.Context, w *db.Tx, importID string) (inForce int, err error) {
-	if err := Ended(ctx, w, importID); err != nil {
+	if err := checkEnded(ctx, w, importID); err != nil {
 		return 0, err
 	}
 	changes, inForce, err := CountImport(ctx, w, importID)
@@ -131,19 +130,16 @@ func checkUndo(ctx context.Context, w *db.Tx, importID string) (inForce int, err
 
 // checkLiveUndo refuses to undo an import while another undo is live.
 func checkLiveUndo(live *job.Job, importID string) error {
-	var p UndoParams
-	if err := json.Unmarshal([]byte(live.Params), &p); err != nil {
-		return fmt.Errorf("read the parameters of job %s: %w", live.ID, err)
-	}
-	if p.ImportID == importID {
-		return nil
+	p, err := paramsOf[UndoParams](live)
+	if err != nil || p.ImportID == importID {
+		return err
 	}
 	return fault.New(fault.Conflict, "job %d is undoing another import: wait for its end with get_job, and undo this one then", live.Number)
 }
 
-// TryUndo reports what undoing a small import would do. An import with too many changes
+// PreviewUndo reports what undoing a small import would do. An import with too many changes
 // for one transaction fails with fault.Invalid.
-func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string) (out history.Undone, err error) {
+func PreviewUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string) (out history.Undone, err error) {
 	inForce, err := checkUndo(ctx, w, importID)
 	switch {
 	case err != nil:

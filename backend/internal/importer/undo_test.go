@@ -55,7 +55,7 @@ func (d *fixture) startUndo(t testing.TB, importID string) (j *job.Job) {
 func (d *fixture) tryUndo(t testing.TB, importID string) (out history.Undone, err error) {
 	t.Helper()
 	err = d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{Tool: "undo_change"}, func(ctx context.Context, u *db.Tx) (err error) {
-		out, err = importer.TryUndo(ctx, u, kinds.All(), importID)
+		out, err = importer.PreviewUndo(ctx, u, kinds.All(), importID)
 		return err
 	})
 	return out, err

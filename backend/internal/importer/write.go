@@ -37,10 +37,26 @@ func (s *step) effect(kind, objectID string, before, after any) {
 	s.effects = append(s.effects, history.EffectDraft{Kind: kind, ID: objectID, Before: before, After: after})
 }
 
+// add adds a new object to some rows. It sets its id, which begins with prefix.
+func add[T any](s *step, rows *[]*T, kind, prefix string, objectID *string, object *T) (err error) {
+	if *objectID, err = s.tx.NewID(prefix); err != nil {
+		return err
+	}
+	*rows = append(*rows, object)
+	s.effect(kind, *objectID, nil, object)
+	return nil
+}
+
+// addNote adds a note that is not in the file as such.
+func (s *step) addNote(about, body string) error {
+	n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
+	return add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n)
+}
+
 // save writes the rows and records the change.
 func (s *step) save(ctx context.Context) error {
 	s.rows.ImportID = s.params.ImportID
-	if err := KeepBatch(ctx, s.tx, &s.rows); err != nil || len(s.effects) == 0 {
+	if err := InsertBatch(ctx, s.tx, &s.rows); err != nil || len(s.effects) == 0 {
 		return err
 	}
 	_, err := history.Record(ctx, s.tx, history.Draft{Summary: "Imported " + s.params.Filename, Effects: s.effects, ImportID: s.params.ImportID})
@@ -63,34 +79,31 @@ func (s *step) plan(p *plan) error {
 		s.memberships(who, p.groups)
 	}
 	for _, who := range p.order {
-		if err := s.notes(who); err != nil {
-			return err
+		for _, body := range who.newNotes {
+			if err := s.addNote(who.after.ID, body); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 // groups adds new groups.
-func (s *step) groups(added []*groups.Group) (err error) {
+func (s *step) groups(added []*groups.Group) error {
 	for _, g := range added {
-		if g.ID, err = s.tx.NewID(id.Group); err != nil {
+		g.CreatedAt, g.UpdatedAt = s.tx.Now(), s.tx.Now()
+		if err := add(s, &s.rows.Groups, history.Group, id.Group, &g.ID, g); err != nil {
 			return err
 		}
-		g.CreatedAt, g.UpdatedAt = s.tx.Now(), s.tx.Now()
-		s.rows.Groups = append(s.rows.Groups, g)
-		s.effect(history.Group, g.ID, nil, g)
 	}
 	return nil
 }
 
 // person adds a new or changed person, and their keys.
-func (s *step) person(who *person) (err error) {
+func (s *step) person(who *person) error {
 	c := who.after
 	switch {
 	case who.before == nil:
-		if c.ID, err = s.tx.NewID(id.Connection); err != nil {
-			return err
-		}
 		if c.CreatedAt.After(s.tx.Now()) {
 			s.report.warn("the day on which %s was added, %s, is in the future and was left out", text.Quote(c.Name), c.CreatedAt.Format(time.DateOnly))
 			c.CreatedAt = time.Time{}
@@ -104,8 +117,9 @@ func (s *step) person(who *person) (err error) {
 		if who.archived {
 			c.ArchivedAt = s.tx.Now()
 		}
-		s.rows.Created = append(s.rows.Created, c)
-		s.effect(history.Connection, c.ID, nil, c)
+		if err := add(s, &s.rows.Created, history.Connection, id.Connection, &c.ID, c); err != nil {
+			return err
+		}
 	case who.changed:
 		c.Version++
 		c.UpdatedAt = s.tx.Now()
@@ -133,19 +147,6 @@ func (s *step) memberships(who *person, all *groupSet) {
 		s.rows.Joined = append(s.rows.Joined, Link{ObjectID: groupID, ConnectionID: who.after.ID})
 	}
 	s.effect(history.Membership, who.after.ID, people.Groups{Groups: all.ids(who.groupsBefore)}, people.Groups{Groups: all.ids(who.groups)})
-}
-
-// notes adds a person's new notes.
-func (s *step) notes(who *person) (err error) {
-	for _, body := range who.newNotes {
-		n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{who.after.ID}}
-		if n.ID, err = s.tx.NewID(id.Note); err != nil {
-			return err
-		}
-		s.rows.Notes = append(s.rows.Notes, n)
-		s.effect(history.Note, n.ID, nil, n)
-	}
-	return nil
 }
 
 // Batch is the rows of one step, with their ids.
@@ -180,9 +181,9 @@ type Key struct {
 	Added                   bool
 }
 
-// KeepBatch writes rows, with one statement for each table. It adds missing organisations
+// InsertBatch writes rows, with one statement for each table. It adds missing organisations
 // and tags, and gives those of the batch the stored spelling.
-func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
+func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	for _, g := range b.Groups {
 		g.TenantID = tx.TenantID()
 	}

@@ -59,7 +59,7 @@ func TestUploads(t *testing.T) {
 			t.Errorf("waiting: %s, want none", got)
 		}
 		ids := upload(t, s, owner, "1", "2")
-		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error { return importer.TakeFile(ctx, u, ids[1], "imp_1") })
+		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error { return importer.ClaimFile(ctx, u, ids[1], "imp_1") })
 		if err != nil || waiting(t, s, owner) != "1" {
 			t.Errorf("waiting: %q, %v", waiting(t, s, owner), err)
 		}

@@ -32,7 +32,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 		return brought{}, err
 	}
 	out := brought{file: f.ID, importID: importID, sourceKey: importer.SourceKey("csv", secret)}
-	return out, importer.KeepBatch(ctx, u, &importer.Batch{
+	return out, importer.InsertBatch(ctx, u, &importer.Batch{
 		ImportID: importID, Keys: []importer.Key{{Key: out.sourceKey, ConnectionID: connectionID, Added: true}},
 	})
 }
@@ -55,7 +55,7 @@ func importReads(data *db.Tenant) map[string]attempt {
 			return []any{found.People, found.Notes, found.Keys}, err
 		},
 		"KeepUpload": func(ctx context.Context, v victim) (any, error) {
-			return nil, importer.KeepUpload(ctx, data, "page", &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
+			return nil, importer.SaveUpload(ctx, data, "page", &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
 		},
 		"StartImport": func(ctx context.Context, v victim) (any, error) {
 			return importer.StartImport(ctx, data, "page", importer.Request{UploadID: v.file})
@@ -76,11 +76,11 @@ func importReads(data *db.Tenant) map[string]attempt {
 		},
 		"Try": func(ctx context.Context, v victim) (any, error) {
 			f := importer.NewFile("mine.csv", []byte("Name,E-mail\nxylophone,"+v.email+"\n"))
-			p, err := importer.Try(ctx, data, f, importer.Options{Rows: map[int]importer.RowChoice{2: {Do: importer.DoSame, Person: v.connection}}})
+			p, err := importer.NewPreview(ctx, data, f, importer.Options{Rows: map[int]importer.RowChoice{2: {Do: importer.DoSame, Person: v.connection}}})
 			if err != nil {
 				return nil, err
 			}
-			return p.Rows[0].Alike, nil
+			return p.Rows[0].Candidates, nil
 		},
 		"ListImportsInForce": func(ctx context.Context, v victim) (any, error) {
 			return importer.ListImportsInForce(ctx, data, []string{v.importID})
@@ -97,7 +97,7 @@ func importWrites(u *db.Tx) map[string]attempt {
 			return nil, importer.InsertFile(ctx, u, &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
 		},
 		"TakeFile": func(ctx context.Context, v victim) (any, error) {
-			return nil, importer.TakeFile(ctx, u, v.file, "imp_stolen")
+			return nil, importer.ClaimFile(ctx, u, v.file, "imp_stolen")
 		},
 		"DeleteFile": func(ctx context.Context, v victim) (any, error) { return nil, importer.DeleteFile(ctx, u, v.file) },
 		"LiveJob":    func(ctx context.Context, v victim) (any, error) { return job.LiveJob(ctx, u, v.job.Kind) },
@@ -127,7 +127,7 @@ func importWrites(u *db.Tx) map[string]attempt {
 		},
 		"KeepBatch": func(ctx context.Context, v victim) (any, error) {
 			stolen := &people.Connection{TenantID: v.tenant, ID: v.connection, Name: "stolen", Version: 2, CreatedAt: u.Now(), UpdatedAt: u.Now()}
-			return nil, importer.KeepBatch(ctx, u, &importer.Batch{
+			return nil, importer.InsertBatch(ctx, u, &importer.Batch{
 				Groups:   []*groups.Group{{TenantID: v.tenant, ID: v.group, Name: "stolen", FoldedName: "stolen"}},
 				Replaced: []*people.Connection{stolen},
 				Joined:   []importer.Link{{ObjectID: v.group, ConnectionID: v.connection}},

@@ -157,7 +157,7 @@ func newBenched(b *testing.B, url string, size int) *benched {
 			if err != nil {
 				return err
 			}
-			return importer.KeepBatch(ctx, tx, batch)
+			return importer.InsertBatch(ctx, tx, batch)
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -87,11 +87,11 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	d.setText("nickname", p.Nickname)
 	d.setText("location", p.Location)
 	d.setText("met_how", p.MetHow)
-	d.about(p.Bio)
+	d.addText(p.Bio)
 	d.Photo = p.Photo
-	d.metOn(p.MetOn)
+	d.setMetOn(p.MetOn)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
-		d.keep("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
+		d.keepInNote("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	} else {
 		d.CadenceDays = p.CadenceDays
 	}
@@ -112,7 +112,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.group(group)
 	}
 	for _, r := range p.Relationships {
-		d.relate(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
+		d.addRelation(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
 	}
 	for _, other := range p.NotSameAs {
 		switch key := keyOf(other); {
@@ -135,7 +135,7 @@ func (d *draft) handle(h export.HandleRecord) {
 	case people.KindURL, people.KindSocial:
 		d.web(h.Kind, h.Value, h.Label, 0)
 	default:
-		d.keep("address", h.Value, fmt.Sprintf("%q is no kind of address", shown(h.Kind)))
+		d.keepInNote("address", h.Value, fmt.Sprintf("%q is no kind of address", shown(h.Kind)))
 	}
 }
 

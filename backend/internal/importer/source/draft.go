@@ -19,17 +19,17 @@ type draft struct {
 	export.PersonRecord
 
 	notes []string
-	// rest are the values of columns that are kept in a note, with the columns' names; noted holds
+	// noteLines are the values of columns that are kept in a note, with the columns' names; noted holds
 	// the same lines, so that a repeated value is kept once.
-	rest     []string
-	noted    map[string]bool
-	region   string
-	name     nameParts
-	handles  []ranked
-	jobs     []job
-	places   []place
-	seen     map[string]bool // folded tags and groups
-	warnings []string
+	noteLines []string
+	noted     map[string]bool
+	region    string
+	name      nameParts
+	handles   []ranked
+	jobs      []job
+	places    []place
+	seen      map[string]bool // folded tags and groups
+	warnings  []string
 	// unshown is how many warnings are not in warnings, which is bounded.
 	unshown int
 	birth   birth
@@ -67,18 +67,18 @@ func (d *draft) warn(format string, args ...any) {
 	d.warnings = append(d.warnings, warning)
 }
 
-// keep puts a value that no field takes into the import note, under the name of its column or
+// keepInNote puts a value that no field takes into the import note, under the name of its column or
 // else under what it is, and warns about it, once.
-func (d *draft) keep(what, value, why string) {
-	if !d.noteOf(what, value) {
+func (d *draft) keepInNote(what, value, why string) {
+	if !d.addToNote(what, value) {
 		return
 	}
 	d.warn("the %s %q is kept in a note: %s", what, shown(value), why)
 }
 
-// noteOf adds a value to the import note, under the name of its column or else under what it is.
+// addToNote adds a value to the import note, under the name of its column or else under what it is.
 // It returns false if the note has the same already.
-func (d *draft) noteOf(what, value string) bool {
+func (d *draft) addToNote(what, value string) bool {
 	if d.column != "" {
 		what = shown(d.column)
 	}
@@ -94,7 +94,7 @@ func (d *draft) addLine(line string) bool {
 		d.noted = map[string]bool{}
 	}
 	d.noted[line] = true
-	d.rest = append(d.rest, line)
+	d.noteLines = append(d.noteLines, line)
 	return true
 }
 
@@ -103,7 +103,7 @@ func (d *draft) addLine(line string) bool {
 func (d *draft) line(what, value string, limit int) string {
 	short, cut := line(value, limit)
 	if cut {
-		d.noteOf(what, value)
+		d.addToNote(what, value)
 		d.warn("the %s was cut to %d characters; a note has all of it", what, limit)
 	}
 	return short
@@ -115,19 +115,19 @@ func (d *draft) set(field *string, what, value string, limit int) {
 		*field = d.line(what, value, limit)
 		return
 	}
-	d.second(what, *field, value)
+	d.keepSecond(what, *field, value)
 }
 
-// second keeps a value in the import note if the field holds another one.
-func (d *draft) second(what, held, value string) {
+// keepSecond keeps a value in the import note if the field holds another one.
+func (d *draft) keepSecond(what, held, value string) {
 	if value = strings.TrimSpace(value); text.Visible(value) && text.Fold(value) != text.Fold(held) {
-		d.keep(what, value, "the person has another one already")
+		d.keepInNote(what, value, "the person has another one already")
 	}
 }
 
-// about adds a text about the person. Text that does not fit into Bio becomes notes, so no
+// addText adds a text about the person. Text that does not fit into Bio becomes notes, so no
 // words are lost.
-func (d *draft) about(value string) {
+func (d *draft) addText(value string) {
 	value = text.Clean(value)
 	if !text.Visible(value) {
 		return
@@ -164,7 +164,7 @@ func (d *draft) addPosition(p export.PositionRecord) {
 		*on = d.partialDay("date of the position", *on)
 	}
 	if len(d.Positions) == maxPositions {
-		d.keep("position", strings.TrimSpace(p.Title+" "+p.Organization), fmt.Sprintf("one person has %d at most", maxPositions))
+		d.keepInNote("position", strings.TrimSpace(p.Title+" "+p.Organization), fmt.Sprintf("one person has %d at most", maxPositions))
 		return
 	}
 	d.Positions = append(d.Positions, p)
@@ -175,7 +175,7 @@ func (d *draft) partialDay(what, value string) string {
 	day, err := readDate(value, d.days)
 	if err != nil || strings.HasPrefix(day, "--") {
 		d.unreadDates++
-		d.keep(what, value, "it is no date with a year")
+		d.keepInNote(what, value, "it is no date with a year")
 		return ""
 	}
 	return day
@@ -189,7 +189,7 @@ func (d *draft) addDate(kind, label, value string) {
 	}
 	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
 		d.unreadDates++
-		d.keep("date", value, "a birthday is not in the future")
+		d.keepInNote("date", value, "a birthday is not in the future")
 		return
 	}
 	d.addLabelledDate(kind, label, value)
@@ -200,7 +200,7 @@ func (d *draft) addLabelledDate(kind, label, value string) {
 	day, err := readDate(value, d.days)
 	if err != nil {
 		d.unreadDates++
-		d.keep("date", value, err.Error())
+		d.keepInNote("date", value, err.Error())
 		return
 	}
 	d.keepDate(export.DateRecord{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
@@ -210,23 +210,23 @@ func (d *draft) keepDate(date export.DateRecord) {
 	switch {
 	case date.Date == "" || slices.Contains(d.ImportantDates, date):
 	case len(d.ImportantDates) == maxDates:
-		d.keep("date", strings.TrimSpace(date.Label+" "+date.Date), fmt.Sprintf("one person has %d at most", maxDates))
+		d.keepInNote("date", strings.TrimSpace(date.Label+" "+date.Date), fmt.Sprintf("one person has %d at most", maxDates))
 	default:
 		d.ImportantDates = append(d.ImportantDates, date)
 	}
 }
 
-// metOn sets when the member met the person.
-func (d *draft) metOn(value string) {
+// setMetOn sets when the member met the person.
+func (d *draft) setMetOn(value string) {
 	day, err := readDate(value, d.days)
 	switch {
 	case err != nil || strings.HasPrefix(day, "--"):
 		d.unreadDates++
-		d.keep("day they met", value, "it is no date with a year")
+		d.keepInNote("day they met", value, "it is no date with a year")
 	case d.MetOn == "":
 		d.MetOn = day
 	case day != "":
-		d.second("day they met", d.MetOn, day)
+		d.keepSecond("day they met", d.MetOn, day)
 	}
 }
 
@@ -246,7 +246,7 @@ func (d *draft) word(words *[]string, what, value string, limit, most int) {
 	switch {
 	case !text.Visible(value) || d.seen[id]:
 	case len(*words) == most:
-		d.keep(what, value, fmt.Sprintf("one person has %d at most", most))
+		d.keepInNote(what, value, fmt.Sprintf("one person has %d at most", most))
 	default:
 		if d.seen == nil {
 			d.seen = map[string]bool{}
@@ -256,21 +256,21 @@ func (d *draft) word(words *[]string, what, value string, limit, most int) {
 	}
 }
 
-// cadence fills the keep-in-touch interval.
-func (d *draft) cadence(value string) {
+// setCadence fills the keep-in-touch interval.
+func (d *draft) setCadence(value string) {
 	days, err := strconv.Atoi(strings.TrimSpace(value))
 	switch {
 	case err != nil || days < 1 || days > maxCadence:
-		d.keep("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
+		d.keepInNote("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	case d.CadenceDays == 0:
 		d.CadenceDays = days
 	default:
-		d.second("interval", strconv.Itoa(d.CadenceDays), value)
+		d.keepSecond("interval", strconv.Itoa(d.CadenceDays), value)
 	}
 }
 
-// relate adds what another person is to this one.
-func (d *draft) relate(r export.RelationshipRecord) {
+// addRelation adds what another person is to this one.
+func (d *draft) addRelation(r export.RelationshipRecord) {
 	r.Name = d.line("name of a relation", r.Name, maxName)
 	r.ConnectionID = keyOf(r.ConnectionID)
 	if r.Label, _ = line(r.Label, maxLabel); r.Type != people.RelationOther || r.Label == r.Type {
@@ -279,7 +279,7 @@ func (d *draft) relate(r export.RelationshipRecord) {
 	switch {
 	case r.ConnectionID == "" && !text.Visible(r.Name) || slices.Contains(d.Relationships, r):
 	case len(d.Relationships) == maxRelations:
-		d.keep("relation", strings.TrimSpace(r.Type+" "+r.Name), fmt.Sprintf("one person has %d at most", maxRelations))
+		d.keepInNote("relation", strings.TrimSpace(r.Type+" "+r.Name), fmt.Sprintf("one person has %d at most", maxRelations))
 	default:
 		d.Relationships = append(d.Relationships, r)
 	}
@@ -305,12 +305,12 @@ func (d *draft) record(row int) Record {
 	for _, j := range d.jobs {
 		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
 	}
-	d.settleHandles()
-	d.settlePlace()
-	d.birth.settle(d)
+	d.finishHandles()
+	d.finishPlace()
+	d.birth.addTo(d)
 	if key := keyOf(d.ID); key != d.ID {
 		if key == "" && text.Visible(d.ID) {
-			d.keep("id", d.ID, "it is too long for an id")
+			d.keepInNote("id", d.ID, "it is too long for an id")
 		}
 		d.ID = key
 	}
@@ -318,18 +318,18 @@ func (d *draft) record(row int) Record {
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
-			return Record{Row: row, Err: err, Warnings: d.warned()}
+			return Record{Row: row, Err: err, Warnings: d.allWarnings()}
 		}
 	}
 	d.name.keepRest(d)
-	if len(d.rest) > 0 {
-		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.rest, "\n")), maxNote)...)
+	if len(d.noteLines) > 0 {
+		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.noteLines, "\n")), maxNote)...)
 	}
-	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, UnreadDates: d.unreadDates, Warnings: d.warned()}
+	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, UnreadDates: d.unreadDates, Warnings: d.allWarnings()}
 }
 
-// warned returns the warnings, with the number of those that are not among them.
-func (d *draft) warned() []string {
+// allWarnings returns the warnings, with the number of those that are not among them.
+func (d *draft) allWarnings() []string {
 	if d.unshown == 0 {
 		return d.warnings
 	}
@@ -397,7 +397,7 @@ func (n nameParts) keepRest(d *draft) {
 		{"Full name", n.full}, {"Name prefix", n.prefix}, {"Given name", n.given}, {"Middle name", n.middle}, {"Family name", n.family}, {"Name suffix", n.suffix},
 	} {
 		if text.Visible(part.value) && !strings.Contains(name, compact(part.value)) {
-			d.noteOf(part.what, part.value)
+			d.addToNote(part.what, part.value)
 		}
 	}
 }
@@ -498,9 +498,9 @@ func joined(parts ...string) string {
 	return strings.Join(out, ", ")
 }
 
-// settlePlace makes the town of the first of the preferred addresses the location, unless the file
+// finishPlace makes the town of the first of the preferred addresses the location, unless the file
 // says where the person is. All that is not in the location is kept in the import note.
-func (d *draft) settlePlace() {
+func (d *draft) finishPlace() {
 	best := -1
 	for i, p := range d.places {
 		if p.location() != "" && (best < 0 || rank(p.pref) < rank(d.places[best].pref)) {
@@ -523,7 +523,7 @@ func (d *draft) settlePlace() {
 			if p.label != "" {
 				what += " (" + p.label + ")"
 			}
-			d.noteOf(what, address)
+			d.addToNote(what, address)
 		}
 	}
 }
@@ -531,8 +531,8 @@ func (d *draft) settlePlace() {
 // birth are the parts of a birthday that are in columns of their own.
 type birth struct{ day, month, year string }
 
-// settle adds the birthday. Parts that are no date are kept in the import note.
-func (b birth) settle(d *draft) {
+// addTo adds the birthday. Parts that are no date are kept in the import note.
+func (b birth) addTo(d *draft) {
 	if strings.Trim(b.day+b.month+b.year, "0 ") == "" {
 		return
 	}

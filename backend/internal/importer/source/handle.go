@@ -31,10 +31,10 @@ func (d *draft) phone(value, label string, pref int) {
 	numbers, rest, wrong := readPhones(head, d.region)
 	switch {
 	case wrong != "":
-		d.keep("phone number", value, wrong)
+		d.keepInNote("phone number", value, wrong)
 		return
 	case cut || rest:
-		d.keep("phone number", value, "not all of it is a number")
+		d.keepInNote("phone number", value, "not all of it is a number")
 	}
 	for _, n := range numbers {
 		d.address(people.KindPhone, n.value, joined(label, n.words), pref, func(v string) (string, string) { return v, "" })
@@ -45,7 +45,7 @@ func (d *draft) phone(value, label string, pref int) {
 func (d *draft) web(kind, value, label string, pref int) {
 	head, cut := firstBytes(value, maxURLs)
 	if cut {
-		d.keep("web address", value, "it is so long that only its beginning was read")
+		d.keepInNote("web address", value, "it is so long that only its beginning was read")
 	}
 	for _, one := range splitURLs(head) {
 		bare := strings.TrimSpace(one)
@@ -97,20 +97,20 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 		if slices.ContainsFunc(d.handles, func(h ranked) bool { return h.Kind == kind && h.Value == head }) {
 			return
 		}
-		d.keep(kindInWords(kind), value, "there are too many addresses")
+		d.keepInNote(kindInWords(kind), value, "there are too many addresses")
 		return
 	}
 	good, wrong := clean(head)
 	if wrong != "" {
-		d.keep(kindInWords(kind), value, wrong)
+		d.keepInNote(kindInWords(kind), value, wrong)
 		return
 	}
 	d.handles = append(d.handles, ranked{export.HandleRecord{Kind: kind, Value: good, Label: d.line("label of an address", label, maxLabel)}, pref})
 }
 
-// settleHandles puts the preferred handle of each kind first, in the places of its kind,
+// finishHandles puts the preferred handle of each kind first, in the places of its kind,
 // and removes duplicates and handles beyond the limit.
-func (d *draft) settleHandles() {
+func (d *draft) finishHandles() {
 	for _, kind := range []string{people.KindEmail, people.KindPhone, people.KindURL} {
 		preferFirst(d.handles, kind)
 	}
@@ -129,7 +129,7 @@ func (d *draft) settleHandles() {
 		switch {
 		case seen[key]:
 		case count[kind] == maxHandlesOfKind:
-			d.keep(kindInWords(kind), h.Value, fmt.Sprintf("one person has %d of a kind at most", maxHandlesOfKind))
+			d.keepInNote(kindInWords(kind), h.Value, fmt.Sprintf("one person has %d of a kind at most", maxHandlesOfKind))
 		default:
 			seen[key] = true
 			count[kind]++
@@ -193,7 +193,7 @@ func cleanEmail(value string) (email, wrong string) {
 		}
 		email = local + "@" + domain
 		switch {
-		case local == "" || !isLocal(local) || !isDomain(domain):
+		case !emailForm.MatchString(email):
 			continue
 		case len(email) > maxEmail:
 			return "", "it is longer than e-mail addresses are"
@@ -217,30 +217,11 @@ func bareEmail(value string) string {
 	return value
 }
 
-// isLocal reports whether s is valid before the @.
-func isLocal(s string) bool {
-	for i := range len(s) {
-		if !isAlphanumeric(s[i]) && strings.IndexByte(".!#$%&'*+/=?^_`{|}~-", s[i]) < 0 {
-			return false
-		}
-	}
-	return true
-}
+// emailForm is the contract's (proto/kith): that of HTML's input element, with a dot-separated domain.
+var emailForm = regexp.MustCompile(`^[a-zA-Z0-9.!#$%&'*+/=?^_` + "`" + `{|}~-]+@` + label + `(?:\.` + label + `)*$`)
 
-// isDomain reports whether s consists of labels of letters, digits and hyphens.
-func isDomain(s string) bool {
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for i := range len(label) {
-			if !isAlphanumeric(label[i]) && label[i] != '-' {
-				return false
-			}
-		}
-	}
-	return true
-}
+// label is a part of a domain.
+const label = `[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`
 
 func isAlphanumeric(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || isDigit(b)
@@ -267,7 +248,7 @@ func cleanURL(value string) (address, wrong string) {
 	switch scheme = strings.ToLower(scheme); {
 	case found && (scheme == "https" || scheme == "http") && strings.HasPrefix(rest, "//"):
 		address = scheme + ":" + rest // the contract knows schemes in lower case only
-	case found && isScheme(scheme) && !isPort(rest):
+	case found && anyScheme.MatchString(scheme) && !portForm.MatchString(rest):
 		return "", "only https and http addresses are kept"
 	default:
 		address = "https://" + strings.TrimLeft(value, "/")
@@ -289,27 +270,12 @@ func cleanURL(value string) (address, wrong string) {
 // https://social.example/@ana.
 var fediverseAccount = regexp.MustCompile(`^@([A-Za-z0-9_.-]+)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)$`)
 
+// anyScheme is a scheme (RFC 3986, section 3.1); portForm is the port of host:8080/path, rather than the rest
+// after a scheme.
+var (
+	anyScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+	portForm  = regexp.MustCompile(`^\d+(?:/|$)`)
+)
+
 // unusable reports white space and invisible characters.
 func unusable(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.C) }
-
-// isScheme reports whether s is a scheme (RFC 3986, section 3.1).
-func isScheme(s string) bool {
-	for i := range len(s) {
-		if !isAlphanumeric(s[i]) && (i == 0 || strings.IndexByte("+-.", s[i]) < 0) {
-			return false
-		}
-	}
-	return s != "" && !isDigit(s[0])
-}
-
-// isPort reports whether the text is the port of host:8080/path, rather than the rest
-// after a scheme.
-func isPort(rest string) bool {
-	port, _, _ := strings.Cut(rest, "/")
-	for i := range len(port) {
-		if !isDigit(port[i]) {
-			return false
-		}
-	}
-	return port != ""
-}

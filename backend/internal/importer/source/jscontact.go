@@ -3,11 +3,14 @@ package source
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // jsCards reads JSContact: a card, a list of cards, or one on each line.
@@ -90,7 +93,7 @@ func (c *jsCards) read(row int, e element) Record {
 		case m.name == "media":
 			d.warn("photos and other media were left out")
 		case !isKnownMember(m.name):
-			d.noteOf(shown(m.name), strings.Trim(string(m.raw), `"`))
+			d.addToNote(shown(m.name), strings.Trim(string(m.raw), `"`))
 		}
 	}
 	return c.record(&d, row, programOf(JSContact, card.ProdID))
@@ -143,3 +146,282 @@ func digitsOf(id string) string {
 }
 
 func noPref[T any](T) int { return 0 }
+
+// jsCard reads a card into a draft.
+func (d *draft) jsCard(c *jsCard) {
+	d.ID = c.UID
+	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
+	d.jsName(c.Name)
+	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.setText("nickname", n.Name) })
+	d.jsPositions(c)
+	inOrder(c.Emails, jsAddress.pref, func(_ string, a jsAddress) { d.email(a.Address, a.label(), a.Pref) })
+	inOrder(c.Phones, jsAddress.pref, func(_ string, a jsAddress) { d.phone(a.Number, a.label(), a.Pref) })
+	inOrder(c.Links, jsAddress.pref, func(_ string, a jsAddress) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
+	inOrder(c.Services, jsAddress.pref, func(_ string, a jsAddress) { d.jsService(a) })
+	inOrder(c.Addresses, func(p jsPlace) int { return p.Pref }, func(id string, p jsPlace) { d.jsPlace(id, p) })
+	inOrder(c.Anniversaries, noPref, func(_ string, a jsDay) { d.jsDay(a) })
+	inOrder(c.Notes, noPref, func(_ string, n jsNote) { d.addText(n.Note) })
+	for _, word := range slices.Sorted(maps.Keys(c.Keywords)) {
+		if c.Keywords[word] {
+			d.tag(word)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.RelatedTo)) {
+		d.jsRelated(key, c.RelatedTo[key])
+	}
+}
+
+// jsName reads a name, from the full text or from its parts.
+func (d *draft) jsName(n jsName) {
+	d.name.full = n.Full
+	for _, part := range n.Components {
+		var at *string
+		switch part.Kind {
+		case "title":
+			at = &d.name.prefix
+		case "given":
+			at = &d.name.given
+		case "given2":
+			at = &d.name.middle
+		case "surname", "surname2":
+			at = &d.name.family
+		case "generation", "credential":
+			at = &d.name.suffix
+		case "separator":
+			continue
+		default:
+			d.addToNote("Name ("+shown(part.Kind)+")", part.Value)
+			continue
+		}
+		if len(*at) < maxName {
+			*at = strings.TrimSpace(*at + " " + part.Value)
+		} else {
+			d.addToNote("Name ("+part.Kind+")", part.Value)
+		}
+	}
+}
+
+// jsPositions combines titles and organisations. An organisation without a title comes
+// before the titles of later organisations, so that the order stays.
+func (d *draft) jsPositions(c *jsCard) {
+	titled := map[string]bool{}
+	for _, t := range c.Titles {
+		titled[t.OrganizationID] = true
+	}
+	var bare []string
+	inOrder(c.Organizations, noPref, func(id string, o jsOrg) {
+		if !titled[id] {
+			bare = append(bare, id)
+		}
+		for _, unit := range o.Units {
+			d.addToNote("Department", unit.Name)
+		}
+	})
+	add := func(number string, o jsOrg, title string) {
+		if len(d.jobs) > maxPositions {
+			d.keepInNote("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", maxPositions))
+			return
+		}
+		j := d.job(number)
+		j.organization, j.title = o.Name, title
+	}
+	inOrder(c.Titles, noPref, func(id string, t jsTitle) {
+		for len(bare) > 0 && t.OrganizationID != "" && before(bare[0], t.OrganizationID) {
+			add("o"+bare[0], c.Organizations[bare[0]], "")
+			bare = bare[1:]
+		}
+		add("t"+id, c.Organizations[t.OrganizationID], t.Name)
+	})
+	for _, id := range bare {
+		add("o"+id, c.Organizations[id], "")
+	}
+}
+
+// before reports whether an id has a smaller number than another one.
+func before(id, other string) bool {
+	return len(id) < len(other) || len(id) == len(other) && id < other
+}
+
+func (a jsAddress) pref() int { return a.Pref }
+
+// label returns the label of an address.
+func (a jsAddress) label() string {
+	switch {
+	case a.Label != "":
+		return a.Label
+	case a.Features["mobile"]:
+		return "mobile"
+	case a.Features["fax"]:
+		return "fax"
+	case a.Features["pager"]:
+		return "pager"
+	case a.Contexts["private"]:
+		return "home"
+	case a.Contexts["work"]:
+		return "work"
+	}
+	return ""
+}
+
+// jsService reads an account at a service; only accounts with a page are imported.
+func (d *draft) jsService(a jsAddress) {
+	label := strings.ToLower(a.Service)
+	if a.Label != "" {
+		label = a.Label
+	}
+	if a.URI == "" {
+		d.keepInNote("online service", strings.TrimSpace(a.Service+" "+a.User), "it is no web address")
+		return
+	}
+	d.web(people.KindSocial, a.URI, label, a.Pref)
+}
+
+func (d *draft) jsPlace(id string, p jsPlace) {
+	at := d.place(id)
+	at.whole, at.country, at.pref = p.Full, p.CountryCode, p.Pref
+	for _, part := range p.Components {
+		switch part.Kind {
+		case "locality":
+			at.city = joined(at.city, part.Value)
+		case "region":
+			at.region = joined(at.region, part.Value)
+		case "country":
+			at.country = part.Value
+		case "postcode":
+			at.postcode = joined(at.postcode, part.Value)
+		case "separator":
+		default:
+			at.lines = append(at.lines, part.Value)
+		}
+	}
+}
+
+// jsDay reads a birthday or a wedding; other days use their kind as the label.
+func (d *draft) jsDay(a jsDay) {
+	kind, label := people.DateOther, a.Kind
+	switch a.Kind {
+	case "birth":
+		kind = people.DateBirthday
+	case "wedding":
+		kind = people.DateAnniversary
+	}
+	if a.Date.UTC != "" {
+		d.addDate(kind, label, a.Date.UTC)
+		return
+	}
+	on := date{a.Date.Year, a.Date.Month, a.Date.Day}
+	day, err := on.partial()
+	if err != nil {
+		d.keepInNote("date", fmt.Sprintf("%d-%d-%d", on.year, on.month, on.day), err.Error())
+		return
+	}
+	d.addDate(kind, label, day)
+}
+
+// jsRelated reads another person, who is identified by key. Kith's own types of relationship stand
+// beside the word of the standard that is closest.
+func (d *draft) jsRelated(key string, r jsRelation) {
+	words := slices.Sorted(maps.Keys(r.Relation))
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	isOwn := func(word string) bool { return strings.HasPrefix(word, export.OwnRelation) }
+	own := slices.ContainsFunc(words, isOwn)
+	for _, word := range words {
+		if own && (word == "colleague" || word == "contact") {
+			continue
+		}
+		word = strings.TrimPrefix(word, export.OwnRelation)
+		d.addRelation(export.RelationshipRecord{ConnectionID: key, Type: relationOf(word), Label: word})
+	}
+}
+
+// The parts of a Card (RFC 9553; RFC 9982 lets uid be absent) that are read.
+type (
+	jsCard struct {
+		UID           string                `json:"uid"`
+		Kind          string                `json:"kind"`
+		ProdID        string                `json:"prodId"`
+		Created       string                `json:"created"`
+		Updated       string                `json:"updated"`
+		Name          jsName                `json:"name"`
+		Nicknames     map[string]jsNickname `json:"nicknames"`
+		Organizations map[string]jsOrg      `json:"organizations"`
+		Titles        map[string]jsTitle    `json:"titles"`
+		Emails        map[string]jsAddress  `json:"emails"`
+		Phones        map[string]jsAddress  `json:"phones"`
+		Links         map[string]jsAddress  `json:"links"`
+		Services      map[string]jsAddress  `json:"onlineServices"`
+		Addresses     map[string]jsPlace    `json:"addresses"`
+		Anniversaries map[string]jsDay      `json:"anniversaries"`
+		Notes         map[string]jsNote     `json:"notes"`
+		Keywords      map[string]bool       `json:"keywords"`
+		RelatedTo     map[string]jsRelation `json:"relatedTo"`
+		Members       map[string]bool       `json:"members"`
+	}
+	jsName struct {
+		Full       string        `json:"full"`
+		Components []jsComponent `json:"components"`
+	}
+	jsComponent struct {
+		Kind  string `json:"kind"`
+		Value string `json:"value"`
+	}
+	jsNickname struct {
+		Name string `json:"name"`
+	}
+	jsOrg struct {
+		Name  string `json:"name"`
+		Units []struct {
+			Name string `json:"name"`
+		} `json:"units"`
+	}
+	jsTitle struct {
+		Name           string `json:"name"`
+		Kind           string `json:"kind"`
+		OrganizationID string `json:"organizationId"`
+	}
+	// jsAddress is an address of any kind.
+	jsAddress struct {
+		Address  string          `json:"address"`
+		Number   string          `json:"number"`
+		URI      string          `json:"uri"`
+		Service  string          `json:"service"`
+		User     string          `json:"user"`
+		Contexts map[string]bool `json:"contexts"`
+		Features map[string]bool `json:"features"`
+		Pref     int             `json:"pref"`
+		Label    string          `json:"label"`
+	}
+	jsPlace struct {
+		Full        string        `json:"full"`
+		Components  []jsComponent `json:"components"`
+		CountryCode string        `json:"countryCode"`
+		Pref        int           `json:"pref"`
+	}
+	jsDay struct {
+		Kind string `json:"kind"`
+		Date struct {
+			UTC   string `json:"utc"`
+			Year  int    `json:"year"`
+			Month int    `json:"month"`
+			Day   int    `json:"day"`
+		} `json:"date"`
+	}
+	jsNote struct {
+		Note string `json:"note"`
+	}
+	jsRelation struct {
+		Relation map[string]bool `json:"relation"`
+	}
+)
+
+// isKnownMember reports whether a member of a card is read, or has no data about a person.
+func isKnownMember(name string) bool {
+	switch name {
+	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "nicknames", "organizations", "titles",
+		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media":
+		return true
+	}
+	return false
+}

@@ -331,7 +331,7 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 		if *part == "" {
 			*part = value
 		} else {
-			d.second(what, *part, value)
+			d.keepSecond(what, *part, value)
 		}
 		return
 	}
@@ -349,11 +349,11 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 	case fieldOtherDate:
 		d.addDate(dateKind(m.label), m.label, value)
 	case fieldMetOn:
-		d.metOn(value)
+		d.setMetOn(value)
 	case fieldLastContact:
-		d.moment(&d.LastInteractionAt, "last contact", value)
+		d.setMoment(&d.LastInteractionAt, "last contact", value)
 	case fieldAdded:
-		d.moment(&d.CreatedAt, "day they were added", value)
+		d.setMoment(&d.CreatedAt, "day they were added", value)
 	case fieldEmail:
 		d.email(value, m.label, pref)
 	case fieldPhone:
@@ -363,21 +363,21 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 	case fieldProfile:
 		d.web(people.KindSocial, value, m.label, pref)
 	case fieldAboutText:
-		d.about(value)
+		d.addText(value)
 	case fieldTags:
 		d.tag(value)
 	case fieldGroups:
 		d.group(value)
 	case fieldStarred:
-		d.star(value)
+		d.setStarred(value)
 	case fieldText:
 		d.setText(m.label, value)
 	case fieldCadence:
-		d.cadence(value)
+		d.setCadence(value)
 	case fieldRelation:
-		d.relate(export.RelationshipRecord{Name: value, Type: relationOf(m.label), Label: m.label})
+		d.addRelation(export.RelationshipRecord{Name: value, Type: relationOf(m.label), Label: m.label})
 	default:
-		d.noteOf(m.label, value)
+		d.addToNote(m.label, value)
 	}
 }
 
@@ -450,8 +450,8 @@ func dateKind(label string) string {
 	return people.DateOther
 }
 
-// moment sets a time of which only the day is known.
-func (d *draft) moment(at *time.Time, what, value string) {
+// setMoment sets a time of which only the day is known.
+func (d *draft) setMoment(at *time.Time, what, value string) {
 	day, err := readDate(value, d.days)
 	if day == "" && err == nil {
 		return
@@ -459,21 +459,21 @@ func (d *draft) moment(at *time.Time, what, value string) {
 	on, err := time.Parse(time.DateOnly, day)
 	switch {
 	case err != nil:
-		d.keep(what, value, "it is no day")
+		d.keepInNote(what, value, "it is no day")
 	case at.IsZero():
 		*at = on
 	default:
-		d.second(what, at.Format(time.DateOnly), day)
+		d.keepSecond(what, at.Format(time.DateOnly), day)
 	}
 }
 
-// star reads whether a person is starred.
-func (d *draft) star(value string) {
+// setStarred reads whether a person is starred.
+func (d *draft) setStarred(value string) {
 	switch strings.ToLower(value) {
 	case "no", "n", "false", "0", "nein", "non", "nao", "não", "nee", "nie", "falsch", "faux", "falso", "☆":
 	default:
 		if !isYes(value) {
-			d.keep("star", value, "it is neither yes nor no")
+			d.keepInNote("star", value, "it is neither yes nor no")
 			return
 		}
 		d.Starred = true

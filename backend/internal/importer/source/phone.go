@@ -278,15 +278,6 @@ func withoutParameters(uri string) (number string, dropped bool) {
 }
 
 // isPhone reports whether the contract accepts the number.
-func isPhone(s string) bool {
-	const shortest = 3
-	if len(s) < shortest || len(s) > maxPhone-1 || s[0] != '+' && s[0] != '(' && !isDigit(s[0]) {
-		return false
-	}
-	for i := 1; i < len(s); i++ {
-		if !isDigit(s[i]) && strings.IndexByte(" ()./x-", s[i]) < 0 {
-			return false
-		}
-	}
-	return digitCount(s) >= shortest
-}
+func isPhone(s string) bool { return phoneForm.MatchString(s) && digitCount(s) >= 3 }
+
+var phoneForm = regexp.MustCompile(`^[+(0-9][0-9 ()./x-]{2,38}$`)

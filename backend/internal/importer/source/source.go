@@ -287,8 +287,8 @@ func hasCard(text []byte) bool {
 	return false
 }
 
-// refuse returns an error that says what a file without text is, and what to do about it.
-func refuse(data []byte) error {
+// knownFormatError returns an error that says what a file without text is, and what to do about it.
+func knownFormatError(data []byte) error {
 	for _, known := range []struct{ magic, advice string }{
 		{"\xd0\xcf\x11\xe0", "this is an old Excel or Outlook file; open it there and save it as CSV"},
 		{"!BDN", "this is an Outlook data file; export the contacts from Outlook as CSV"},
@@ -317,7 +317,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; split it into several files")
 	}
 	if !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !bytes.HasPrefix(data, []byte("PK\x05\x06")) {
-		return data, refuse(data)
+		return data, knownFormatError(data)
 	}
 	// The directory is read as a whole, so it is counted first.
 	if bytes.Count(data, []byte("PK\x01\x02")) > mostEntries {
@@ -340,7 +340,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
 		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
 	}
-	return content, refuse(content)
+	return content, knownFormatError(content)
 }
 
 // choose finds the file of a ZIP that has people: LinkedIn's connections, the people of an
@@ -357,7 +357,7 @@ func choose(files []*zip.File) (*zip.File, error) {
 		case name == "content.xml" || name == "index/document.iwa":
 			return nil, fault.New(fault.Invalid, "this is a spreadsheet; save it as CSV there")
 		case strings.HasPrefix(name, "__macosx/"):
-		case ourPart(path.Base(name)):
+		case isExportPart(path.Base(name)):
 			found, ours = append(found, file), append(ours, file)
 		case path.Ext(name) == ".csv" || path.Ext(name) == ".vcf" || path.Ext(name) == ".json":
 			found = append(found, file)
@@ -375,8 +375,8 @@ func choose(files []*zip.File) (*zip.File, error) {
 	return nil, fault.New(fault.Invalid, "the ZIP holds %d files that may be contacts and no Connections.csv; unpack it and import one of them", len(found))
 }
 
-// ourPart tells the documents of an export of ours: contacts.json, contacts-2.json …
-func ourPart(name string) bool {
+// isExportPart recognises the documents of an export of ours: contacts.json, contacts-2.json …
+func isExportPart(name string) bool {
 	ours, err := path.Match("contacts-[0-9]*.json", name)
 	return name == "contacts.json" || err == nil && ours
 }

@@ -224,7 +224,7 @@ func (l *layout) readDates(dates []dateColumn, days calendar) []string {
 	if language != "" {
 		languages = append([]string{language}, languages...)
 	}
-	languages = append(likeliest(months), languages...)
+	languages = append(mostFrequent(months), languages...)
 	var warnings []string
 	for i := range dates {
 		c := days
@@ -262,9 +262,9 @@ func (l *layout) readDates(dates []dateColumn, days calendar) []string {
 // separatorOf returns the first separator of a date of numbers.
 func separatorOf(date string) byte { return strings.TrimLeft(date, "0123456789 ")[0] }
 
-// likeliest returns the language in which all or most of the names of months are; none if two have
+// mostFrequent returns the language in which all or most of the names of months are; none if two have
 // the same number.
-func likeliest(months map[string]int) []string {
+func mostFrequent(months map[string]int) []string {
 	most, best := 0, []string(nil)
 	for language, n := range months {
 		switch {

@@ -8,7 +8,7 @@
 //	/settings/imports     all imports       (list.go)
 //
 // The member's choices are stored with the file (importer.UpdateChoices), so they survive reloading
-// and going back. The preview is a dry run (importer.Try).
+// and going back. The preview is a dry run (importer.NewPreview).
 package importing
 
 import (

@@ -91,7 +91,7 @@ func (v *request) preview(f *importer.File, o importer.Options) (*importer.Previ
 	if p, ok := v.previews.Get(key); ok {
 		return p, nil
 	}
-	p, err := importer.Try(v.Ctx, v.Data(), f, o)
+	p, err := importer.NewPreview(v.Ctx, v.Data(), f, o)
 	if err == nil {
 		v.previews.Add(key, p)
 	}
@@ -178,7 +178,7 @@ func rowOf(r importer.Row, m *page.Mistakes) previewRow {
 	case importer.RowKnown:
 		row.addKnown()
 	case importer.RowDoubtful:
-		row.show(r.Alike[0], "May be ")
+		row.show(r.Candidates[0], "May be ")
 	}
 	if r.Problem != "" {
 		row.Problem = page.Sentence(r.Problem)
@@ -193,7 +193,7 @@ func rowOf(r importer.Row, m *page.Mistakes) previewRow {
 
 // addKnown adds the person that a row is taken for.
 func (r *previewRow) addKnown() {
-	for i, a := range r.Alike {
+	for i, a := range r.Candidates {
 		if r.Choice.Do == importer.DoSame && a.For() == r.Choice || i == 0 && (r.Choice.Do == "" || r.Exact) {
 			r.show(a, "")
 			return
@@ -202,7 +202,7 @@ func (r *previewRow) addKnown() {
 }
 
 // show adds a person that the row is, or may be.
-func (r *previewRow) show(a importer.Alike, how string) {
+func (r *previewRow) show(a importer.Candidate, how string) {
 	r.Known = fmt.Sprintf("%s%s (%s)", how, nameOf(a), a.Why())
 	if a.ID != "" {
 		r.Path = page.PathPeople + "/" + a.ID
@@ -210,7 +210,7 @@ func (r *previewRow) show(a importer.Alike, how string) {
 }
 
 // nameOf returns the name of a person that a row may be.
-func nameOf(a importer.Alike) string {
+func nameOf(a importer.Candidate) string {
 	name := strings.Trim(a.Name+", "+a.About, ", ")
 	if a.Row > 0 {
 		return fmt.Sprintf("%s in row %d", name, a.Row)
@@ -230,7 +230,7 @@ func (r *previewRow) addChoices(m *page.Mistakes) {
 	if !r.Matched {
 		add("", "Add as a new person")
 	}
-	for i, a := range r.Alike {
+	for i, a := range r.Candidates {
 		value := a.For().String()
 		if r.Matched && i == 0 {
 			value = ""
@@ -242,7 +242,7 @@ func (r *previewRow) addChoices(m *page.Mistakes) {
 	}
 	add(importer.DoSkip, "Leave out")
 	chosen := r.Choice.String()
-	if r.Matched && len(r.Alike) > 0 && r.Alike[0].For() == r.Choice || !r.Choices.has(chosen) {
+	if r.Matched && len(r.Candidates) > 0 && r.Candidates[0].For() == r.Choice || !r.Choices.has(chosen) {
 		chosen = ""
 	}
 	r.Choices.choose(chosen)

@@ -92,7 +92,7 @@ func (v *request) upload() error {
 			return nil
 		}
 	}
-	if err := importer.KeepUpload(v.Ctx, v.Data(), tool, f); err != nil {
+	if err := importer.SaveUpload(v.Ctx, v.Data(), tool, f); err != nil {
 		return err
 	}
 	v.Redirect(filePath(f.ID))

@@ -88,7 +88,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-SOCIALPROFILE":  (*cardReader).profile,
 		"SOCIALPROFILE":    (*cardReader).profile,
 		"ADR":              (*cardReader).address,
-		"NOTE":             func(r *cardReader, p *property) { r.about(r.text(p)) },
+		"NOTE":             func(r *cardReader, p *property) { r.addText(r.text(p)) },
 		"CATEGORIES":       (*cardReader).categories,
 		"BDAY":             func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
 		"ANNIVERSARY":      func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
@@ -161,13 +161,13 @@ func (r *cardReader) fill(field *string, what string, p *property) {
 		*field = value
 		return
 	}
-	r.second(what, *field, value)
+	r.keepSecond(what, *field, value)
 }
 
 // unknown keeps a property that is not read in the import note.
 func (r *cardReader) unknown(p *property) {
 	if value := strings.Trim(r.text(p), "; \t\n"); text.Visible(value) {
-		r.noteOf(p.name, value)
+		r.addToNote(p.name, value)
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *cardReader) fullName(p *property) {
 	if r.name.full == "" || rank(p.pref) < rank(r.namePref) {
 		value, r.name.full, r.namePref = r.name.full, value, p.pref
 	}
-	r.second("name", r.name.full, value)
+	r.keepSecond("name", r.name.full, value)
 }
 
 // parts reads N: family, given and additional names, prefixes and suffixes.
@@ -187,7 +187,7 @@ func (r *cardReader) parts(p *property) {
 		if i < len(parts) && *part == "" {
 			*part = strings.ReplaceAll(parts[i], ",", " ")
 		} else if i < len(parts) {
-			r.second("name", *part, parts[i])
+			r.keepSecond("name", *part, parts[i])
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (r *cardReader) org(p *property) {
 	parts := r.list(p, ';')
 	r.orgs = append(r.orgs, grouped{parts[0], p.group})
 	if units := strings.Trim(strings.Join(parts[1:], ", "), ", "); units != "" {
-		r.noteOf("Department", units)
+		r.addToNote("Department", units)
 	}
 }
 
@@ -243,7 +243,7 @@ func (r *cardReader) positions() {
 		case len(r.jobs) == 0:
 			add("", role.text)
 		default:
-			r.noteOf("Role", role.text)
+			r.addToNote("Role", role.text)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func (r *cardReader) labelled(kind, label string, p *property) {
 // relatedAs reads the name of another person.
 func relatedAs(word string) func(*cardReader, *property) {
 	return func(r *cardReader, p *property) {
-		r.relate(export.RelationshipRecord{Name: strings.TrimSpace(r.text(p)), Type: relationOf(word), Label: word})
+		r.addRelation(export.RelationshipRecord{Name: strings.TrimSpace(r.text(p)), Type: relationOf(word), Label: word})
 	}
 }
 
@@ -364,7 +364,7 @@ func (r *cardReader) related(p *property) {
 	if key := keyOf(value); relation.ConnectionID == "" && key != text.Line(value) {
 		relation.Name, relation.ConnectionID = "", key
 	}
-	r.relate(relation)
+	r.addRelation(relation)
 }
 
 // label returns the label of an address: Apple's own text, otherwise the type that people know,

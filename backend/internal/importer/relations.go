@@ -1,0 +1,339 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
+)
+
+// resolved are the stored people whom a file names.
+type resolved struct {
+	// ids maps the file's keys to ids.
+	ids map[string]string
+	// mayChange reports whether the import may add something about a person.
+	mayChange func(id string) bool
+}
+
+// fileIndex are the records of people in a file.
+type fileIndex struct {
+	// source is the source of the file's keys; lossless says that it is a lossless export of Kith.
+	source   string
+	lossless bool
+	// byKey are the records with keys; byName are the references to the first two with a folded name.
+	byKey  map[string]identity
+	byName map[string][]string
+}
+
+// byContent begins the references of records without a key.
+const byContent = "\x00"
+
+// personRecords returns the records of people that can be read, with their hashes only. The ref of a record
+// is its key in the file or, without one, stands for the record itself.
+func (im *fileImport) personRecords(yield func(*entry) bool) {
+	r := newReader(im.file.Format, im.params.Options)
+	for rec := range im.file.Records() {
+		if rec.Err != nil {
+			continue
+		}
+		own, err := r.identity(&rec)
+		if err != nil {
+			continue // it has no person
+		}
+		ref := rec.Person.ID
+		if ref == "" {
+			ref = byContent + own.content
+		}
+		if !yield(&entry{Record: &rec, identity: own, ref: ref}) {
+			return
+		}
+	}
+}
+
+// index returns the index of the file, which it makes once.
+func (im *fileImport) index() *fileIndex {
+	if im.indexed == nil {
+		im.indexed = &fileIndex{lossless: im.file.Format == source.JSON, byKey: map[string]identity{}, byName: map[string][]string{}}
+		for rec := range im.personRecords {
+			im.indexed.source = sourceOf(rec.Record)
+			if rec.Person.ID != "" {
+				im.indexed.byKey[rec.Person.ID] = rec.identity
+			}
+			if folded := text.Fold(rec.Person.Name); len(im.indexed.byName[folded]) < 2 {
+				im.indexed.byName[folded] = append(im.indexed.byName[folded], rec.ref)
+			}
+		}
+	}
+	return im.indexed
+}
+
+// identity returns the record that a reference means. A person who is not in the file may come from
+// an earlier one.
+func (x *fileIndex) identity(ref string) identity {
+	if content, ok := strings.CutPrefix(ref, byContent); ok {
+		return identity{key: content, content: content}
+	}
+	if own, ok := x.byKey[ref]; ok {
+		return own
+	}
+	return identity{key: SourceKey(sourceOf(&source.Record{Person: export.PersonRecord{ID: ref}, Source: x.source}), ref)}
+}
+
+// resolve finds the people with keys; an archived person only if no other has the key.
+func (s *step) resolve(ctx context.Context, keys []string) (*resolved, error) {
+	w := Wanted{Bare: true, ImportID: s.params.ImportID}
+	ownID := func(key string) string {
+		if id.Valid(id.Connection, key) {
+			return key
+		}
+		return ""
+	}
+	for _, key := range keys {
+		w.Keys = append(w.Keys, s.index().identity(key).keys(ownID(key))...)
+	}
+	found, err := FindPeople(ctx, s.tx, w)
+	if err != nil {
+		return nil, err
+	}
+	r := &resolved{ids: map[string]string{}, mayChange: func(id string) bool {
+		return s.params.Options.OnMatch != OnMatchSkip || found.Added[id]
+	}}
+	for _, key := range keys {
+		e := &entry{identity: s.index().identity(key), id: ownID(key), connection: &people.Connection{}}
+		known, _ := found.keyed(e)
+		if known == "" {
+			known = found.archived(e.identity, e.id)
+		}
+		if known != "" {
+			r.ids[key] = known
+		}
+	}
+	return r, nil
+}
+
+// people returns the sorted ids of those of the people about whom the import may add
+// entries, at most most.
+func (r *resolved) people(keys []string, most int) []string {
+	var ids []string
+	for _, key := range keys {
+		if id := r.ids[key]; id != "" && r.mayChange(id) && !slices.Contains(ids, id) && len(ids) < most {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// relations imports relationships, and which people are not the same, after all people are stored.
+func (im *fileImport) relations(ctx context.Context) error {
+	if !im.at.Related && im.at.Phase == phasePeople {
+		return nil
+	}
+	related := func(yield func(*entry) bool) {
+		for rec := range im.personRecords {
+			if rec.Related() && !yield(rec) {
+				return
+			}
+		}
+	}
+	return importList(ctx, im, phaseRelations, related, nil, addRelations)
+}
+
+func addRelations(ctx context.Context, s *step, records []*entry) error {
+	var keys []string
+	var unnamed []MatchKey
+	for _, rec := range records {
+		keys = append(keys, rec.ref)
+		keys = append(keys, rec.Person.NotSameAs...)
+		for _, relation := range rec.Person.Relationships {
+			folded := text.Fold(relation.Name)
+			if relation.ConnectionID != "" {
+				keys = append(keys, relation.ConnectionID)
+			}
+			if folded != "" {
+				keys = append(append(keys, relation.Name), s.index().byName[folded]...)
+				unnamed = append(unnamed, MatchKey{By: byName, Value: folded})
+			}
+		}
+	}
+	who, err := s.resolve(ctx, keys)
+	if err != nil {
+		return err
+	}
+	named, err := FindPeople(ctx, s.tx, Wanted{Bare: true, Keys: unnamed})
+	if err != nil {
+		return err
+	}
+	ids := people.DistinctIDs(slices.Collect(maps.Values(who.ids)))
+	known, err := knownRelationships(ctx, s.tx, ids)
+	if err != nil {
+		return err
+	}
+	kept := map[string][]string{} // lines of notes
+	for _, rec := range records {
+		from := who.ids[rec.ref]
+		for _, relation := range rec.Person.Relationships {
+			to, why := s.relatedPerson(from, relation, who, named.Named)
+			if from == "" || why == "" && !who.mayChange(from) && !who.mayChange(to) {
+				continue
+			}
+			if why == "" {
+				if err := s.addRelation(from, to, relation.Type, known); err != nil {
+					return err
+				}
+			}
+			if why == "" && (relation.Type != people.RelationOther || relation.Label == "") || !who.mayChange(from) {
+				continue
+			}
+			if relation.Name == "" || s.index().lossless {
+				// A further part of an export may have the person, and the relationship.
+				s.report.warn("row %d: a relationship with %q was left out: %s", rec.Row, cmp.Or(relation.Name, relation.ConnectionID), why)
+				continue
+			}
+			kept[from] = append(kept[from], lineOf(relation))
+			if why != "" {
+				s.report.warn("row %d: %q is kept in a note: %s", rec.Row, lineOf(relation), why)
+			}
+		}
+	}
+	if err := s.addLines(ctx, kept); err != nil {
+		return err
+	}
+	return s.addNotSame(ctx, records, who)
+}
+
+// relatedPerson returns the person that a relationship of a person means: the one with the key or, without
+// one, the only one in the file or the network with exactly that name. If there is none, why says why.
+func (s *step) relatedPerson(from string, relation export.RelationshipRecord, who *resolved, named map[string][]string) (to, why string) {
+	for _, key := range []string{relation.ConnectionID, relation.Name} {
+		if to = who.ids[key]; key != "" && to != "" && to != from {
+			return to, ""
+		}
+	}
+	folded := text.Fold(relation.Name)
+	if folded == "" || s.index().lossless {
+		return "", "the file has no such person"
+	}
+	var candidates []string
+	for _, ref := range s.index().byName[folded] {
+		candidates = append(candidates, who.ids[ref])
+	}
+	candidates = people.DistinctIDs(append(candidates, named[folded]...))
+	candidates = slices.DeleteFunc(candidates, func(id string) bool { return id == "" || id == from })
+	switch len(candidates) {
+	case 0:
+		return "", "nobody else has exactly that name"
+	case 1:
+		return candidates[0], ""
+	}
+	return "", "several people have that name"
+}
+
+// addRelation adds a relationship that is new.
+func (s *step) addRelation(from, to, kind string, known map[people.Relationship]bool) error {
+	r := people.Relationship{FromID: from, ToID: to, Type: kind}.Normal()
+	if known[r] {
+		return nil
+	}
+	known[r] = true
+	r.CreatedAt = s.tx.Now()
+	return add(s, &s.rows.Relationships, history.Relationship, id.Relationship, &r.ID, &r)
+}
+
+// lineOf returns a relationship as a line of a note.
+func lineOf(r export.RelationshipRecord) string {
+	label := r.Label
+	if label == "" || r.Type != people.RelationOther {
+		label = strings.ReplaceAll(r.Type, "_", " ")
+	}
+	if r.Type == people.RelationOther && r.Label == "" {
+		label = "related"
+	}
+	first, size := utf8.DecodeRuneInString(label)
+	return string(unicode.ToUpper(first)) + label[size:] + ": " + r.Name
+}
+
+// addLines adds a note with the lines to each person, unless there is one.
+func (s *step) addLines(ctx context.Context, lines map[string][]string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(lines))
+	held, err := noteBodies(ctx, s.tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, about := range ids {
+		body := strings.Join(slices.Compact(lines[about]), "\n")
+		if slices.Contains(held[about], body) {
+			continue
+		}
+		if err := s.addNote(about, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNotSame imports which people are not the same.
+func (s *step) addNotSame(ctx context.Context, records []*entry, who *resolved) error {
+	told := func(rec *entry) bool { return len(rec.Person.NotSameAs) > 0 }
+	if !slices.ContainsFunc(records, told) || len(who.ids) == 0 {
+		return nil
+	}
+	rows, err := people.ListDistinctPairs(ctx, s.tx, slices.Collect(maps.Values(who.ids))...)
+	if err != nil {
+		return err
+	}
+	known := map[[2]string]bool{}
+	for _, row := range rows {
+		known[people.PairOf(row.FirstID, row.SecondID)] = true
+	}
+	for _, rec := range records {
+		one := who.ids[rec.ref]
+		for _, key := range rec.Person.NotSameAs {
+			other := who.ids[key]
+			if one == "" || other == "" || one == other || known[people.PairOf(one, other)] || !who.mayChange(one) && !who.mayChange(other) {
+				continue
+			}
+			known[people.PairOf(one, other)] = true
+			pair := people.NewDistinctPair(s.tx, one, other)
+			if err := add(s, &s.rows.DistinctPairs, history.DistinctPair, id.DistinctPair, &pair.ID, &pair); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// knownRelationships returns the relationships that people have, without ids and times.
+func knownRelationships(ctx context.Context, tx *db.Tx, ids []string) (map[people.Relationship]bool, error) {
+	known := map[people.Relationship]bool{}
+	if len(ids) == 0 {
+		return known, nil
+	}
+	rows, err := FindRelationships(ctx, tx, ids)
+	for _, r := range rows {
+		known[people.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}] = true
+	}
+	return known, err
+}
+
+// FindRelationships returns the relationships of the people.
+func FindRelationships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Relationship, error) {
+	var rows []people.Relationship
+	err := tx.From(&rows).Where("from_id IN (?) OR to_id IN (?)", bun.List(ids), bun.List(ids)).Scan(ctx)
+	return rows, err
+}
