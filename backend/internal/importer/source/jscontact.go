@@ -117,7 +117,7 @@ func jsGroup(e element) (name string, members []string) {
 
 // hasJSStreet reports whether addresses have more than a town.
 func hasJSStreet(m element) bool {
-	var places map[string]jsPlace
+	var places map[string]jsItem
 	_, err := m.decode(&places)
 	for _, p := range places {
 		for _, part := range p.Components {
@@ -131,9 +131,9 @@ func hasJSStreet(m element) bool {
 
 // inOrder calls see with the entries of a map: the preferred ones first, then in the order
 // of their ids, which programs number.
-func inOrder[T any](m map[string]T, pref func(T) int, see func(id string, v T)) {
+func inOrder(m map[string]jsItem, see func(id string, v jsItem)) {
 	ids := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(pref(m[a])), rank(pref(m[b]))), cmp.Compare(len(digitsOf(a)), len(digitsOf(b))), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(rank(m[a].Pref), rank(m[b].Pref)), cmp.Compare(len(digitsOf(a)), len(digitsOf(b))), cmp.Compare(a, b))
 	})
 	for _, id := range ids {
 		see(id, m[id])
@@ -145,22 +145,21 @@ func digitsOf(id string) string {
 	return id[len(strings.TrimRight(id, "0123456789")):]
 }
 
-func noPref[T any](T) int { return 0 }
 
 // jsCard reads a card into a draft.
 func (d *draft) jsCard(c *jsCard) {
 	d.ID = c.UID
 	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
 	d.jsName(c.Name)
-	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.setText("nickname", n.Name) })
+	inOrder(c.Nicknames, func(_ string, n jsItem) { d.setText("nickname", n.Name) })
 	d.jsPositions(c)
-	inOrder(c.Emails, jsAddress.pref, func(_ string, a jsAddress) { d.email(a.Address, a.label(), a.Pref) })
-	inOrder(c.Phones, jsAddress.pref, func(_ string, a jsAddress) { d.phone(a.Number, a.label(), a.Pref) })
-	inOrder(c.Links, jsAddress.pref, func(_ string, a jsAddress) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
-	inOrder(c.Services, jsAddress.pref, func(_ string, a jsAddress) { d.jsService(a) })
-	inOrder(c.Addresses, func(p jsPlace) int { return p.Pref }, func(id string, p jsPlace) { d.jsPlace(id, p) })
-	inOrder(c.Anniversaries, noPref, func(_ string, a jsDay) { d.jsDay(a) })
-	inOrder(c.Notes, noPref, func(_ string, n jsNote) { d.addText(n.Note) })
+	inOrder(c.Emails, func(_ string, a jsItem) { d.email(a.Address, a.label(), a.Pref) })
+	inOrder(c.Phones, func(_ string, a jsItem) { d.phone(a.Number, a.label(), a.Pref) })
+	inOrder(c.Links, func(_ string, a jsItem) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
+	inOrder(c.Services, func(_ string, a jsItem) { d.jsService(a) })
+	inOrder(c.Addresses, func(id string, p jsItem) { d.jsPlace(id, p) })
+	inOrder(c.Anniversaries, func(_ string, a jsItem) { d.jsDay(a) })
+	inOrder(c.Notes, func(_ string, n jsItem) { d.addText(n.Note) })
 	for _, word := range slices.Sorted(maps.Keys(c.Keywords)) {
 		if c.Keywords[word] {
 			d.tag(word)
@@ -172,7 +171,7 @@ func (d *draft) jsCard(c *jsCard) {
 }
 
 // jsName reads a name, from the full text or from its parts.
-func (d *draft) jsName(n jsName) {
+func (d *draft) jsName(n jsItem) {
 	d.name.full = n.Full
 	for _, part := range n.Components {
 		var at *string
@@ -209,7 +208,7 @@ func (d *draft) jsPositions(c *jsCard) {
 		titled[t.OrganizationID] = true
 	}
 	var bare []string
-	inOrder(c.Organizations, noPref, func(id string, o jsOrg) {
+	inOrder(c.Organizations, func(id string, o jsItem) {
 		if !titled[id] {
 			bare = append(bare, id)
 		}
@@ -217,7 +216,7 @@ func (d *draft) jsPositions(c *jsCard) {
 			d.addToNote("Department", unit.Name)
 		}
 	})
-	add := func(number string, o jsOrg, title string) {
+	add := func(number string, o jsItem, title string) {
 		if len(d.jobs) > maxPositions {
 			d.keepInNote("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", maxPositions))
 			return
@@ -225,7 +224,7 @@ func (d *draft) jsPositions(c *jsCard) {
 		j := d.job(number)
 		j.organization, j.title = o.Name, title
 	}
-	inOrder(c.Titles, noPref, func(id string, t jsTitle) {
+	inOrder(c.Titles, func(id string, t jsItem) {
 		for len(bare) > 0 && t.OrganizationID != "" && before(bare[0], t.OrganizationID) {
 			add("o"+bare[0], c.Organizations[bare[0]], "")
 			bare = bare[1:]
@@ -242,10 +241,8 @@ func before(id, other string) bool {
 	return len(id) < len(other) || len(id) == len(other) && id < other
 }
 
-func (a jsAddress) pref() int { return a.Pref }
-
 // label returns the label of an address.
-func (a jsAddress) label() string {
+func (a jsItem) label() string {
 	switch {
 	case a.Label != "":
 		return a.Label
@@ -264,7 +261,7 @@ func (a jsAddress) label() string {
 }
 
 // jsService reads an account at a service; only accounts with a page are imported.
-func (d *draft) jsService(a jsAddress) {
+func (d *draft) jsService(a jsItem) {
 	label := strings.ToLower(a.Service)
 	if a.Label != "" {
 		label = a.Label
@@ -276,7 +273,7 @@ func (d *draft) jsService(a jsAddress) {
 	d.web(people.KindSocial, a.URI, label, a.Pref)
 }
 
-func (d *draft) jsPlace(id string, p jsPlace) {
+func (d *draft) jsPlace(id string, p jsItem) {
 	at := d.place(id)
 	at.whole, at.country, at.pref = p.Full, p.CountryCode, p.Pref
 	for _, part := range p.Components {
@@ -297,7 +294,7 @@ func (d *draft) jsPlace(id string, p jsPlace) {
 }
 
 // jsDay reads a birthday or a wedding; other days use their kind as the label.
-func (d *draft) jsDay(a jsDay) {
+func (d *draft) jsDay(a jsItem) {
 	kind, label := people.DateOther, a.Kind
 	switch a.Kind {
 	case "birth":
@@ -320,7 +317,7 @@ func (d *draft) jsDay(a jsDay) {
 
 // jsRelated reads another person, who is identified by key. Kith's own types of relationship stand
 // beside the word of the standard that is closest.
-func (d *draft) jsRelated(key string, r jsRelation) {
+func (d *draft) jsRelated(key string, r jsItem) {
 	words := slices.Sorted(maps.Keys(r.Relation))
 	if len(words) == 0 {
 		words = []string{""}
@@ -339,80 +336,59 @@ func (d *draft) jsRelated(key string, r jsRelation) {
 // The parts of a Card (RFC 9553; RFC 9982 lets uid be absent) that are read.
 type (
 	jsCard struct {
-		UID           string                `json:"uid"`
-		Kind          string                `json:"kind"`
-		ProdID        string                `json:"prodId"`
-		Created       string                `json:"created"`
-		Updated       string                `json:"updated"`
-		Name          jsName                `json:"name"`
-		Nicknames     map[string]jsNickname `json:"nicknames"`
-		Organizations map[string]jsOrg      `json:"organizations"`
-		Titles        map[string]jsTitle    `json:"titles"`
-		Emails        map[string]jsAddress  `json:"emails"`
-		Phones        map[string]jsAddress  `json:"phones"`
-		Links         map[string]jsAddress  `json:"links"`
-		Services      map[string]jsAddress  `json:"onlineServices"`
-		Addresses     map[string]jsPlace    `json:"addresses"`
-		Anniversaries map[string]jsDay      `json:"anniversaries"`
-		Notes         map[string]jsNote     `json:"notes"`
-		Keywords      map[string]bool       `json:"keywords"`
-		RelatedTo     map[string]jsRelation `json:"relatedTo"`
-		Members       map[string]bool       `json:"members"`
+		UID           string            `json:"uid"`
+		Kind          string            `json:"kind"`
+		ProdID        string            `json:"prodId"`
+		Created       string            `json:"created"`
+		Updated       string            `json:"updated"`
+		Name          jsItem            `json:"name"`
+		Nicknames     map[string]jsItem `json:"nicknames"`
+		Organizations map[string]jsItem `json:"organizations"`
+		Titles        map[string]jsItem `json:"titles"`
+		Emails        map[string]jsItem `json:"emails"`
+		Phones        map[string]jsItem `json:"phones"`
+		Links         map[string]jsItem `json:"links"`
+		Services      map[string]jsItem `json:"onlineServices"`
+		Addresses     map[string]jsItem `json:"addresses"`
+		Anniversaries map[string]jsItem `json:"anniversaries"`
+		Notes         map[string]jsItem `json:"notes"`
+		Keywords      map[string]bool   `json:"keywords"`
+		RelatedTo     map[string]jsItem `json:"relatedTo"`
+		Members       map[string]bool   `json:"members"`
 	}
-	jsName struct {
-		Full       string        `json:"full"`
-		Components []jsComponent `json:"components"`
+	// jsItem is the name of a card, or a value in any of its maps; a member means the same in all of them.
+	jsItem struct {
+		Name           string          `json:"name"`
+		Kind           string          `json:"kind"`
+		Note           string          `json:"note"`
+		Address        string          `json:"address"`
+		Number         string          `json:"number"`
+		URI            string          `json:"uri"`
+		Service        string          `json:"service"`
+		User           string          `json:"user"`
+		Full           string          `json:"full"`
+		CountryCode    string          `json:"countryCode"`
+		OrganizationID string          `json:"organizationId"`
+		Units          []jsPart        `json:"units"`
+		Components     []jsPart        `json:"components"`
+		Contexts       map[string]bool `json:"contexts"`
+		Features       map[string]bool `json:"features"`
+		Relation       map[string]bool `json:"relation"`
+		Pref           int             `json:"pref"`
+		Label          string          `json:"label"`
+		Date           jsDate          `json:"date"`
 	}
-	jsComponent struct {
+	// jsPart is a unit of an organisation, or a component of a name or an address.
+	jsPart struct {
+		Name  string `json:"name"`
 		Kind  string `json:"kind"`
 		Value string `json:"value"`
 	}
-	jsNickname struct {
-		Name string `json:"name"`
-	}
-	jsOrg struct {
-		Name  string `json:"name"`
-		Units []struct {
-			Name string `json:"name"`
-		} `json:"units"`
-	}
-	jsTitle struct {
-		Name           string `json:"name"`
-		Kind           string `json:"kind"`
-		OrganizationID string `json:"organizationId"`
-	}
-	// jsAddress is an address of any kind.
-	jsAddress struct {
-		Address  string          `json:"address"`
-		Number   string          `json:"number"`
-		URI      string          `json:"uri"`
-		Service  string          `json:"service"`
-		User     string          `json:"user"`
-		Contexts map[string]bool `json:"contexts"`
-		Features map[string]bool `json:"features"`
-		Pref     int             `json:"pref"`
-		Label    string          `json:"label"`
-	}
-	jsPlace struct {
-		Full        string        `json:"full"`
-		Components  []jsComponent `json:"components"`
-		CountryCode string        `json:"countryCode"`
-		Pref        int           `json:"pref"`
-	}
-	jsDay struct {
-		Kind string `json:"kind"`
-		Date struct {
-			UTC   string `json:"utc"`
-			Year  int    `json:"year"`
-			Month int    `json:"month"`
-			Day   int    `json:"day"`
-		} `json:"date"`
-	}
-	jsNote struct {
-		Note string `json:"note"`
-	}
-	jsRelation struct {
-		Relation map[string]bool `json:"relation"`
+	jsDate struct {
+		UTC   string `json:"utc"`
+		Year  int    `json:"year"`
+		Month int    `json:"month"`
+		Day   int    `json:"day"`
 	}
 )
 
