@@ -184,81 +184,72 @@ type Key struct {
 // InsertBatch writes rows, with one statement for each table. It adds missing organisations
 // and tags, and gives those of the batch the stored spelling.
 func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
+	tenantID, about, metBy := tx.TenantID(), slices.Clone(b.NotesAbout), slices.Clone(b.MetBy)
 	for _, g := range b.Groups {
-		g.TenantID = tx.TenantID()
+		g.TenantID = tenantID
 	}
 	for _, r := range b.Relationships {
-		r.TenantID = tx.TenantID()
+		r.TenantID = tenantID
+		tx.MarkDirty(r.FromID, r.ToID)
 	}
 	for _, r := range b.Reminders {
-		r.TenantID = tx.TenantID()
+		r.TenantID = tenantID
 	}
-	for _, keep := range []func() error{
+	for _, n := range b.Notes {
+		n.TenantID = tenantID
+		about = append(about, linksOf(n.ID, n.ConnectionIDs)...)
+	}
+	for _, i := range b.Interactions {
+		i.TenantID = tenantID
+		metBy = append(metBy, linksOf(i.ID, i.ConnectionIDs)...)
+	}
+	for _, l := range slices.Concat(b.Joined, about) {
+		tx.MarkDirty(l.ConnectionID)
+	}
+	for _, insert := range []func() error{
 		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },
 		func() error { return photos.Insert(ctx, tx, b.Photos) }, // before people name them
 		func() error { return people.InsertPeople(ctx, tx, b.Created) },
 		func() error { return people.ReplacePeople(ctx, tx, b.Replaced) },
-		func() error { return insertJoined(ctx, tx, b.Joined) },
+		func() error {
+			return insertLinks(ctx, tx, b.Joined, func(l Link) people.GroupConnection {
+				return people.GroupConnection{TenantID: tenantID, GroupID: l.ObjectID, ConnectionID: l.ConnectionID}
+			})
+		},
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
 		func() error { return tx.InsertAll(ctx, &b.DistinctPairs, len(b.DistinctPairs)) },
 		func() error { return tx.InsertAll(ctx, &b.Reminders, len(b.Reminders)) },
-		func() error { return insertNotes(ctx, tx, b) },
-		func() error { return insertInteractions(ctx, tx, b) },
+		func() error { return tx.InsertAll(ctx, &b.Notes, len(b.Notes)) },
+		func() error {
+			return insertLinks(ctx, tx, about, func(l Link) timeline.NoteConnection {
+				return timeline.NoteConnection{TenantID: tenantID, ConnectionID: l.ConnectionID, NoteID: l.ObjectID}
+			})
+		},
+		func() error { return tx.InsertAll(ctx, &b.Interactions, len(b.Interactions)) },
+		func() error {
+			return insertLinks(ctx, tx, metBy, func(l Link) timeline.InteractionConnection {
+				return timeline.InteractionConnection{TenantID: tenantID, ConnectionID: l.ConnectionID, InteractionID: l.ObjectID}
+			})
+		},
+		func() error {
+			return people.CountContacts(ctx, tx, people.DistinctIDs(people.IDs(metBy, func(l Link) string { return l.ConnectionID }))...)
+		},
 		func() error { return insertKeys(ctx, tx, b) },
 	} {
-		if err := keep(); err != nil {
-			return fmt.Errorf("keep what was imported: %w", err)
+		if err := insert(); err != nil {
+			return fmt.Errorf("insert what was imported: %w", err)
 		}
-	}
-	for _, r := range b.Relationships {
-		tx.MarkDirty(r.FromID, r.ToID)
 	}
 	return nil
 }
 
-func insertJoined(ctx context.Context, tx *db.Tx, joined []Link) error {
-	links := make([]people.GroupConnection, len(joined))
-	for i, l := range joined {
-		links[i] = people.GroupConnection{TenantID: tx.TenantID(), GroupID: l.ObjectID, ConnectionID: l.ConnectionID}
-		tx.MarkDirty(l.ConnectionID)
-	}
-	return tx.InsertAll(ctx, &links, len(links))
-}
-
-func insertNotes(ctx context.Context, tx *db.Tx, b *Batch) error {
-	links := slices.Clone(b.NotesAbout)
-	for _, n := range b.Notes {
-		n.TenantID = tx.TenantID()
-		links = append(links, linksOf(n.ID, n.ConnectionIDs)...)
-	}
-	rows := make([]timeline.NoteConnection, len(links))
+// insertLinks inserts links as rows of a table.
+func insertLinks[T any](ctx context.Context, tx *db.Tx, links []Link, row func(Link) T) error {
+	rows := make([]T, len(links))
 	for i, l := range links {
-		rows[i] = timeline.NoteConnection{TenantID: tx.TenantID(), ConnectionID: l.ConnectionID, NoteID: l.ObjectID}
-		tx.MarkDirty(l.ConnectionID)
-	}
-	if err := tx.InsertAll(ctx, &b.Notes, len(b.Notes)); err != nil {
-		return err
+		rows[i] = row(l)
 	}
 	return tx.InsertAll(ctx, &rows, len(rows))
-}
-
-func insertInteractions(ctx context.Context, tx *db.Tx, b *Batch) error {
-	links := slices.Clone(b.MetBy)
-	for _, i := range b.Interactions {
-		i.TenantID = tx.TenantID()
-		links = append(links, linksOf(i.ID, i.ConnectionIDs)...)
-	}
-	rows := make([]timeline.InteractionConnection, len(links))
-	for i, l := range links {
-		rows[i] = timeline.InteractionConnection{TenantID: tx.TenantID(), ConnectionID: l.ConnectionID, InteractionID: l.ObjectID}
-	}
-	if err := tx.InsertAll(ctx, &b.Interactions, len(b.Interactions)); err != nil {
-		return err
-	}
-	if err := tx.InsertAll(ctx, &rows, len(rows)); err != nil {
-		return err
-	}
-	return people.CountContacts(ctx, tx, people.DistinctIDs(people.IDs(links, func(l Link) string { return l.ConnectionID }))...)
 }
 
 func linksOf(objectID string, people []string) []Link {

@@ -140,14 +140,16 @@ func (r *rowReader) read(lineEnd int) (cells []string, end int, ok bool) {
 		window = window[:min(len(window), impatientBytes)]
 	}
 	cells, n, ok := r.parse(window, true)
+	end = r.at + n
 	if clean := blanksAfterQuote.ReplaceAll(window[:n], []byte(`"$1`)); len(clean) < n {
-		end := 0
-		cells, end, ok = r.parse(clean, true)
-		for lines := bytes.Count(clean[end:], []byte{'\n'}); lines > 0; lines-- { // back to the end of the same line
-			n = bytes.LastIndexByte(window[:n-1], '\n') + 1
+		if cells, n, ok = r.parse(clean, true); n < len(clean) {
+			end = r.at
+			for range bytes.Count(clean[:n], []byte{'\n'}) { // the same line, before it was cleaned
+				end = r.lineEnd(end)
+			}
 		}
 	}
-	if end = r.at + n; ok && end > lineEnd {
+	if ok && end > lineEnd {
 		rest := r.text[lineEnd:end]
 		doubtful := bytes.Count(rest, []byte{'\n'}) > manyLines || opensCell.Match(rest)
 		ok = !doubtful || r.swallowed(lineEnd, end) < half

@@ -5,7 +5,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,4 +107,53 @@ func TestEveryKnownHeaderKeepsItsValues(t *testing.T) {
 			}
 		}
 	}
+}
+
+// However quotation marks stand in a table, each of its words is in a person or a note, or on a line that an error
+// names.
+func TestBadQuotationMarksLoseNothingInSilence(t *testing.T) {
+	t.Parallel()
+	parts := []string{"w", "w", ",", ",", "\n", "\n", "\"", "\"", "\"\"", " ", "w,w,w\n", "\"w, w\",w,w\n", "w,\"w\nw\",w\n"}
+	upTo := regexp.MustCompile(`^line (\d+) of the file opens a quotation mark that is never closed(?:; it and those up to line (\d+) were left out)?$`)
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		b.WriteString("Name,Notes,Nickname\n")
+		words := 0
+		for _, part := range rapid.SliceOfN(rapid.SampledFrom(parts), 1, 40).Draw(t, "parts") {
+			for c := range strings.SplitSeq(part, "") {
+				if b.WriteString(c); c == "w" {
+					fmt.Fprintf(&b, "%03d", words)
+					words++
+				}
+			}
+		}
+		f, err := source.Open([]byte(b.String()), source.Options{})
+		if err != nil {
+			return // the table has no rows
+		}
+		var kept strings.Builder
+		broken := map[int]bool{}
+		for _, r := range records(f) {
+			fmt.Fprintf(&kept, "%+v\n", r)
+			if r.Err == nil {
+				continue
+			}
+			lines := upTo.FindStringSubmatch(r.Err.Error())
+			if lines == nil {
+				return // a row of too many cells, which the error names by its number
+			}
+			from, _ := strconv.Atoi(lines[1])
+			to, _ := strconv.Atoi(lines[2])
+			for line := from; line <= max(from, to); line++ {
+				broken[line] = true
+			}
+		}
+		for i, line := range strings.Split(b.String(), "\n") {
+			for _, word := range regexp.MustCompile(`w\d+`).FindAllString(line, -1) {
+				if !broken[i+1] && !strings.Contains(kept.String(), word) {
+					t.Fatalf("%s of line %d is lost:\n%s\n%s", word, i+1, b.String(), kept.String())
+				}
+			}
+		}
+	})
 }

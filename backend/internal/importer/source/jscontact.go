@@ -145,7 +145,6 @@ func digitsOf(id string) string {
 	return id[len(strings.TrimRight(id, "0123456789")):]
 }
 
-
 // jsCard reads a card into a draft.
 func (d *draft) jsCard(c *jsCard) {
 	d.ID = c.UID
