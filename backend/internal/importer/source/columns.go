@@ -102,6 +102,8 @@ type column struct {
 	meaning
 
 	header string
+	// normal is the folded header without its number, id the same with the number.
+	normal, id string
 	// number groups columns: E-mail 1, E-mail 2.
 	number string
 	// labelAt is the column that holds the label; -1 for none.
@@ -125,7 +127,7 @@ func (c column) name(at int) string {
 // columnOf returns the meaning of a header.
 func columnOf(header string) column {
 	normal, number := normalHeader(header)
-	return column{meaning: headerWords()[normal], header: header, number: number, labelAt: -1}
+	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1}
 }
 
 // normalHeader folds a header and removes its punctuation and its number.

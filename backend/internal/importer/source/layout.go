@@ -16,8 +16,8 @@ import (
 // layout is the meaning of the columns of a table.
 type layout struct {
 	columns []column
-	// rule is how cells with several values are split.
-	rule splitting
+	// unsplit is for programs that separate the values in a cell with " ::: " only.
+	unsplit bool
 	// source is the source of the keys: the format, or the columns of an unknown layout.
 	source  string
 	unknown bool
@@ -28,16 +28,6 @@ type layout struct {
 	// googleGroups tells that Google's own groups are among the groups.
 	googleGroups bool
 }
-
-// splitting is the separator of the values in a cell. A " ::: " always separates.
-type splitting int
-
-const (
-	// splitLists splits tags and groups at semicolons, otherwise at commas.
-	splitLists splitting = iota
-	// splitNothing is for programs that separate with " ::: " only.
-	splitNothing
-)
 
 // format detects by its header which program wrote a table.
 func (h header) format() string {
@@ -95,14 +85,14 @@ func (l *layout) birthdayInParts() {
 // streetLines treats a numbered street as a further line of the address without a number, unless
 // there is a numbered town, too.
 func (l *layout) streetLines() {
-	has := func(label, number string, street bool) bool {
+	hasTown := func(label, number string) bool {
 		return slices.ContainsFunc(l.columns, func(c column) bool {
-			isPlace := c.field == fieldCity || c.field == fieldRegion || c.field == fieldCountry || c.field == fieldPostcode
-			return c.label == label && c.number == number && (street && c.field == fieldStreet || !street && isPlace)
+			return c.label == label && c.number == number &&
+				(c.field == fieldCity || c.field == fieldRegion || c.field == fieldCountry || c.field == fieldPostcode)
 		})
 	}
 	for i, c := range l.columns {
-		if (c.field == fieldStreet || c.field == fieldWholeAddress) && c.number != "" && c.labelAt < 0 && !has(c.label, c.number, false) {
+		if (c.field == fieldStreet || c.field == fieldWholeAddress) && c.number != "" && c.labelAt < 0 && !hasTown(c.label, c.number) {
 			l.columns[i].field, l.columns[i].number = fieldStreet, ""
 		}
 	}
@@ -126,7 +116,7 @@ func (l *layout) generic() {
 		return slices.ContainsFunc(l.columns, func(c column) bool { return c.header == header })
 	}
 	if has("Keep in touch (days)") && has("Met how") {
-		l.rule, l.source = splitNothing, Kith
+		l.unsplit, l.source = true, Kith
 	} else {
 		l.source, l.unknown = l.fingerprint(), true
 	}
@@ -145,8 +135,7 @@ func (l *layout) generic() {
 func (l *layout) fingerprint() string {
 	var header strings.Builder
 	for _, c := range l.columns {
-		normal, number := normalHeader(c.header)
-		header.WriteString(normal + " " + number + "\x00")
+		header.WriteString(c.id + "\x00")
 	}
 	return fmt.Sprintf("%s:%x", CSV, sha256.Sum256([]byte(header.String())))
 }
@@ -158,7 +147,7 @@ func (l *layout) namesAreGiven() {
 		return
 	}
 	for i, c := range l.columns {
-		switch normal, _ := normalHeader(c.header); normal {
+		switch c.normal {
 		case "name", "naam", "имя", "이름", "名前":
 			l.columns[i].field = fieldGivenName
 		}
@@ -185,8 +174,7 @@ func (l *layout) titlesAre(f field) {
 }
 
 func isTitle(c column) bool {
-	normal, _ := normalHeader(c.header)
-	switch normal {
+	switch c.normal {
 	case "title", "titel", "titre", "titulo", "titolo", "tytul":
 		return true
 	}
@@ -209,12 +197,10 @@ func (l *layout) doubled() string {
 	var names []string
 	seen := map[string]bool{}
 	for _, c := range l.columns {
-		normal, number := normalHeader(c.header)
-		id := normal + " " + number
-		if seen[id] && c.field.isSingle() && !slices.Contains(names, shown(c.header)) {
+		if seen[c.id] && c.field.isSingle() && !slices.Contains(names, shown(c.header)) {
 			names = append(names, shown(c.header))
 		}
-		seen[id] = true
+		seen[c.id] = true
 	}
 	if names == nil {
 		return ""
@@ -255,7 +241,8 @@ func (f field) isDate() bool {
 	return false
 }
 
-// values splits a cell.
+// values splits a cell: at " ::: " and, unless the program writes only that, tags and groups at semicolons, otherwise
+// at commas.
 func (l *layout) values(f field, cell string) []string {
 	const separator = ":::"
 	if strings.Contains(cell, separator) {
@@ -268,7 +255,7 @@ func (l *layout) values(f field, cell string) []string {
 			cut = ",; \n"
 		}
 	case fieldTags, fieldGroups:
-		if l.rule == splitLists {
+		if !l.unsplit {
 			cut = ",|\n"
 			if strings.Contains(cell, ";") {
 				cut = ";\n"
@@ -531,7 +518,7 @@ func numbered(header string) (thing, number, part string) {
 // google reads the numbered columns, of which there may be any number, and finds the label
 // of each: "Label" now, "Type" in older files.
 func (l *layout) google() {
-	l.rule, l.googleGroups = splitNothing, true
+	l.unsplit, l.googleGroups = true, true
 	labels := map[string]int{}
 	for i, c := range l.columns {
 		thing, number, part := numbered(c.header)
