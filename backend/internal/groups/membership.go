@@ -13,11 +13,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Limits of one person.
-const (
-	maxGroupsOfPerson = 50
-	maxTagsOfPerson   = 50
-)
+// MaxGroupsOfPerson is how many groups a person is in at most.
+const MaxGroupsOfPerson = 50
 
 // Membership is the groups and tags of a person.
 type Membership struct {
@@ -93,11 +90,11 @@ func (s step) act(ctx context.Context, w *db.Tx, persons []people.Connection, be
 }
 
 func (m Membership) check() error {
-	if len(m.GroupIDs) > maxGroupsOfPerson {
-		return fault.InvalidField("add_groups", "one person is in %d groups at most, %s would be in %d", maxGroupsOfPerson, m.ConnectionID, len(m.GroupIDs))
+	if len(m.GroupIDs) > MaxGroupsOfPerson {
+		return fault.InvalidField("add_groups", "one person is in %d groups at most, %s would be in %d", MaxGroupsOfPerson, m.ConnectionID, len(m.GroupIDs))
 	}
-	if len(m.Tags) > maxTagsOfPerson {
-		return fault.InvalidField("add_tags", "one person holds %d at most, %s would hold %d", maxTagsOfPerson, m.ConnectionID, len(m.Tags))
+	if len(m.Tags) > people.MaxTags {
+		return fault.InvalidField("add_tags", "one person holds %d at most, %s would hold %d", people.MaxTags, m.ConnectionID, len(m.Tags))
 	}
 	return nil
 }

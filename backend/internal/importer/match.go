@@ -184,9 +184,6 @@ func (r *reader) identity(rec *source.Record) (identity, error) {
 	return out, nil
 }
 
-// maxTags limits how many tags one person has.
-const maxTags = 50
-
 // connectionOf returns the row of a person. Only Kith's own files say how a person was added and
 // when the record was changed.
 func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connection {
@@ -201,7 +198,7 @@ func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connec
 		}
 	}
 	c.Tags = slices.Concat(tags, p.Tags)
-	c.Tags = c.Tags[:min(len(c.Tags), maxTags)]
+	c.Tags = c.Tags[:min(len(c.Tags), people.MaxTags)]
 	return c
 }
 

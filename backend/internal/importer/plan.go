@@ -210,14 +210,11 @@ func sameDay(a, b time.Time) bool {
 	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }
 
-// maxGroups limits how many groups one person is in.
-const maxGroups = 50
-
 // joinGroups adds a person to groups, and reports whether that changed anything.
 func (p *plan) joinGroups(who *person, names []string) (changed bool) {
 	for _, name := range names {
 		same := func(other string) bool { return text.Fold(other) == text.Fold(name) }
-		if slices.ContainsFunc(who.groups, same) || len(who.groups) >= maxGroups {
+		if slices.ContainsFunc(who.groups, same) || len(who.groups) >= groups.MaxGroupsOfPerson {
 			continue
 		}
 		if p.groups.get(name) == nil {

@@ -293,24 +293,26 @@ func sameTag(tag string) func(string) bool {
 
 // Limits of one connection.
 const (
-	maxHandlesOfKind = 20
-	maxTags          = 50
+	// MaxHandlesOfKind is how many handles of each kind a person has at most.
+	MaxHandlesOfKind = 20
+	// MaxTags is how many tags a person has at most.
+	MaxTags = 50
 )
 
 func (c *Connection) checkLimits() error {
 	for _, kind := range []string{KindEmail, KindPhone, KindURL} {
-		if len(c.Values(kind)) > maxHandlesOfKind {
-			return fault.InvalidField(kind+"s", "one person holds %d at most", maxHandlesOfKind)
+		if len(c.Values(kind)) > MaxHandlesOfKind {
+			return fault.InvalidField(kind+"s", "one person holds %d at most", MaxHandlesOfKind)
 		}
 	}
-	if len(c.Tags) > maxTags {
-		return fault.InvalidField("tags", "one person holds %d at most", maxTags)
+	if len(c.Tags) > MaxTags {
+		return fault.InvalidField("tags", "one person holds %d at most", MaxTags)
 	}
-	if len(c.Positions) > maxPositions {
-		return fault.InvalidField("positions", "one person holds %d at most", maxPositions)
+	if len(c.Positions) > MaxPositions {
+		return fault.InvalidField("positions", "one person holds %d at most", MaxPositions)
 	}
-	if len(c.Dates) > maxDates {
-		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)
+	if len(c.Dates) > MaxDates {
+		return fault.InvalidField("important_dates", "one person holds %d at most", MaxDates)
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ type DateDraft struct {
 	Date string
 }
 
-// maxDates is how many dates one person holds.
-const maxDates = 20
+// MaxDates is how many dates one person holds.
+const MaxDates = 20
 
 // leapYear is used as the year of a date without one, so that 29 February is valid.
 const leapYear = 2000

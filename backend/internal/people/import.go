@@ -199,11 +199,11 @@ func (b *blend) tags(from []string) {
 	for _, tag := range from {
 		switch {
 		case slices.ContainsFunc(b.Tags, sameTag(tag)):
-		case len(b.Tags) < maxTags:
+		case len(b.Tags) < MaxTags:
 			b.addTags([]string{tag})
 			b.changed = true
 		default:
-			b.unused = append(b.unused, Unused{"number of tags", strconv.Itoa(maxTags), tag})
+			b.unused = append(b.unused, Unused{"number of tags", strconv.Itoa(MaxTags), tag})
 		}
 	}
 }

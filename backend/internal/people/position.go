@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// maxPositions is how many positions one person holds.
-const maxPositions = 50
+// MaxPositions is how many positions one person holds.
+const MaxPositions = 50
 
 // JobDraft is a position as callers write it. Its dates are partial: YYYY, YYYY-MM,
 // YYYY-MM-DD or empty.

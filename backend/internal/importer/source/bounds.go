@@ -41,13 +41,9 @@ const (
 
 // Limits of a person's lists.
 const (
-	maxHandlesOfKind = 20
-	maxTags          = 50
-	maxGroups        = 50
-	maxDates         = 20
-	maxPositions     = 50
-	maxRelations     = 200
-	maxNotSame       = 200
+	maxGroups    = 50
+	maxRelations = 200
+	maxNotSame   = 200
 )
 
 // line returns s as one line of at most limit characters, and whether it was cut.

@@ -163,8 +163,8 @@ func (d *draft) addPosition(p export.PositionRecord) {
 	for _, on := range []*string{&p.StartedOn, &p.EndedOn} {
 		*on = d.partialDay("date of the position", *on)
 	}
-	if len(d.Positions) == maxPositions {
-		d.keepInNote("position", strings.TrimSpace(p.Title+" "+p.Organization), fmt.Sprintf("one person has %d at most", maxPositions))
+	if len(d.Positions) == people.MaxPositions {
+		d.keepInNote("position", strings.TrimSpace(p.Title+" "+p.Organization), fmt.Sprintf("one person has %d at most", people.MaxPositions))
 		return
 	}
 	d.Positions = append(d.Positions, p)
@@ -209,8 +209,8 @@ func (d *draft) addLabelledDate(kind, label, value string) {
 func (d *draft) keepDate(date export.DateRecord) {
 	switch {
 	case date.Date == "" || slices.Contains(d.ImportantDates, date):
-	case len(d.ImportantDates) == maxDates:
-		d.keepInNote("date", strings.TrimSpace(date.Label+" "+date.Date), fmt.Sprintf("one person has %d at most", maxDates))
+	case len(d.ImportantDates) == people.MaxDates:
+		d.keepInNote("date", strings.TrimSpace(date.Label+" "+date.Date), fmt.Sprintf("one person has %d at most", people.MaxDates))
 	default:
 		d.ImportantDates = append(d.ImportantDates, date)
 	}
@@ -232,7 +232,7 @@ func (d *draft) setMetOn(value string) {
 
 // tag adds a tag unless it is there.
 func (d *draft) tag(value string) {
-	d.word(&d.Tags, "tag", value, maxTag, maxTags)
+	d.word(&d.Tags, "tag", value, maxTag, people.MaxTags)
 }
 
 // group adds a group unless it is there.

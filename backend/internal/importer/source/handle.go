@@ -128,8 +128,8 @@ func (d *draft) finishHandles() {
 		}
 		switch {
 		case seen[key]:
-		case count[kind] == maxHandlesOfKind:
-			d.keepInNote(kindInWords(kind), h.Value, fmt.Sprintf("one person has %d of a kind at most", maxHandlesOfKind))
+		case count[kind] == people.MaxHandlesOfKind:
+			d.keepInNote(kindInWords(kind), h.Value, fmt.Sprintf("one person has %d of a kind at most", people.MaxHandlesOfKind))
 		default:
 			seen[key] = true
 			count[kind]++

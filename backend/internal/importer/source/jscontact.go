@@ -216,8 +216,8 @@ func (d *draft) jsPositions(c *jsCard) {
 		}
 	})
 	add := func(number string, o jsItem, title string) {
-		if len(d.jobs) > maxPositions {
-			d.keepInNote("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", maxPositions))
+		if len(d.jobs) > people.MaxPositions {
+			d.keepInNote("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", people.MaxPositions))
 			return
 		}
 		j := d.job(number)
