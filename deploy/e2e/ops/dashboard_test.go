@@ -45,7 +45,7 @@ func queries(t *testing.T) (list []query) {
 // still lists the panels that may stay 0 in this test, with the reason.
 func still() map[string]string {
 	return map[string]string{
-		"edge: Requests shed":                              "the request limit is not reached; deploy/load/overload covers it",
+		"edge: Requests shed":                              "the request limit is not reached; make overload covers it",
 		"tools: Credits refunded":                          "no paid job fails",
 		"authorization: Sign-ins through a provider":       "the test has no OpenID provider",
 		"authorization: Personal tokens and revocations":   "no client opens the settings pages",

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,8 @@ type accounts struct {
 	name    string // distinguishes them from others in the database
 	count   int
 	bearers int // of each
-	people  []person
+	// people are the network of each account. Kith imports that of the first account and sets the people's ids.
+	people []person
 	// readOnly makes them demo accounts, whose calls cost no credits.
 	readOnly bool
 }
@@ -36,14 +38,11 @@ func (a accounts) tenant(account int) string { return fmt.Sprintf("mem_%s_%07d",
 // scopes are all scopes.
 const scopes = "connections timeline organize reminders insights imports directory account write"
 
-// batch is the number of rows per INSERT statement.
-const batch = 500
+// timestamp is how both databases read times.
+const timestamp = "2006-01-02 15:04:05.999999-07:00"
 
-// fill creates the accounts in the database: members, tokens, the network of the first
-// account, and copies of it for the others. The service itself would create only about a
-// thousand rows a second.
+// fill creates the accounts in the database, without people.
 func (a accounts) fill(ctx context.Context, d *database) error {
-	const timestamp = "2006-01-02 15:04:05.999999-07:00"
 	now, tomorrow := time.Now().UTC().Format(timestamp), time.Now().UTC().AddDate(0, 0, 1).Format(timestamp)
 	var members, states, profiles, tokens, sessions []string
 	for i := range a.count {
@@ -75,73 +74,107 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 			return err
 		}
 	}
-	if err := a.fillNetworks(ctx, d, now); err != nil || !a.readOnly {
+	return nil
+}
+
+// copy copies the rows of the first account's network for the other accounts, in every table of members' data.
+// The service itself would create only about a thousand rows a second.
+func (a accounts) copy(ctx context.Context, d *database) error {
+	tables, err := d.memberTables(ctx)
+	if err != nil {
 		return err
 	}
-	_, err := d.db.ExecContext(ctx, fmt.Sprintf("UPDATE tenant_states SET read_only = TRUE WHERE tenant_id LIKE 'mem_%s_%%'", a.name))
-	return err
-}
-
-// network is a table of a network. The order of the tables follows their references.
-type network struct {
-	table, columns string
-	row            func(i int, p person) string
-}
-
-func networks(now string) []network {
-	return []network{
-		{"organizations", "id, name, normal_name, domain, created_at, updated_at", func(i int, p person) string {
-			if i >= organizations {
-				return ""
-			}
-			return fmt.Sprintf("'%s', 'Works %d', 'works %d', 'works%d.example', '%s', '%s'", p.organization, i, i, i, now, now)
-		}},
-		{"connections", "id, name, nickname, location, bio, starred, met_on, met_how, source, cadence_days, version, data_version, folded_name, created_at, updated_at", func(_ int, p person) string {
-			return fmt.Sprintf("'%s', '%s', '', '%s', '', FALSE, '', '', 'import', 0, 1, 0, '%s', '%s', '%s'", p.id, p.name(), p.city, strings.ToLower(p.name()), now, now)
-		}},
-		{"handles", "id, connection_id, kind, value, normal_value, label, ordinal", func(i int, p person) string {
-			return fmt.Sprintf("'hnd_%026d', '%s', 'email', '%s', '%s', '', 0", i, p.id, p.email, p.email)
-		}},
-		{"positions", "id, connection_id, organization_id, title, started_on, ended_on, current, ordinal", func(i int, p person) string {
-			return fmt.Sprintf("'pos_%026d', '%s', '%s', '%s', '', '', TRUE, 0", i, p.id, p.organization, p.title)
-		}},
-	}
-}
-
-func (a accounts) fillNetworks(ctx context.Context, d *database, now string) error {
 	first := a.tenant(0)
-	for _, n := range networks(now) {
-		var values []string
-		for i, p := range a.people {
-			if row := n.row(i, p); row != "" {
-				values = append(values, "('"+first+"', "+row+")")
-			}
-		}
-		if err := d.insert(ctx, n.table+" (tenant_id, "+n.columns+")", values); err != nil {
+	for table, columns := range tables {
+		if err := d.exec(ctx, fmt.Sprintf("INSERT INTO %[1]s (tenant_id, %[2]s) SELECT m.id, %[3]s FROM members m CROSS JOIN (SELECT * FROM %[1]s WHERE tenant_id = '%[4]s') s WHERE m.id LIKE 'mem_%[5]s_%%' AND m.id <> '%[4]s'",
+			table, columns, "s."+strings.ReplaceAll(columns, ", ", ", s."), first, a.name)); err != nil {
 			return err
 		}
-		copies := fmt.Sprintf("INSERT INTO %s (tenant_id, %s) SELECT m.id, %s FROM members m CROSS JOIN %s s WHERE s.tenant_id = '%s' AND m.id LIKE 'mem_%s_%%' AND m.id <> '%s'",
-			n.table, n.columns, "s."+strings.ReplaceAll(n.columns, ", ", ", s."), n.table, first, a.name, first)
-		if _, err := d.db.ExecContext(ctx, copies); err != nil {
-			return fmt.Errorf("copy %s: %w", n.table, err)
+	}
+	if a.readOnly {
+		return d.exec(ctx, fmt.Sprintf("UPDATE tenant_states SET read_only = TRUE WHERE tenant_id LIKE 'mem_%s_%%'", a.name))
+	}
+	return nil
+}
+
+// memberTables returns the tables of members' data with their columns, without tenant_id and numbers that the
+// database gives. It leaves out tenant_states, where each account already has a row, and jobs, whose ids are
+// unique in the whole database.
+func (d *database) memberTables(ctx context.Context) (map[string]string, error) {
+	query := `SELECT t.name, group_concat('"' || c.name || '"', ', ') FROM sqlite_master t JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND c.name <> 'tenant_id' AND NOT (c.type = 'INTEGER' AND c.pk = 1)
+  AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = 'tenant_id') AND t.name NOT IN ('tenant_states', 'jobs')
+GROUP BY t.name`
+	if d.admin != "" {
+		query = `SELECT table_name, string_agg(quote_ident(column_name), ', ')
+FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND column_name <> 'tenant_id' AND is_identity = 'NO'
+  AND table_name IN (SELECT table_name FROM information_schema.columns WHERE column_name = 'tenant_id' AND table_schema = current_schema())
+  AND table_name NOT IN ('tenant_states', 'jobs')
+GROUP BY table_name`
+	}
+	return d.pairs(ctx, query)
+}
+
+// pairs returns the two columns of a query.
+func (d *database) pairs(ctx context.Context, query string) (map[string]string, error) {
+	rows, err := d.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	found := map[string]string{}
+	for rows.Next() {
+		var key, value string
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, err
+		}
+		found[key] = value
+	}
+	return found, rows.Err()
+}
+
+// identify sets the ids of the people.
+func (a accounts) identify(ctx context.Context, d *database) error {
+	ids, err := d.pairs(ctx, "SELECT name, id FROM connections WHERE tenant_id = '"+a.tenant(0)+"'")
+	if err != nil {
+		return err
+	}
+	for i, p := range a.people {
+		if a.people[i].id = ids[p.name()]; a.people[i].id == "" {
+			return fmt.Errorf("%s was not imported", p.name())
 		}
 	}
 	return nil
 }
 
-// insert inserts rows in one transaction.
-func (d *database) insert(ctx context.Context, into string, values []string) error {
-	tx, err := d.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
+// chains is the number of agents that refresh at the same time.
+const chains = 64
+
+// The public client of the grants.
+const (
+	benchClient   = "cli_01J00000000000000000000000"
+	benchRedirect = "https://bench.example/callback"
+)
+
+// refreshToken is the first refresh token of an agent.
+func refreshToken(i int) string {
+	return fmt.Sprintf("kith_rt_bench_%06d_0123456789abcdef0123456789abcdef", i)
+}
+
+// grants creates a client with grants of a member, each with its first refresh token.
+func (d *database) grants(ctx context.Context, owner string) error {
+	now, expires := time.Now().UTC().Format(timestamp), time.Now().UTC().Add(24*time.Hour).Format(timestamp)
+	var grants, access, refresh []string
+	for i := range chains {
+		sum := sha256.Sum256([]byte(refreshToken(i)))
+		grants = append(grants, fmt.Sprintf("('gra_bench%d', '%s', '%s', '%s', '', '', '%s')", i, owner, benchClient, scopes, now))
+		access = append(access, fmt.Sprintf("('gra_bench%d', 'bench%d', '%s', '%s', '%s')", i, i, scopes, now, expires))
+		refresh = append(refresh, fmt.Sprintf("('%s', 'gra_bench%d', '%s', '%s')", hex.EncodeToString(sum[:]), i, now, expires))
 	}
-	defer func() { _ = tx.Rollback() }()
-	for len(values) > 0 {
-		n := min(len(values), batch)
-		if _, err := tx.ExecContext(ctx, "INSERT INTO "+into+" VALUES "+strings.Join(values[:n], ",\n")); err != nil {
-			return fmt.Errorf("insert into %s: %w", into, err)
-		}
-		values = values[n:]
-	}
-	return tx.Commit()
+	return errors.Join(
+		d.insert(ctx, "clients (id, name, redirect_uris, created_at)", []string{fmt.Sprintf(`('%s', 'bench', '["%s"]', '%s')`, benchClient, benchRedirect, now)}),
+		d.insert(ctx, "grants (id, member_id, client_id, scopes, tools, resource, created_at)", grants),
+		d.insert(ctx, "access_tokens (grant_id, hash, scopes, created_at, expires_at)", access),
+		d.insert(ctx, "refresh_tokens (hash, grant_id, created_at, expires_at)", refresh))
 }

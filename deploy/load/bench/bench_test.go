@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,35 +28,41 @@ func TestMisspeltKeepsTheLetters(t *testing.T) {
 	}
 }
 
-// After a 304, which has no length and no body, the next response is read correctly.
-func TestClientReadsResponsesWithoutABody(t *testing.T) {
+func TestSendChecksTheResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
-		if r.Header.Get("If-None-Match") == `"one"` {
+		switch {
+		case r.Header.Get("Accept-Encoding") != "":
+			w.WriteHeader(http.StatusBadRequest)
+		case r.Header.Get("If-None-Match") == `"one"`:
 			w.WriteHeader(http.StatusNotModified)
-			return
+		default:
+			_, _ = w.Write([]byte("the whole, and the whole"))
 		}
-		_, _ = w.Write([]byte("the whole"))
 	}))
 	defer server.Close()
-	c, err := dial(strings.TrimPrefix(server.URL, "http://"))
+	addr := strings.TrimPrefix(server.URL, "http://")
+	_, header, err := get("/", "whole").send(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
-	whole := get("/", "", http.StatusOK, "whole")
-	header, err := c.do(whole)
-	if err != nil {
-		t.Fatal(err)
+	unchanged := get("/", "").with("If-None-Match", header.Get("ETag"))
+	if _, _, err := unchanged.send(addr); err == nil {
+		t.Error("a 304 is accepted where a 200 is expected")
 	}
-	for _, next := range []call{get("/", "If-None-Match: "+header.Get("ETag")+"\r\n", http.StatusNotModified, ""), whole} {
-		if _, err := c.do(next); err != nil {
+	unchanged.status = http.StatusNotModified
+	twice, thrice := get("/", "whole"), get("/", "whole")
+	twice.times, thrice.times = 2, 3
+	for _, right := range []call{unchanged, twice} {
+		if _, _, err := right.send(addr); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := c.do(get("/", "", http.StatusOK, "something else")); err == nil {
-		t.Error("a response without the expected text is accepted")
+	for _, wrong := range []call{thrice, get("/", "something else")} {
+		if _, _, err := wrong.send(addr); err == nil {
+			t.Error("a response without the expected text is accepted")
+		}
 	}
 }
 
@@ -66,9 +71,9 @@ func TestMeasure(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) }))
 	defer server.Close()
 	target := &target{
-		name: "self", addr: strings.TrimPrefix(server.URL, "http://"), connections: 2, ready: 10,
-		next: func(int) call { return get("/", "", http.StatusOK, "yes") },
-		used: func(context.Context) (usage, error) {
+		name: "self", addr: strings.TrimPrefix(server.URL, "http://"), ready: 10,
+		next: func(int) call { return get("/", "yes") },
+		used: func() (usage, error) {
 			own, err := cpuTime(os.Getpid())
 			return usage{service: own}, err
 		},
@@ -87,19 +92,19 @@ func TestMeasureFailsOnAWrongResponse(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	target := &target{
-		name: "wrong", addr: strings.TrimPrefix(server.URL, "http://"), connections: 1, ready: 1000,
-		next: func(int) call { return get("/", "", http.StatusOK, "") },
-		used: func(context.Context) (usage, error) { return usage{}, nil },
+		name: "wrong", addr: strings.TrimPrefix(server.URL, "http://"), ready: 1000,
+		next: func(int) call { return get("/", "") },
+		used: func() (usage, error) { return usage{}, nil },
 	}
-	if _, err := target.measure(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), "wrong: 404") {
+	if _, err := target.measure(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), "wrong: GET /: 404") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestQuantile(t *testing.T) {
 	t.Parallel()
-	for want, list := range map[float64][]float64{2: {3, 1, 2}, 2.5: {4, 1, 2, 3}, 7: {7}} {
-		if got := median(list); got != want {
+	for want, list := range map[float64][]float64{2: {3, 1, 2}, 7: {7}, 0: nil} {
+		if got := quantile(0.5, list); got != want {
 			t.Errorf("the median of %v is %v, want %v", list, got, want)
 		}
 	}
@@ -127,11 +132,21 @@ func TestInsertedRowsFitTheTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := accounts{name: "fit", count: 2, bearers: 1, people: people(50), readOnly: true}
+	a := accounts{name: "fit", count: 2, bearers: 1, readOnly: true}
 	if err := a.fill(t.Context(), d); err != nil {
 		t.Error(err)
 	}
 	if err := d.grants(t.Context(), a.tenant(0)); err != nil {
 		t.Error(err)
+	}
+	if err := d.exec(t.Context(), "INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ('"+a.tenant(0)+"', 'tag_1', 'one', 'one')"); err != nil {
+		t.Error(err)
+	}
+	if err := a.copy(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+	var tags, readOnly int
+	if err := d.db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM tags), (SELECT count(*) FROM tenant_states WHERE read_only)").Scan(&tags, &readOnly); err != nil || tags != 2 || readOnly != 2 {
+		t.Errorf("%d tags and %d read-only accounts, want 2 and 2: %v", tags, readOnly, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,29 +19,29 @@ import (
 // database is a database of one service.
 type database struct {
 	name, url string
-	admin     string // the server's address, of PostgreSQL
+	id, admin string // of PostgreSQL: the name of the database, and the server's address
 	server    int    // the server's process, once known
 	db        *sql.DB
 }
 
 func (b *bench) create(ctx context.Context, engine, name string) (*database, error) {
 	if engine == sqlite {
-		return &database{name: name, url: filepath.Join(b.work, name+".db")}, nil
+		folder := filepath.Join(b.work, name) // of its own, because Kith keeps its secret key beside the database
+		return &database{name: name, url: filepath.Join(folder, "kith.db")}, os.MkdirAll(folder, 0o700)
 	}
 	u, err := url.Parse(b.postgres)
 	if err != nil {
 		return nil, errors.New("parse the PostgreSQL address")
 	}
 	id := fmt.Sprintf("kith_%s_%d", strings.ReplaceAll(name, "-", "_"), os.Getpid())
-	if err := execute(ctx, b.postgres, "CREATE DATABASE "+id); err != nil {
-		return nil, err
-	}
 	u.Path = "/" + id
-	return &database{name: name, url: u.String(), admin: b.postgres}, nil
+	d := &database{name: name, url: u.String(), id: id, admin: b.postgres}
+	return d, d.execute(ctx, "CREATE DATABASE "+id)
 }
 
-func execute(ctx context.Context, address, statement string) error {
-	db, err := sql.Open("pgx", address)
+// execute executes a statement about the database in the server's own one.
+func (d *database) execute(ctx context.Context, statement string) error {
+	db, err := sql.Open("pgx", d.admin)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,9 @@ func (d *database) open() (err error) {
 		d.db, err = sql.Open("pgx", u.String())
 		return err
 	}
-	d.db, err = sql.Open("sqlite", "file:"+d.url+"?_pragma=busy_timeout(10000)")
+	if d.db, err = sql.Open("sqlite", "file:"+d.url+"?_pragma=busy_timeout(10000)"); err == nil {
+		d.db.SetMaxOpenConns(1) // so that BEGIN and COMMIT are on the same connection
+	}
 	return err
 }
 
@@ -72,40 +74,27 @@ func (d *database) settle(ctx context.Context) error {
 	if d.admin == "" {
 		return nil
 	}
-	_, err := d.db.ExecContext(ctx, "VACUUM ANALYZE") //nolint:misspell // as SQL spells
-	return err
+	return d.exec(ctx, "VACUUM ANALYZE") //nolint:misspell // as SQL spells
 }
 
 // used returns the processor time of all processes of the database server so far, so the
 // server must do nothing else; 0 for SQLite, which runs in the service.
-func (d *database) used(ctx context.Context) (time.Duration, error) {
+func (d *database) used() (time.Duration, error) {
 	if d.admin == "" {
 		return 0, nil
 	}
 	if d.server == 0 {
 		var backend int
-		if err := d.db.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+		if err := d.db.QueryRow("SELECT pg_backend_pid()").Scan(&backend); err != nil {
 			return 0, err
 		}
-		parent, _, err := parse(backend)
+		found, err := readStat(backend)
 		if err != nil {
 			return 0, err
 		}
-		d.server = parent
+		d.server = found.PPID
 	}
-	_, ended, err := parse(d.server)
-	if err != nil {
-		return 0, err
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", d.server, d.server))
-	for child := range strings.FieldsSeq(string(children)) {
-		if pid, err := strconv.Atoi(child); err == nil {
-			if used, err := cpuTime(pid); err == nil { // otherwise it has ended
-				ended += used
-			}
-		}
-	}
-	return ended, err
+	return childrenTime(d.server)
 }
 
 // rowsRead returns the number of rows that PostgreSQL has read for statements of the service
@@ -122,6 +111,29 @@ WHERE datname = current_database() AND application_name = 'kith' AND backend_typ
 	return rows, err
 }
 
+// exec executes statements one after the other.
+func (d *database) exec(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := d.db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.200s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// insert inserts rows, 500 in each statement.
+func (d *database) insert(ctx context.Context, into string, values []string) error {
+	var statements []string
+	for rows := range slices.Chunk(values, 500) {
+		statements = append(statements, "INSERT INTO "+into+" VALUES "+strings.Join(rows, ",\n"))
+	}
+	if d.admin == "" {
+		// SQLite writes its file at each commit.
+		statements = append(append([]string{"BEGIN"}, statements...), "COMMIT")
+	}
+	return d.exec(ctx, statements...)
+}
+
 // drop deletes the database.
 func (d *database) drop() error {
 	var err error
@@ -129,14 +141,7 @@ func (d *database) drop() error {
 		err = d.db.Close()
 	}
 	if d.admin != "" {
-		_, id, _ := strings.Cut(strings.TrimPrefix(d.url, "postgres://"), "/")
-		id, _, _ = strings.Cut(id, "?")
-		return errors.Join(err, execute(context.Background(), d.admin, "DROP DATABASE "+id+" WITH (FORCE)"))
+		return errors.Join(err, d.execute(context.Background(), "DROP DATABASE "+d.id+" WITH (FORCE)"))
 	}
-	for _, end := range []string{"", "-wal", "-shm", ".lock"} {
-		if removeErr := os.Remove(d.url + end); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
-			err = errors.Join(err, removeErr)
-		}
-	}
-	return err
+	return errors.Join(err, os.RemoveAll(filepath.Dir(d.url)))
 }

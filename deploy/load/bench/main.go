@@ -11,15 +11,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -38,41 +42,28 @@ func main() {
 	flag.DurationVar(&b.window, "for", time.Second, "how long each target is measured in a round; a fifth of it for a tool")
 	flag.StringVar(&b.profiles, "profiles", "", "a folder for processor profiles of each Kith while its targets run")
 	flag.StringVar(&sizes, "sizes", "100,1000,10000,100000", "the sizes of the network in the section of tools")
-	flag.DurationVar(&b.soak, "soak", 0, "how long the section soak keeps a service busy; 0 for not at all")
-	flag.IntVar(&b.members, "members", 0, "the members of the sections many and placement; 0 for neither")
-	flag.StringVar(&b.hold, "hold", "", "keep the first target of this name busy until interrupted, for a profiler")
+	flag.DurationVar(&b.soak, "soak", 30*time.Minute, "how long the section soak keeps a service busy")
+	flag.DurationVar(&b.overloaded, "overload", time.Minute, "how long each part of the section overload lasts")
+	flag.IntVar(&b.members, "members", 100_000, "the members of the section many")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	for size := range strings.SplitSeq(sizes, ",") {
-		n, err := strconv.Atoi(size)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench: sizes:", err)
-			os.Exit(1)
-		}
-		b.sizes = append(b.sizes, n)
-	}
-	if err := b.run(ctx, only, row); err != nil {
+	if err := b.run(ctx, only, row, sizes); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
-
 // bench is the configuration of all sections.
 type bench struct {
 	kith, unobserved, root, peers, work, postgres, page, profiles string
 
-	rounds int
-	window time.Duration
-	soak   time.Duration
-	// members is the number of members of the sections many and placement.
-	members int
-	hold    string
-	row     *regexp.Regexp
-	sizes   []int
-	report  *report
+	rounds                   int
+	window, soak, overloaded time.Duration
+	members                  int
+	row                      *regexp.Regexp
+	sizes                    []int
+	report                   *report
 }
 
 // The kinds of databases.
@@ -81,14 +72,30 @@ const (
 	postgres = "postgres"
 )
 
-// section is a group of comparisons.
-type section struct {
-	name string
-	// start starts the services on s and returns what to compare.
-	start func(ctx context.Context, s *stage) ([]comparison, error)
+// sections are groups of comparisons and figures. start starts the services on s and returns what to compare. engine is the
+// only kind of database, if it is only one.
+var sections = []struct {
+	name   string
+	start  func(ctx context.Context, s *stage) ([]comparison, error)
+	engine string
+}{
+	{"peers", peers, sqlite},
+	{"typos", typos, sqlite},
+	{"tools", tools, ""},
+	{"tails", tails, ""},
+	{"directory", directory, ""},
+	{"start", starts, sqlite},
+	{"ratio-metered", metered, ""},
+	{"ratio-idempotency", idempotency, ""},
+	{"ratio-members", members, ""},
+	{"ratio-observed", observed, ""},
+	{"soak", soak, ""},
+	{"placement", placement, postgres},
+	{"many", many, postgres},
+	{"overload", overload, sqlite},
 }
 
-func (b *bench) run(ctx context.Context, only, row string) (err error) {
+func (b *bench) run(ctx context.Context, only, row, sizes string) (err error) {
 	selected, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -96,22 +103,24 @@ func (b *bench) run(ctx context.Context, only, row string) (err error) {
 	if b.row, err = regexp.Compile(row); err != nil {
 		return err
 	}
-	b.report = b.newReport()
-	engines := []string{sqlite, postgres}
+	for size := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			return fmt.Errorf("sizes: %w", err)
+		}
+		b.sizes = append(b.sizes, n)
+	}
+	b.report = newReport(b)
 	if b.postgres == "" {
-		engines = engines[:1]
 		b.report.missing("PostgreSQL", errNoPostgres)
 	}
-	for _, question := range []section{
-		{"peers", peers}, {"typos", typos}, {"tools", tools}, {"tails", tails}, {"directory", directory}, {"soak", soak}, {"placement", placement}, {"start", starts}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
-		{"ratio-observed", observed}, {"many", many},
-	} {
-		for _, engine := range engines {
-			name := question.name + "-" + engine
-			if !selected.MatchString(name) {
+	for _, section := range sections {
+		for _, engine := range []string{sqlite, postgres} {
+			name := section.name + "-" + engine
+			if !selected.MatchString(name) || section.engine != "" && section.engine != engine || engine == postgres && b.postgres == "" {
 				continue
 			}
-			if err := b.section(ctx, name, engine, question); err != nil {
+			if err := b.section(ctx, &stage{bench: b, name: name, engine: engine}, section.start); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -122,23 +131,37 @@ func (b *bench) run(ctx context.Context, only, row string) (err error) {
 	return b.report.write(b.page)
 }
 
-func (b *bench) section(ctx context.Context, name, engine string, question section) error {
-	s := &stage{bench: b, name: name, engine: engine}
+func (b *bench) section(ctx context.Context, s *stage, begin func(ctx context.Context, s *stage) ([]comparison, error)) error {
 	defer s.end()
 	start := time.Now()
-	list, err := question.start(ctx, s)
+	list, err := begin(ctx, s)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s: made ready in %s\n", name, time.Since(start).Round(time.Second))
+	fmt.Fprintf(os.Stderr, "%s: made ready in %s\n", s.name, time.Since(start).Round(time.Second))
 	if len(list) == 0 {
 		return nil
 	}
-	if b.hold != "" {
-		return b.holdOn(ctx, list)
-	}
-	if err := b.profiled(ctx, s, list, func() error { return b.compare(ctx, name, list) }); err != nil || s.after == nil {
+	if err := b.profiled(ctx, s, list); err != nil || s.after == nil {
 		return err
 	}
 	return s.after()
+}
+
+// profiled compares, and writes a processor profile of each Kith of the section if profiles are wanted.
+func (b *bench) profiled(ctx context.Context, s *stage, list []comparison) error {
+	var length time.Duration
+	for _, t := range targetsOf(list) {
+		length += b.windowOf(t) * time.Duration(b.rounds)
+	}
+	var profiles errgroup.Group
+	for i, p := range s.processes {
+		if b.profiles != "" && p.admin != "" {
+			profiles.Go(func() error {
+				return p.profile(filepath.Join(b.profiles, fmt.Sprintf("%s-%d.pprof", s.name, i)), length)
+			})
+		}
+	}
+	err := b.compare(ctx, s.name, list)
+	return errors.Join(err, profiles.Wait())
 }

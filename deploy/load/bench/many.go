@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net/http"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -20,229 +18,173 @@ const (
 	manyPeople = 25
 	// manyActive is the number of members who call in turn, at most.
 	manyActive = 1000
-	// firsts is the number of first calls that are measured.
-	firsts = 200
 )
 
-// many compares a PostgreSQL database of many members with one of a hundredth as many, for calls
-// and for the work of operators. With 100,000 members and 20 million rows it takes a quarter of
-// an hour and 30 GB of disk, so it runs only on request.
+// members compares a database of many members with one of a hundredth as many, for calls.
+func members(ctx context.Context, s *stage) ([]comparison, error) {
+	_, list, err := s.members(ctx, 10_000, func(*membership) error { return nil })
+	return list, err
+}
+
+// many compares PostgreSQL databases of 1,000 and 100,000 members, also for the work of operators, and reports
+// what small search memories and partitions do. It takes a quarter of an hour and 30 GB of disk.
 func many(ctx context.Context, s *stage) ([]comparison, error) {
-	if s.engine != postgres || s.bench.members == 0 {
-		return nil, nil
+	m, list, err := s.members(ctx, s.bench.members, func(m *membership) error {
+		// No token exists for the hashes of these grants, one for each member.
+		of := " FROM members WHERE id LIKE 'mem_" + m.all.name + "_%'"
+		if err := m.data.exec(ctx,
+			"INSERT INTO grants (id, member_id, client_id, scopes, tools, resource, created_at) SELECT 'gra_' || id, id, '"+benchClient+"', '"+scopes+"', '', '', now()"+of,
+			"INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at) SELECT 'gra_' || id, encode(sha256(('a' || id)::bytea), 'hex'), '"+scopes+"', now(), now() + interval '1 hour'"+of,
+			"INSERT INTO refresh_tokens (hash, grant_id, created_at, expires_at) SELECT encode(sha256(('r' || id)::bytea), 'hex'), 'gra_' || id, now(), now() + interval '60 days'"+of,
+		); err != nil {
+			return err
+		}
+		return m.operate(ctx)
+	})
+	if err != nil {
+		return nil, err
 	}
-	var list []comparison
-	var small map[string]*target
-	for _, count := range []int{s.bench.members / 100, s.bench.members} {
-		m, err := s.members(ctx, count)
-		if err != nil {
-			return nil, err
-		}
-		if err := m.maintain(ctx); err != nil {
-			return nil, err
-		}
-		calls := m.calls()
-		if small == nil {
-			small = calls
-			continue
-		}
-		if err := errors.Join(m.evict(ctx), m.partition(ctx)); err != nil {
-			return nil, err
-		}
-		for _, name := range slices.Sorted(maps.Keys(calls)) {
-			list = append(list, comparison{what: fmt.Sprintf("%s: of %d members : of %d", name, s.bench.members, s.bench.members/100), of: calls[name], to: small[name], aim: 1.3})
-		}
-	}
-	return list, nil
+	return list, errors.Join(m.evict(ctx), m.partition(ctx))
 }
 
 // membership is a service with many members.
 type membership struct {
 	*service
 
-	stage  *stage
-	all    accounts
-	people []person
+	stage *stage
+	all   accounts
 }
 
-// members starts a service with equal members. The first member imports its network, so that its
-// derived data is correct; PostgreSQL copies the rows for the others.
-func (s *stage) members(ctx context.Context, count int) (*membership, error) {
-	m := &membership{stage: s, all: accounts{name: "many", count: count, bearers: 1}, people: people(manyPeople)}
-	k, err := s.network(ctx, fmt.Sprint(count), m.all, m.people)
-	if err != nil {
-		return nil, err
-	}
-	m.service = k
-	k.stop()
-	start := time.Now()
-	rows, err := k.data.copyMembers(ctx, m.all)
-	if err := errors.Join(err, k.data.grantAll(ctx, m.all), k.data.grants(ctx, m.all.tenant(0)), k.data.settle(ctx)); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(os.Stderr, "%s: %d members, %d rows, in %s\n", s.name, count, rows, time.Since(start).Round(time.Second))
-	return m, s.restart(ctx, k)
-}
-
-// copyMembers copies the rows of the first account for the others, in every table of members' data.
-func (d *database) copyMembers(ctx context.Context, a accounts) (copied int64, err error) {
-	columns, err := d.memberTables(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for table, list := range columns {
-		done, err := d.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO %[1]s (tenant_id, %[2]s) SELECT m.id, %[3]s FROM members m CROSS JOIN (SELECT * FROM %[1]s WHERE tenant_id = '%[4]s') s WHERE m.id LIKE 'mem_%[5]s_%%' AND m.id <> '%[4]s'",
-			table, list, "s."+strings.ReplaceAll(list, ", ", ", s."), a.tenant(0), a.name))
-		if err != nil {
-			return copied, fmt.Errorf("copy %s: %w", table, err)
+// members starts a service with the number of members and one with a hundredth as many, does the work on each,
+// and returns the larger one and the comparisons of calls.
+func (s *stage) members(ctx context.Context, count int, work func(m *membership) error) (m *membership, list []comparison, err error) {
+	var small []*target
+	for _, count := range []int{count / 100, count} {
+		m = &membership{stage: s, all: accounts{name: "many", count: count, bearers: 1, people: people(manyPeople)}}
+		start := time.Now()
+		if m.service, err = s.kith(ctx, fmt.Sprint(count), variant{}, m.all); err != nil {
+			return nil, nil, err
 		}
-		rows, err := done.RowsAffected()
-		if err != nil {
-			return copied, err
+		if err := errors.Join(m.data.grants(ctx, m.all.tenant(0)), work(m), m.data.settle(ctx)); err != nil {
+			return nil, nil, err
 		}
-		copied += rows
+		fmt.Fprintf(os.Stderr, "%s: %d members in %s\n", s.name, count, time.Since(start).Round(time.Second))
+		calls := m.calls()
+		for i, t := range small {
+			list = append(list, comparison{what: fmt.Sprintf("%s: of %d members : of %d", t.name, count, count/100), of: calls[i], to: t, aim: 1.3})
+		}
+		small = calls
 	}
-	return copied, nil
+	return m, list, nil
 }
 
-// memberTables returns the tables of members' data with their columns, without tenant_id. It leaves
-// out tenant_states, where each account already has a row, and jobs, whose ids are unique in the
-// whole database.
-func (d *database) memberTables(ctx context.Context) (map[string]string, error) {
-	found, err := d.db.QueryContext(ctx, `SELECT table_name, string_agg(quote_ident(column_name), ', ')
-FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND column_name <> 'tenant_id' AND is_identity = 'NO'
-  AND table_name IN (SELECT table_name FROM information_schema.columns WHERE column_name = 'tenant_id' AND table_schema = current_schema())
-  AND table_name NOT IN ('tenant_states', 'jobs')
-GROUP BY table_name`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = found.Close() }()
-	columns := map[string]string{}
-	for found.Next() {
-		var table, list string
-		if err := found.Scan(&table, &list); err != nil {
-			return nil, err
-		}
-		columns[table] = list
-	}
-	return columns, found.Err()
-}
-
-// grantAll gives each member a grant of an agent. No token exists for the stored token hashes.
-func (d *database) grantAll(ctx context.Context, a accounts) error {
-	of := " FROM members WHERE id LIKE 'mem_" + a.name + "_%'"
-	for _, statement := range []string{
-		"INSERT INTO grants (id, member_id, client_id, scopes, tools, resource, created_at) SELECT 'gra_' || id, id, '" + benchClient + "', '" + scopes + "', '', '', now()" + of,
-		"INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at) SELECT 'gra_' || id, encode(sha256(('a' || id)::bytea), 'hex'), '" + scopes + "', now(), now() + interval '1 hour'" + of,
-		"INSERT INTO refresh_tokens (hash, grant_id, created_at, expires_at) SELECT encode(sha256(('r' || id)::bytea), 'hex'), 'gra_' || id, now(), now() + interval '60 days'" + of,
-	} {
-		if _, err := d.db.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// active returns the number of the n-th member who calls. These are spread evenly over all members.
-func (m *membership) active(n int) int {
+// calls returns the calls that the active members, who are spread evenly over all members, make in turn.
+func (m *membership) calls() []*target {
 	among := min(manyActive, m.all.count)
-	return n % among * (m.all.count / among)
-}
-
-// bearer returns the token of the n-th active member.
-func (m *membership) bearer(n int) string { return m.all.bearer(m.active(n), 0) }
-
-// calls returns the calls that the active members make in turn.
-func (m *membership) calls() map[string]*target {
-	person := func(n int) person { return m.people[n/manyActive*7%len(m.people)] }
-	calls := map[string]*target{}
-	for name, next := range map[string]func(n int) call{
-		"search_connections": func(n int) call { return search(m.bearer(n), person(n).name(), person(n).given) },
-		"get_connection": func(n int) call {
-			return post(m.bearer(n), "get_connection", `{"id":"`+person(n).id+`"}`, `"name":"`+person(n).name()+`"`, "")
-		},
-		"list_timeline": func(n int) call {
-			return post(m.bearer(n), "list_timeline", `{"connection_id":"`+person(n).id+`"}`, `"isError":false`, "")
-		},
-		"list_due": func(n int) call { return post(m.bearer(n), "list_due", `{}`, `"isError":false`, "") },
-		"add_note": func(n int) call { return note(m.bearer(n), person(n), "") },
-		"the page of today": func(n int) call {
-			return get("/", "Cookie: kith_session="+m.all.session(m.active(n))+"\r\n", http.StatusOK, "</html>")
-		},
-		"a profile": func(n int) call {
-			return get(fmt.Sprintf("/api/human/bench-%s-%d", m.all.name, m.active(n)), "", http.StatusOK, `"username"`)
-		},
-		"a search of the directory": func(n int) call {
-			return get(fmt.Sprintf("/api/network/members?q=bench%d@", m.active(n)), "", http.StatusOK, `"username"`)
-		},
-	} {
-		calls[name] = m.asks(name, next)
-		calls[name].ready = manyActive + callers
+	active := func(n int) int { return n % among * (m.all.count / among) }
+	bearer := func(n int) string { return m.all.bearer(active(n), 0) }
+	person := func(n int) person { return m.all.people[n/manyActive*7%manyPeople] }
+	asks := func(name string, next func(n int) call) *target {
+		t := m.asks(name, next)
+		t.ready = manyActive + callers
+		return t
 	}
 	first := make([]string, chains)
 	for i := range first {
 		first[i] = refreshToken(i)
 	}
-	calls["a token refresh"] = m.asks("refresh", refreshing(first, "client_id="+benchClient, ""))
-	return calls
+	return []*target{
+		asks("search_connections", func(n int) call { return search(bearer(n), person(n).name(), person(n).given) }),
+		asks("get_connection", func(n int) call {
+			return tool(bearer(n), "get_connection", `{"id":"`+person(n).id+`"}`, `"name":"`+person(n).name()+`"`)
+		}),
+		asks("list_timeline", func(n int) call {
+			return tool(bearer(n), "list_timeline", `{"connection_id":"`+person(n).id+`"}`, succeeded)
+		}),
+		asks("list_due", func(n int) call { return tool(bearer(n), "list_due", `{}`, succeeded) }),
+		asks("add_note", func(n int) call { return note(bearer(n), person(n)) }),
+		asks("the page of today", func(n int) call { return page("/", m.all.session(active(n)), "</html>") }),
+		asks("a profile", func(n int) call {
+			return get(fmt.Sprintf("/api/human/bench-%s-%d", m.all.name, active(n)), `"username"`)
+		}),
+		asks("a search of the directory", func(n int) call {
+			return get(fmt.Sprintf("/api/network/members?q=bench%d@", active(n)), `"username"`)
+		}),
+		asks("a token refresh", refreshing(first, "client_id="+benchClient)),
+	}
 }
 
-// maintain reports how long first calls and an operator's work take.
-func (m *membership) maintain(ctx context.Context) error {
-	report := func(what string, took time.Duration) {
-		m.stage.bench.report.figure(fmt.Sprintf("%s: %d members: %s", m.stage.engine, m.all.count, what), float64(took)/1e6, "ms", 0)
+// report reports a figure about the members.
+func (m *membership) report(what string, value float64, unit string) {
+	m.stage.figure(fmt.Sprintf("%d members%s", m.all.count, what), value, unit, 0)
+}
+
+// timed executes a statement some times, and reports how long one takes.
+func (m *membership) timed(ctx context.Context, what string, times int, statement string) error {
+	start := time.Now()
+	if _, err := m.data.db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	c, err := dial(m.addr)
+	m.report(what, micros(time.Since(start))/1e3/float64(times), "ms")
+	return nil
+}
+
+// searches makes searches of the members with these numbers, some at a time.
+func (m *membership) searches(p *process, n, atATime int, member func(i int) int) ([]float64, error) {
+	took, _, err := each(n, atATime, func(i int) error {
+		_, _, err := search(m.all.bearer(member(i), 0), m.all.people[0].name(), m.all.people[0].given).send(p.addr)
+		return err
+	})
+	return took, err
+}
+
+// operate reports how long first calls and an operator's work take.
+func (m *membership) operate(ctx context.Context) error {
+	took, err := m.searches(m.process, min(200, m.all.count/2), 1, func(i int) int { return 2*i + 1 })
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }()
-	var took []time.Duration
-	for i := range min(firsts, m.all.count/2) {
-		start := time.Now()
-		if _, err := c.do(search(m.all.bearer(2*i+1, 0), m.people[0].name(), m.people[0].given)); err != nil {
-			return err
-		}
-		took = append(took, time.Since(start))
-	}
-	slices.Sort(took)
-	report("the first search of a member, which builds the index: p50", took[len(took)/2])
+	m.report(": the first search of a member, which builds the index: p50", quantile(0.5, took), "ms")
 	start := time.Now()
-	if err := m.load(ctx, m.all.bearer(1, 0), document(people(manyPeople), 0, time.Now().UTC())); err != nil {
+	if err := m.load(m.all.bearer(1, 0), document(people(manyPeople), 0, time.Now().UTC())); err != nil {
 		return err
 	}
-	report("an import of 25 people, from the call until the job has ended", time.Since(start))
-	if swept, err := m.sweep(ctx); err != nil {
+	m.report(": an import of 25 people, from the call until the job has ended", micros(time.Since(start))/1e3, "ms")
+	swept, err := m.sweep(ctx)
+	if err != nil {
 		return err
-	} else {
-		report("the hourly sweep", swept)
 	}
-	for _, work := range []struct{ what, statement string }{
-		{"a column more for all people", "ALTER TABLE connections ADD COLUMN bench TEXT NOT NULL DEFAULT ''"},
-		{"an index more of all handles, while calls go on", "CREATE INDEX CONCURRENTLY bench ON handles (tenant_id, label)"},
-		{"no column more", "ALTER TABLE connections DROP COLUMN bench"},
-		{"no index more", "DROP INDEX CONCURRENTLY bench"},
-	} {
-		start := time.Now()
-		if _, err := m.data.db.ExecContext(ctx, work.statement); err != nil {
-			return err
-		}
-		if !strings.HasPrefix(work.what, "no ") {
-			report(work.what, time.Since(start))
-		}
+	m.report(": the hourly sweep", micros(swept)/1e3, "ms")
+	if err := errors.Join(
+		m.timed(ctx, ": a column more for all people", 1, "ALTER TABLE connections ADD COLUMN bench TEXT NOT NULL DEFAULT ''"),
+		m.timed(ctx, ": an index more of all handles, while calls go on", 1, "CREATE INDEX CONCURRENTLY bench ON handles (tenant_id, label)"),
+		m.data.exec(ctx, "ALTER TABLE connections DROP COLUMN bench", "DROP INDEX CONCURRENTLY bench"),
+	); err != nil {
+		return err
 	}
-	return m.backUp(ctx, report)
+	file := filepath.Join(m.stage.bench.work, m.data.name+".backup")
+	defer func() { _ = os.Remove(file) }()
+	start = time.Now()
+	command := exec.CommandContext(ctx, m.stage.bench.kith, "backup", file)
+	command.Env = append(os.Environ(), "KITH_DATABASE_URL="+m.data.url)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("back up: %w: %.300s", err, out)
+	}
+	m.report(": a backup", micros(time.Since(start))/1e3, "ms")
+	info, err := os.Stat(file)
+	if err == nil {
+		m.report(": the backup", float64(info.Size())/1e6, "MB")
+	}
+	return err
 }
 
 // sweep makes the hourly sweep due, and returns how long it ran.
 func (m *membership) sweep(ctx context.Context) (time.Duration, error) {
-	if _, err := m.data.db.ExecContext(ctx, "UPDATE jobs SET run_at = now() - interval '1 second' WHERE kind = 'sweep' AND state = 'queued'"); err != nil {
+	if err := m.data.exec(ctx, "UPDATE jobs SET run_at = now() - interval '1 second' WHERE kind = 'sweep' AND state = 'queued'"); err != nil {
 		return 0, err
 	}
-	var began time.Time
-	for ctx.Err() == nil {
+	began := time.Time{}
+	for ; ctx.Err() == nil; pause(ctx, time.Millisecond) {
 		var state string
 		var later bool
 		if err := m.data.db.QueryRowContext(ctx, "SELECT state, run_at > now() FROM jobs WHERE kind = 'sweep' AND state IN ('queued', 'running')").Scan(&state, &later); err != nil {
@@ -251,32 +193,95 @@ func (m *membership) sweep(ctx context.Context) (time.Duration, error) {
 		switch {
 		case state == "running" && began.IsZero():
 			began = time.Now()
+		case state == "queued" && later && began.IsZero():
+			return 0, nil // it ended between two queries
 		case state == "queued" && later:
-			if began.IsZero() {
-				return 0, nil // it ended between two queries
-			}
 			return time.Since(began), nil
 		}
-		pause(ctx, time.Millisecond)
 	}
 	return 0, ctx.Err()
 }
 
-// backUp backs the database up, as an operator would.
-func (m *membership) backUp(ctx context.Context, report func(what string, took time.Duration)) error {
-	file := filepath.Join(m.stage.bench.work, m.data.name+".backup")
-	defer func() { _ = os.Remove(file) }()
-	start := time.Now()
-	command := exec.CommandContext(ctx, m.stage.bench.kith, "backup", file)
-	command.Env = append(os.Environ(), "KITH_DATABASE_URL="+m.data.url)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("back up: %w: %.300s", err, out)
+// evict reports how many searches of many members find their index in memory, and how long all of
+// them take, for several sizes of that memory. The members are chosen at random, each as often as
+// the others: no order of calls is worse for a cache.
+func (m *membership) evict(ctx context.Context) error {
+	const apart, atATime = 10, 4 // a tenth of the members search, spread evenly over all
+	active := m.all.count / apart
+	for _, memory := range []int{256, 128, 64, 16} {
+		p, err := m.stage.bench.serve(ctx, m.data.name+"-evict", m.data.url, variant{env: []string{fmt.Sprint("KITH_SEARCH_MEMORY=", memory)}})
+		if err != nil {
+			return err
+		}
+		m.stage.processes = append(m.stage.processes, p)
+		_, err = m.searches(p, active, atATime, func(n int) int { return n * apart }) // fills the memory
+		before, _, beforeErr := p.indexes()
+		if err := errors.Join(err, beforeErr); err != nil {
+			return err
+		}
+		took, err := m.searches(p, 3*active, atATime, func(int) int { return rand.IntN(active) * apart })
+		after, held, afterErr := p.indexes()
+		if err := errors.Join(err, afterErr); err != nil {
+			return err
+		}
+		p.stop()
+		what := fmt.Sprintf(", of whom %d search, %d MiB for indexes: ", active, memory)
+		m.report(what+"indexes held", held, "MiB")
+		m.report(what+"index in memory", 100*(1-(after-before)/float64(len(took))), "% of searches")
+		m.report(what+"p50", quantile(0.5, took), "ms")
+		m.report(what+"p99", quantile(0.99, took), "ms")
 	}
-	report("a backup", time.Since(start))
-	info, err := os.Stat(file)
+	return nil
+}
+
+// indexes returns how many search indexes the process has built, and how many MiB it holds.
+func (p *process) indexes() (builds, held float64, err error) {
+	metrics, err := p.metrics()
 	if err != nil {
+		return 0, 0, err
+	}
+	return metrics("kith_search_build_duration_seconds", "whole"), metrics("kith_search_index_bytes", "") / (1 << 20), nil
+}
+
+// partition compares the table of handles with a copy in 16 hash partitions by tenant: single reads and
+// writes as calls make them, a vacuum after each handle of a tenth of the members has changed, and a
+// new index. It drops the copy.
+func (m *membership) partition(ctx context.Context) error {
+	statements := []string{"CREATE TABLE handles_parted (LIKE handles INCLUDING ALL) PARTITION BY HASH (tenant_id)"}
+	for i := range 16 {
+		statements = append(statements, fmt.Sprintf("CREATE TABLE handles_parted_%d PARTITION OF handles_parted FOR VALUES WITH (MODULUS 16, REMAINDER %d)", i, i))
+	}
+	if err := m.data.exec(ctx, append(statements, "INSERT INTO handles_parted SELECT * FROM handles", "VACUUM ANALYZE handles", "VACUUM ANALYZE handles_parted")...); err != nil { //nolint:misspell // SQL
 		return err
 	}
-	m.stage.bench.report.figure(fmt.Sprintf("%s: %d members: the backup", m.stage.engine, m.all.count), float64(info.Size())/1e6, "MB", 0)
-	return nil
+	var ids []string
+	for _, p := range m.all.people {
+		ids = append(ids, p.id)
+	}
+	const single = 5000
+	for _, table := range []string{"handles", "handles_parted"} {
+		for _, step := range []struct {
+			what, statement string
+			times           int
+		}{
+			{"a read of one person's", "PERFORM * FROM handles WHERE tenant_id = t AND connection_id = c", single},
+			{"a write of one person's", "UPDATE handles SET label = label || 'x' WHERE tenant_id = t AND connection_id = c", single},
+			{"a change of a tenth of all", "UPDATE handles SET label = label || 'x' WHERE hashtext(tenant_id) % 10 = 0", 1},
+			{"the vacuum after it", "VACUUM handles", 1},
+			{"a new index", "CREATE INDEX bench_parts ON handles (tenant_id, label)", 1},
+		} {
+			statement := strings.ReplaceAll(step.statement, "handles", table)
+			if step.times > 1 {
+				statement = fmt.Sprintf("DO $$ DECLARE t text; c text; BEGIN FOR n IN 1..%d LOOP t := 'mem_many_' || lpad((n::bigint * 7919 %% %d)::text, 7, '0'); c := (ARRAY['%s'])[n %% %d + 1]; %s; END LOOP; END $$",
+					step.times, m.all.count, strings.Join(ids, "', '"), len(ids), statement)
+			}
+			if err := m.timed(ctx, ", "+table+": "+step.what, step.times, statement); err != nil {
+				return err
+			}
+		}
+		if err := m.data.exec(ctx, "DROP INDEX bench_parts"); err != nil {
+			return err
+		}
+	}
+	return m.data.exec(ctx, "DROP TABLE handles_parted")
 }

@@ -5,13 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/kith-crm/kith/proto/catalog"
+	"golang.org/x/sync/errgroup"
 )
 
 // mixCallers is the number of connections of a mix. A call that is due while all are busy waits,
@@ -32,27 +34,22 @@ type mix struct {
 
 // worker makes the calls of one connection.
 type worker struct {
-	client *client
-	next   func(ctx context.Context) (mixed, error)
-	ready  *mixed // prepared, but not sent before the end of the run
+	next  func() (mixed, error)
+	ready *mixed // prepared, but not sent before the end of the run
 }
 
-// mixed is a call of a row, and how long it took since it was due.
+// mixed is a call of a row, and how many milliseconds it took since it was due.
 type mixed struct {
 	call
 
 	row  string
-	took time.Duration
+	took float64
 }
 
 // newMix starts a service with one member and prepares a connection for each worker, which will
 // make calls of these rows. Calls that start jobs or change a selection are made by the first
 // worker only: two of them at the same time are refused.
-func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
-	rpcs, err := catalog.Load()
-	if err != nil {
-		return nil, err
-	}
+func (s *stage) newMix(ctx context.Context, rows []row) (*mix, error) {
 	first, err := newMember(ctx, s, usualSize)
 	if err != nil {
 		return nil, err
@@ -64,98 +61,104 @@ func (s *stage) newMix(ctx context.Context, rows []toolRow) (*mix, error) {
 	for i := range mixCallers {
 		m := *first
 		m.made, m.calls = map[string]json.RawMessage{}, map[string]int{}
-		if m.client, err = dial(m.addr); err != nil {
-			return nil, err
-		}
-		var order []func(ctx context.Context) (mixed, error)
-		for _, row := range rows {
-			found, ok := rpcs.Tool(row.Tool)
-			if !ok || (row.alone(found) && i > 0) {
+		var order []func() (mixed, error)
+		for _, r := range rows {
+			if r.page != nil || r.alone() && i > 0 {
 				continue
 			}
-			m.calls[row.Row] = i * 1_000_000 // so that no two workers create the same
-			for range max(1, usually[row.Row]) {
-				order = append(order, func(ctx context.Context) (mixed, error) {
-					c, err := m.call(ctx, row, found)
-					return mixed{call: c, row: row.Row}, err
+			m.calls[r.Row] = i * 1_000_000 // so that no two workers create the same
+			for range max(1, usually[r.Row]) {
+				order = append(order, func() (mixed, error) {
+					c, err := m.call(r)
+					return mixed{call: c, row: r.Row}, err
 				})
 			}
 		}
-		refresh := refreshing([]string{refreshToken(i)}, "client_id="+benchClient, "")
+		refresh := refreshing([]string{refreshToken(i)}, "client_id="+benchClient)
 		for range 10 {
-			order = append(order, func(context.Context) (mixed, error) { return mixed{call: refresh(0), row: "refresh"}, nil })
+			order = append(order, func() (mixed, error) { return mixed{call: refresh(0), row: "refresh"}, nil })
 		}
 		random, n := rand.New(rand.NewPCG(1, uint64(i))), 0
-		x.workers = append(x.workers, &worker{client: m.client, next: func(ctx context.Context) (mixed, error) {
+		x.workers = append(x.workers, &worker{next: func() (mixed, error) {
 			if n%len(order) == 0 {
 				random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 			}
 			n++
-			return order[(n-1)%len(order)](ctx)
+			return order[(n-1)%len(order)]()
 		}})
 	}
 	return x, nil
 }
 
 // alone reports whether a row's calls must not run at the same time.
-func (row toolRow) alone(found *catalog.RPC) bool {
-	return found.Tool.JobKind != "" || row.Before != nil && (row.Before.Once || row.Before.Keep == "selection" || row.Before.Keep == "task_id")
+func (r row) alone() bool {
+	return r.starts || r.Before != nil && (r.Before.Once || r.Before.Keep == "selection" || r.Before.Keep == "task_id")
 }
 
 // addsPeople reports whether each call of a row makes the network larger.
-func (row toolRow) addsPeople() bool {
+func (r row) addsPeople() bool {
 	adds := func(tool string) bool { return tool == "create_connection" || tool == "import_file" }
-	return adds(row.Tool) || row.Before != nil && adds(row.Before.Tool)
+	return adds(r.Tool) || r.Before != nil && adds(r.Before.Tool)
 }
 
-// run makes calls for the length of time, one for each time that it receives from due, and returns
-// them with how long each took from that time.
-func (x *mix) run(ctx context.Context, due <-chan time.Time, length time.Duration) ([]mixed, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// run makes calls at random times for the length of time, with an average of rate calls a second. It returns
+// them with how long each took from the time when it was due.
+func (x *mix) run(ctx context.Context, rate float64, length time.Duration) (made []mixed, err error) {
+	due := make(chan time.Time, 1<<16) // holds the calls that wait for a connection
 	over, done := context.WithTimeout(ctx, length)
 	defer done()
-	made := make([][]mixed, len(x.workers))
-	var group sync.WaitGroup
-	for i, w := range x.workers {
-		group.Go(func() {
-			var err error
-			if made[i], err = w.work(ctx, over.Done(), due); err != nil {
-				cancel(err)
+	go func() {
+		for at := time.Now(); ; {
+			at = at.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
+			pause(over, time.Until(at))
+			select {
+			case due <- at:
+			case <-over.Done():
+				return
+			}
+		}
+	}()
+	var mu sync.Mutex
+	group, busy := errgroup.WithContext(over)
+	for _, w := range x.workers {
+		group.Go(func() error {
+			for {
+				if w.ready == nil {
+					c, err := w.next()
+					if err != nil {
+						return fmt.Errorf("prepare a call: %w", err)
+					}
+					w.ready = &c
+				}
+				select {
+				case <-busy.Done():
+					return nil
+				case since := <-due:
+					if _, _, err := w.ready.send(x.addr); err != nil {
+						return fmt.Errorf("%s: %w", w.ready.row, err)
+					}
+					w.ready.took = micros(time.Since(since)) / 1e3
+					mu.Lock()
+					made, w.ready = append(made, *w.ready), nil
+					mu.Unlock()
+				}
 			}
 		})
 	}
-	group.Wait()
-	return slices.Concat(made...), context.Cause(ctx)
+	err = cmp.Or(group.Wait(), ctx.Err())
+	return made, err
 }
 
-// work makes calls until over is closed.
-func (w *worker) work(ctx context.Context, over <-chan struct{}, due <-chan time.Time) (made []mixed, err error) {
-	for {
-		if w.ready == nil {
-			c, err := w.next(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("prepare a call: %w", err)
-			}
-			w.ready = &c
-		}
-		select {
-		case <-over:
-			return made, nil
-		case since := <-due:
-			if _, err := w.client.do(w.ready.call); err != nil {
-				return nil, fmt.Errorf("%s: %w", w.ready.row, err)
-			}
-			w.ready.took = time.Since(since)
-			made, w.ready = append(made, *w.ready), nil
-		}
-	}
+// capacity returns how many calls of the mix the service answers in a second.
+func (x *mix) capacity(ctx context.Context, length time.Duration) (float64, error) {
+	made, err := x.run(ctx, math.Inf(1), length)
+	return float64(len(made)) / length.Seconds(), err
 }
 
 // tails reports the 99th percentile of the mix at 60 % of the calls per second that the service
 // answers when it is kept busy.
 func tails(ctx context.Context, s *stage) ([]comparison, error) {
-	rows, err := s.bench.toolRows()
+	rows, err := s.bench.rows()
 	if err != nil {
 		return nil, err
 	}
@@ -168,54 +171,78 @@ func tails(ctx context.Context, s *stage) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := x.atRate(ctx, rate*0.6, 2*length)
+	made, err := x.run(ctx, rate*0.6, 2*length)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(made, func(a, b mixed) int { return cmp.Compare(a.took, b.took) })
-	p50, p99 := made[len(made)/2].took, made[len(made)*99/100].took
-	for _, m := range made[len(made)*99/100:] {
-		fmt.Fprintf(os.Stderr, "%s: %s took %s\n", s.name, m.row, m.took.Round(time.Millisecond))
+	var took []float64
+	for _, m := range made {
+		took = append(took, m.took)
 	}
-	what := fmt.Sprintf("%s: mix of all tools, imports and refreshes at 60 %% of %.0f calls a second: ", s.engine, rate)
-	s.bench.report.figure(what+"p50", float64(p50)/1e6, "ms", 0)
-	s.bench.report.figure(what+"p99 : p50", float64(p99)/float64(p50), "×", 8)
+	p50, p99 := quantile(0.5, took), quantile(0.99, took)
+	for _, m := range made {
+		if m.took > p99 {
+			fmt.Fprintf(os.Stderr, "%s: %s took %.0f ms\n", s.name, m.row, m.took)
+		}
+	}
+	what := fmt.Sprintf("mix of all tools, imports and refreshes at 60 %% of %.0f calls a second: ", rate)
+	s.figure(what+"p50", p50, "ms", 0)
+	s.figure(what+"p99 : p50", p99/p50, "×", 8)
 	return nil, nil
 }
 
-// capacity returns how many calls of the mix the service answers in a second.
-func (x *mix) capacity(ctx context.Context, length time.Duration) (float64, error) {
-	always := make(chan time.Time)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		for {
-			select {
-			case always <- time.Now():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	made, err := x.run(ctx, always, length)
-	return float64(len(made)) / length.Seconds(), err
+// soak keeps the service at a third of its capacity for a long time, and reports how much it grew
+// from the second fifth of that time to the last. Its mix adds notes and changes, but no people.
+func soak(ctx context.Context, s *stage) ([]comparison, error) {
+	rows, err := s.bench.rows()
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.newMix(ctx, slices.DeleteFunc(rows, row.addsPeople))
+	if err != nil {
+		return nil, err
+	}
+	rate, err := x.capacity(ctx, 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string][]float64{}
+	var made []mixed
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return x.watch(ctx, s.bench.soak, seen) })
+	group.Go(func() (err error) {
+		made, err = x.run(ctx, rate/3, s.bench.soak)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		values := seen[what]
+		early, late := quantile(0.5, values[len(values)/5:len(values)*2/5]), quantile(0.5, values[len(values)*4/5:])
+		s.figure(fmt.Sprintf("growth of %s from %.0f, by %d calls in %s", what, early, len(made), s.bench.soak), (late/max(early, 1)-1)*100, "%", 10)
+	}
+	return nil, nil
 }
 
-// atRate makes calls at random times, with an average of rate calls a second.
-func (x *mix) atRate(ctx context.Context, rate float64, length time.Duration) ([]mixed, error) {
-	due := make(chan time.Time, 1<<16) // holds the calls that wait for a connection
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		for at := time.Now(); ; {
-			at = at.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
-			pause(ctx, time.Until(at))
-			select {
-			case due <- at:
-			case <-ctx.Done():
-				return
-			}
+// watch measures the service's memory, goroutines and files a hundred times.
+func (x *mix) watch(ctx context.Context, length time.Duration, seen map[string][]float64) error {
+	for range 100 {
+		pause(ctx, length/100)
+		resident, _, files, err := x.memory()
+		if err != nil {
+			return err
 		}
-	}()
-	return x.run(ctx, due, length)
+		metrics, err := x.metrics()
+		if err != nil {
+			return err
+		}
+		for what, value := range map[string]float64{"resident MiB": resident, "goroutines": metrics("go_goroutines", ""), "open files": files} {
+			seen[what] = append(seen[what], value)
+		}
+		if wal, err := os.Stat(x.data.url + "-wal"); err == nil {
+			seen["MB of the write-ahead log"] = append(seen["MB of the write-ahead log"], float64(wal.Size())/1e6)
+		}
+	}
+	return nil
 }

@@ -1,20 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 )
 
 // process is a running service.
@@ -23,6 +28,7 @@ type process struct {
 	addr    string
 	admin   string // of Kith's metrics
 	log     *os.File
+	ended   chan struct{} // closed when it has ended
 }
 
 // start starts a program and waits until the URL ready answers.
@@ -37,32 +43,48 @@ func start(ctx context.Context, log, ready, program string, args, env []string) 
 	if err := command.Start(); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
-	p := &process{command: command, log: out}
+	p := &process{command: command, log: out, ended: make(chan struct{})}
+	go func() {
+		_ = command.Wait() // a process that is killed ends with an error
+		_ = out.Close()
+		close(p.ended)
+	}()
 	for range 3000 {
+		select {
+		case <-p.ended:
+			return nil, fmt.Errorf("%s has ended: see %s", program, log)
+		case <-time.After(100 * time.Millisecond):
+		}
 		if res, err := http.Get(ready); err == nil {
 			if err := res.Body.Close(); err != nil || res.StatusCode < http.StatusInternalServerError {
 				return p, err
 			}
 		}
-		pause(ctx, 100*time.Millisecond)
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	p.stop()
 	return nil, fmt.Errorf("%s is not ready: see %s", program, log)
 }
 
-// serve starts a Kith on a database.
-func (b *bench) serve(ctx context.Context, d *database, v variant) (*process, error) {
+// variant is a build of Kith with its environment.
+type variant struct {
+	program string // the released one if empty
+	command string // serve if empty
+	env     []string
+}
+
+// serve starts a Kith on the database at a URL.
+func (b *bench) serve(ctx context.Context, name, url string, v variant) (*process, error) {
 	addr, admin := freeAddr(), freeAddr()
-	p, err := start(ctx, filepath.Join(b.work, d.name+".log"), "http://"+admin+"/readyz", v.program, []string{cmp.Or(v.command, "serve")}, append([]string{
-		"KITH_DATABASE_URL=" + d.url, "KITH_ADDR=" + addr, "KITH_ADMIN_ADDR=" + admin, "KITH_SANDBOX=false",
+	p, err := start(ctx, filepath.Join(b.work, name+".log"), "http://"+admin+"/readyz", cmp.Or(v.program, b.kith), []string{cmp.Or(v.command, "serve")}, append([]string{
+		"KITH_DATABASE_URL=" + url, "KITH_ADDR=" + addr, "KITH_ADMIN_ADDR=" + admin, "KITH_SANDBOX=false",
 	}, v.env...))
 	if err != nil {
 		return nil, err
 	}
 	p.addr, p.admin = addr, admin
-	if b.hold != "" {
-		fmt.Fprintf(os.Stderr, "profile: http://%s/debug/pprof/profile\n", admin)
-	}
 	return p, nil
 }
 
@@ -91,96 +113,122 @@ func freeAddr() string {
 	return l.Addr().String()
 }
 
-func (p *process) stop() {
-	_ = p.command.Process.Signal(syscall.SIGTERM)
-	_ = p.command.Wait()
-	_ = p.log.Close()
+func (p *process) stop() { p.end(syscall.SIGTERM) }
+
+// end sends a signal to the process and waits until it has ended.
+func (p *process) end(signal syscall.Signal) {
+	_ = p.command.Process.Signal(signal) // it fails if the process has ended
+	<-p.ended
 }
 
 // used returns the processor time of the process so far.
-func (p *process) used(context.Context) (usage, error) {
+func (p *process) used() (usage, error) {
 	own, err := cpuTime(p.command.Process.Pid)
 	return usage{service: own}, err
 }
 
-// cpuTime returns the processor time of all threads of a process, in nanoseconds if the
-// kernel has them, otherwise in ticks.
+// cpuTime returns the processor time of all threads of a process, in nanoseconds if the kernel has them,
+// otherwise in ticks.
 func cpuTime(pid int) (time.Duration, error) {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	var sum time.Duration
-	for _, file := range threads {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread ended
-		}
-		if first, _, ok := bytes.Cut(text, []byte(" ")); ok {
-			n, _ := strconv.ParseInt(string(first), 10, 64)
-			sum += time.Duration(n)
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return 0, err
+	}
+	var sum uint64
+	for _, thread := range threads {
+		if own, err := thread.Schedstat(); err == nil { // otherwise the thread has ended
+			sum += own.RunningNanoseconds
 		}
 	}
 	if sum > 0 {
-		return sum, nil
+		return time.Duration(sum), nil
 	}
-	return ticks(pid)
+	own, err := readStat(pid)
+	return time.Duration(own.CPUTime() * float64(time.Second)), err
 }
 
-// tick is the unit of /proc/PID/stat.
-const tick = 10 * time.Millisecond
+func readStat(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return p.Stat()
+}
 
-func ticks(pid int) (time.Duration, error) {
-	fields, err := stat(pid)
+// childrenTime returns the processor time of all children of a process, including those that have ended.
+func childrenTime(parent int) (time.Duration, error) {
+	const tick = 10 * time.Millisecond // the unit of /proc/PID/stat
+	own, err := readStat(parent)
 	if err != nil {
 		return 0, err
 	}
-	return sum(fields[11:13])
-}
-
-// parse returns the parent of a process, and the processor time of children that ended.
-func parse(pid int) (parent int, ended time.Duration, err error) {
-	fields, err := stat(pid)
-	if err != nil {
-		return 0, 0, err
+	sum := time.Duration(own.CUTime+own.CSTime) * tick
+	all, err := procfs.AllProcs()
+	for _, p := range all {
+		if s, err := p.Stat(); err == nil && s.PPID == parent {
+			if used, err := cpuTime(p.PID); err == nil { // otherwise it has ended
+				sum += used
+			}
+		}
 	}
-	parent, err = strconv.Atoi(fields[1])
-	ended, sumErr := sum(fields[13:15])
-	return parent, ended, errors.Join(err, sumErr)
+	return sum, err
 }
 
-// stat returns the fields of /proc/PID/stat after the name, which is in parentheses and may
-// contain anything.
-func stat(pid int) ([]string, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// memory returns the resident memory of the process and the largest that it had, in MiB, and the number of its
+// open files.
+func (p *process) memory() (resident, largest, files float64, err error) {
+	proc, err := procfs.NewProc(p.command.Process.Pid)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	status, err := proc.NewStatus()
+	open, filesErr := proc.FileDescriptorsLen()
+	return float64(status.VmRSS) / (1 << 20), float64(status.VmHWM) / (1 << 20), float64(open), errors.Join(err, filesErr)
+}
+
+// metrics returns a function that returns the sum of a metric's values, or of those whose labels have the value
+// kind. The value of a histogram is its count.
+func (p *process) metrics() (func(name, kind string) float64, error) {
+	res, err := http.Get("http://" + p.admin + "/metrics")
 	if err != nil {
 		return nil, err
 	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 15 {
-		return nil, fmt.Errorf("parse /proc/%d/stat: %s", pid, text)
-	}
-	return fields, nil
-}
-
-// sum adds up ticks.
-func sum(fields []string) (time.Duration, error) {
-	var n int
-	for _, field := range fields {
-		value, err := strconv.Atoi(field)
-		if err != nil {
-			return 0, err
+	defer func() { _ = res.Body.Close() }()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(res.Body)
+	return func(name, kind string) (sum float64) {
+		for _, m := range families[name].GetMetric() {
+			if kind == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == kind }) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
 		}
-		n += value
-	}
-	return time.Duration(n) * tick, nil
+		return sum
+	}, err
 }
 
-// resident returns the resident memory of a process, in MiB.
-func (p *process) resident() (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+// profile writes a processor profile of the given length into a file.
+func (p *process) profile(file string, length time.Duration) error {
+	res, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.admin, max(1, int(length.Seconds()))))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	_, after, _ := strings.Cut(string(text), "VmRSS:")
-	var kib float64
-	_, err = fmt.Sscan(after, &kib)
-	return kib / 1024, err
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("profile: %s", res.Status)
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, res.Body)
+	return errors.Join(err, out.Close())
+}
+
+// load returns the load average of the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Fields(string(text))[0]
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,6 +73,25 @@ func ServeSearch(find func(ctx context.Context, query string) ([]Person, error))
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(people)
 	}))
+}
+
+// ServeTokens serves a token endpoint, and GET /seed?n=N with N refresh tokens, each of a login.
+func ServeTokens(endpoint http.Handler, login func(ctx context.Context) (refresh string, err error)) {
+	mux := http.NewServeMux()
+	mux.Handle("/", endpoint)
+	mux.HandleFunc("GET /seed", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		tokens := make([]string, n)
+		for i := range tokens {
+			var err error
+			if tokens[i], err = login(r.Context()); err != nil || tokens[i] == "" {
+				http.Error(w, fmt.Sprint("no refresh token: ", err), http.StatusInternalServerError)
+				return
+			}
+		}
+		_ = json.NewEncoder(w).Encode(tokens)
+	})
+	Serve(mux)
 }
 
 // Text returns one line per person, as tools answer language models.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -52,7 +51,8 @@ func main() {
 	store.Users["member"] = storage.MemoryUserRelation{Username: "member", Password: "password"}
 	config := &fosite.Config{GlobalSecret: []byte(rand.Text() + rand.Text())}
 	provider := compose.Compose(config, store, compose.NewOAuth2HMACStrategy(config),
-		compose.OAuth2ResourceOwnerPasswordCredentialsFactory, compose.OAuth2RefreshTokenGrantFactory)
+		compose.OAuth2ResourceOwnerPasswordCredentialsFactory, //nolint:staticcheck // the simplest grant, to seed refresh tokens
+		compose.OAuth2RefreshTokenGrantFactory)
 	token := func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		request, err := provider.NewAccessRequest(ctx, r, &fosite.DefaultSession{})
@@ -70,26 +70,16 @@ func main() {
 		}
 		provider.WriteAccessResponse(ctx, w, request, answer)
 	}
-	http.HandleFunc("POST /oauth/token", token)
-	http.HandleFunc("GET /seed", func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
-		tokens := make([]string, n)
-		form := url.Values{"grant_type": {"password"}, "client_id": {"web"}, "username": {"member"}, "password": {"password"}, "scope": {"offline"}}
-		for i := range tokens {
-			login := httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader(form.Encode()))
-			login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			answer := httptest.NewRecorder()
-			token(answer, login)
-			var body struct {
-				Refresh string `json:"refresh_token"`
-			}
-			if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil || body.Refresh == "" {
-				http.Error(w, answer.Body.String(), http.StatusInternalServerError)
-				return
-			}
-			tokens[i] = body.Refresh
+	form := url.Values{"grant_type": {"password"}, "client_id": {"web"}, "username": {"member"}, "password": {"password"}, "scope": {"offline"}}
+	data.ServeTokens(http.HandlerFunc(token), func(context.Context) (string, error) {
+		login := httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader(form.Encode()))
+		login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		token(answer, login)
+		var body struct {
+			Refresh string `json:"refresh_token"`
 		}
-		_ = json.NewEncoder(w).Encode(tokens)
+		err := json.Unmarshal(answer.Body.Bytes(), &body)
+		return body.Refresh, err
 	})
-	data.Serve(http.DefaultServeMux)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/kith-crm/kith/deploy/load/peers/data"
 	"github.com/pocketbase/pocketbase"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 )
 
 func main() {
@@ -17,7 +16,7 @@ func main() {
 	app := pocketbase.NewWithConfig(pocketbase.Config{DefaultDataDir: dir, HideStartBanner: true})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		c := core.NewBaseCollection("people")
-		c.ViewRule, c.ListRule = types.Pointer(""), types.Pointer("")
+		c.ViewRule, c.ListRule = new(""), new("")
 		for _, name := range []string{"name", "email", "organization", "title", "city"} {
 			c.Fields.Add(&core.TextField{Name: name})
 		}

@@ -28,7 +28,7 @@ func main() {
 			return []any{p.ID, p.Name, p.Email, p.Organization, p.Title, p.City}, nil
 		}))
 	data.Must(err)
-	for _, statement := range []string{`CREATE INDEX ON people USING gin (name gin_trgm_ops)`, `ANALYZE people`} {
+	for _, statement := range []string{`CREATE INDEX ON people USING gin (name gin_trgm_ops)`, `ANALYZE people`} { //nolint:misspell // as SQL spells
 		_, err := pool.Exec(ctx, statement)
 		data.Must(err)
 	}
