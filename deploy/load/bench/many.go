@@ -125,7 +125,11 @@ func (m *membership) timed(ctx context.Context, what string, times int, statemen
 	if _, err := m.data.db.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	m.report(what, micros(time.Since(start))/1e3/float64(times), "ms")
+	took, unit := micros(time.Since(start))/float64(times), "µs"
+	if times == 1 {
+		took, unit = took/1e3, "ms"
+	}
+	m.report(what, took, unit)
 	return nil
 }
 
