@@ -18,7 +18,7 @@ type consentContent struct {
 	Action string
 	Allow  allowForm
 	// Durations are for how long the access may last.
-	Durations []choice
+	Durations []page.Option
 	// Today is set if the client was first seen on this day.
 	Today bool
 	// Destination is where the authorization response is sent.
@@ -64,10 +64,10 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 }
 
 // durations returns for how long access may be allowed; the chosen one is selected.
-func durations(chosen int) []choice {
-	out := []choice{}
+func durations(chosen int) []page.Option {
+	out := []page.Option{}
 	for _, days := range oauth.Durations() {
-		c := choice{Value: strconv.Itoa(days), Label: strconv.Itoa(days) + " days", Selected: days == chosen}
+		c := page.Option{Value: strconv.Itoa(days), Label: strconv.Itoa(days) + " days", Selected: days == chosen}
 		if days == 0 {
 			c.Label = "Until I revoke it"
 		}

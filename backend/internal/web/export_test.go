@@ -5,17 +5,24 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/importing"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/review"
 )
+
+// allRoutes returns all routes except the assets and those of package contacts.
+func allRoutes() []page.Route {
+	imports, err := importing.Routes(nil)
+	if err != nil {
+		panic(err)
+	}
+	return slices.Concat(grouping.Routes(nil), (&review.Pages{}).Routes(), imports, (&Web{}).routes())
+}
 
 // Routes returns the patterns of all routes except the assets and those of package contacts.
 func Routes() []string {
 	var patterns []string
-	for _, r := range slices.Concat((&grouping.Pages{}).Routes(), (&review.Pages{}).Routes(), (&importing.Pages{}).Routes()) {
+	for _, r := range allRoutes() {
 		patterns = append(patterns, r.Pattern)
-	}
-	for _, r := range routes() {
-		patterns = append(patterns, r.pattern)
 	}
 	return patterns
 }
@@ -24,12 +31,7 @@ func Routes() []string {
 // password field of each.
 func FreshRoutes() map[string]string {
 	fresh := map[string]string{}
-	for _, r := range routes() {
-		if r.needsProof {
-			fresh[r.pattern] = r.password
-		}
-	}
-	for _, r := range (&review.Pages{}).Routes() {
+	for _, r := range allRoutes() {
 		if r.Fresh {
 			fresh[r.Pattern] = r.Password
 		}

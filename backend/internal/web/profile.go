@@ -12,7 +12,7 @@ import (
 // profileContent is the content of the profile page.
 type profileContent struct {
 	// Page says who can see the page.
-	Page     choices
+	Page     page.Select
 	Listed   bool
 	Sections []profileSection
 	// Preview is what everyone sees; nil if only members or the member can see the page.

@@ -29,22 +29,11 @@ type profileField struct {
 	page.Field
 
 	// Visibility has no options if whoever sees the page sees the field.
-	Visibility choices
+	Visibility page.Select
 	// Also is a second input with the same visibility.
 	Also *page.Field
 	// Links replace the input.
 	Links linkRows
-}
-
-// choices is a list to choose one from.
-type choices struct {
-	Name, Label, Error string
-	Options            []choice
-}
-
-type choice struct {
-	Value, Label string
-	Selected     bool
 }
 
 // linkRows are the inputs of the links, with some empty ones at the end.
@@ -57,13 +46,13 @@ type linkRow struct {
 	Wrong bool
 }
 
-func visibilityChoices(name, label string, now account.Visibility) choices {
-	c := choices{Name: name, Label: label}
+func visibilityChoices(name, label string, now account.Visibility) page.Select {
+	c := page.Select{Name: name, Label: label}
 	for _, v := range []struct {
 		value account.Visibility
 		label string
 	}{{account.Private, "Only me"}, {account.Members, "Members"}, {account.Public, "Everyone"}} {
-		c.Options = append(c.Options, choice{string(v.value), v.label, v.value == now || now == "" && v.value == account.Private})
+		c.Options = append(c.Options, page.Option{Value: string(v.value), Label: v.label, Selected: v.value == now || now == "" && v.value == account.Private})
 	}
 	return c
 }

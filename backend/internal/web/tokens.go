@@ -18,7 +18,7 @@ type tokenForm struct {
 	Name    page.Field
 	Scopes  scopeChoices
 	Tools   toolChoices
-	Expires choices
+	Expires page.Select
 }
 
 // toolChoices are the choices of the form about a limit to named tools.
@@ -39,8 +39,8 @@ type toolChoice struct {
 }
 
 // lifetimes are the choices of the form, in days; 0 means no expiry.
-func lifetimes() []choice {
-	return []choice{{"30", "30 days", false}, {"90", "90 days", false}, {"365", "One year", false}, {"0", "Never", false}}
+func lifetimes() []page.Option {
+	return []page.Option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "365", Label: "One year"}, {Value: "0", Label: "Never"}}
 }
 
 const defaultLifetime = "90"
@@ -57,14 +57,11 @@ func (v *request) tokenForm(name, lifetime string, chosen func(scope string) boo
 			Hint: "So that you know it again, for example: backup script.",
 		},
 		Scopes:  choicesOf(v.Catalog.Scopes(), chosen),
-		Expires: choices{Name: "expires", Label: "It works for", Options: lifetimes()},
+		Expires: page.Select{Name: "expires", Label: "It works for", Options: page.Choose(lifetime, lifetimes()...)},
 	}
 	form.Scopes.Error, form.Tools.Error = m.Of("scope"), m.Of("tool")
 	for _, rpc := range v.Catalog.Tools() {
 		form.Tools.Tools = append(form.Tools.Tools, toolChoice{rpc.Tool.Name, rpc.Tool.Title, slices.Contains(tools, rpc.Tool.Name)})
-	}
-	for i, option := range form.Expires.Options {
-		form.Expires.Options[i].Selected = option.Value == lifetime
 	}
 	return form
 }
@@ -134,7 +131,7 @@ func (v *request) checkScopes(scopes []string) error {
 
 // expiry returns when a token with a lifetime expires; zero if it does not.
 func (v *request) expiry(lifetime string) (time.Time, bool) {
-	known := slices.ContainsFunc(lifetimes(), func(c choice) bool { return c.Value == lifetime })
+	known := page.HasOption(lifetimes(), lifetime)
 	days, err := strconv.Atoi(lifetime)
 	if !known || err != nil || days == 0 {
 		return time.Time{}, known

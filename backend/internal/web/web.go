@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"runtime"
 	"slices"
@@ -71,27 +70,13 @@ func New(c Config) (*Web, error) {
 		return nil, err
 	}
 	web.events = account.NewEventRecorder(c.Store, c.Logger, web.tell)
-	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Wake: func() { c.Handlers.Imports.Jobs.Wake() }})
+	web.review = &review.Pages{Catalog: c.Catalog, Kinds: c.Kinds, Wake: func() { c.Handlers.Imports.Jobs.Wake() }}
 	web.areas = slices.Concat(
-		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
-		network.New(c.Handlers).Routes(), web.review.Routes(), connect.New(c.Handlers, c.SandboxOn).Routes(),
+		today.Routes(c.Handlers), contacts.Routes(c.Handlers), grouping.Routes(c.Handlers),
+		network.Routes(c.Handlers), web.review.Routes(), connect.Routes(c.Handlers, c.SandboxOn),
 	)
-	imports, err := importing.New(c.Handlers)
-	if err != nil {
+	if web.members, err = importing.Routes(c.Handlers); err != nil {
 		return nil, err
-	}
-	web.members = imports.Routes()
-	own, err := fs.Sub(templates, "templates")
-	if err != nil {
-		return nil, err
-	}
-	folders := []fs.FS{own}
-	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates} {
-		folder, err := area()
-		if err != nil {
-			return nil, err
-		}
-		folders = append(folders, folder)
 	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
@@ -102,7 +87,7 @@ func New(c Config) (*Web, error) {
 		Record: func(v *page.Request, kind account.EventKind, object string) {
 			(&request{Web: web, Request: v}).record(kind, v.Owner, object)
 		},
-	}, folders...)
+	}, templates, today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates)
 	if err != nil {
 		return nil, err
 	}
@@ -128,117 +113,93 @@ type request struct {
 // data returns the data of the member.
 func (v *request) data() *db.Tenant { return v.Data(v.Login.MemberID) }
 
-// route is one path and its handler.
-type route struct {
-	pattern string
-	enter   page.Entrance
-	handle  func(*request) error
-	// needsProof is set if the member must have proved within account.FreshFor who they are.
-	// password is the field of the form that holds their password; empty if it has none.
-	needsProof bool
-	password   string
-}
-
-func row(pattern string, enter page.Entrance, handle func(*request) error) route {
-	return route{pattern: pattern, enter: enter, handle: handle}
-}
-
-// fresh returns the route for members who recently proved who they are. The pages of package review
-// set that in their own routes.
-func (r route) fresh(password string) route {
-	r.needsProof, r.password = true, password
-	return r
-}
-
-// routes returns all routes except the assets.
-func routes() []route {
-	return []route{
-		row("GET "+page.PathSignIn, page.Anyone, (*request).showSignIn),
-		row("POST "+page.PathSignIn, page.Anyone, (*request).signIn),
-		row("GET "+pathTwoStep, page.Anyone, (*request).showTwoStep),
-		row("POST "+pathTwoStep, page.Anyone, (*request).twoStep),
-		row("POST "+pathTwoStepOptions, page.Anyone, (*request).twoStepOptions),
-		row("POST "+pathPasskeySignIn, page.Anyone, (*request).signInByPasskey),
-		row("POST "+pathPasskeyOptions, page.Anyone, (*request).passkeyOptions),
-		row("GET "+pathConfirm, again, (*request).showConfirm),
-		row("POST "+pathConfirm, again, (*request).confirmAgain),
-		row("POST "+pathConfirmOptions, again, (*request).confirmOptions),
-		row("POST "+pathProvider, page.Anyone, (*request).goToProvider),
-		row("GET "+pathProviderCallback, page.Anyone, (*request).comeFromProvider),
-		row("GET "+pathProviderLink, page.Anyone, (*request).showProviderLink),
-		row("POST "+pathProviderLink, page.Anyone, (*request).linkProvider),
-		row("POST "+pathSignOut, page.MembersOnly, (*request).signOut),
-		row("GET "+page.PathSignUp, page.Anyone, (*request).showSignUp),
-		row("POST "+page.PathSignUp, page.Anyone, (*request).signUp),
-		row("GET "+page.PathOwner, page.Anyone, (*request).showOwner),
-		row("POST "+page.PathOwner, page.Anyone, (*request).createOwner),
-		row("GET "+page.PathForgot, page.Anyone, (*request).showForgot),
-		row("POST "+page.PathForgot, page.Anyone, (*request).forgot),
-		row("GET "+page.PathReset, page.Anyone, (*request).showReset),
-		row("POST "+page.PathReset, page.Anyone, (*request).reset),
-		row("GET "+page.PathVerify, page.Anyone, (*request).showVerify),
-		row("POST "+page.PathVerify, page.Anyone, (*request).verify),
-		row("GET "+page.PathSettings, page.MembersOnly, (*request).showSettings),
-		row("GET "+page.PathProfile, page.MembersOnly, (*request).showProfile),
-		row("POST "+page.PathProfile, page.MembersOnly, (*request).saveProfile),
-		row("GET "+page.PathMCP, page.MembersOnly, (*request).showMCP),
-		row("GET "+page.PathAgents, page.MembersOnly, (*request).showMCP),
-		row("POST "+page.PathAgents+"/narrow", page.MembersOnly, (*request).narrowAgent),
-		row("POST "+page.PathAgents+"/ask", page.MembersOnly, (*request).setAsks),
-		row("POST "+page.PathAgents+"/pause", page.MembersOnly, (*request).pauseAgent),
-		row("POST "+page.PathAgents+"/resume", page.MembersOnly, (*request).resumeAgent),
-		row("POST "+page.PathMCP+"/tokens", page.MembersOnly, (*request).createToken).fresh(""),
-		row("POST "+page.PathMCP+"/tokens/revoke", page.MembersOnly, (*request).revokeToken),
-		row("POST "+page.PathMCP+"/agents/revoke", page.MembersOnly, (*request).revokeAgent),
-		row("GET "+page.PathSearch, page.MembersOnly, (*request).showSearch),
-		row("POST "+page.PathSearch, page.MembersOnly, (*request).saveSearch),
-		row("GET "+page.PathTime, page.MembersOnly, (*request).showTime),
-		row("POST "+page.PathTime, page.MembersOnly, (*request).saveTime),
-		row("GET "+page.PathSecurity, page.MembersOnly, (*request).showSecurity),
-		row("GET "+pathFactors, page.MembersOnly, (*request).showFactors),
-		row("POST "+pathFactors, page.MembersOnly, (*request).addTOTP).fresh(""),
-		row("POST "+pathFactors+"/codes", page.MembersOnly, (*request).newRecoveryCodes).fresh(""),
-		row("POST "+pathFactors+"/off", page.MembersOnly, (*request).removeTOTP).fresh(""),
-		row("POST "+pathPasskeys, page.MembersOnly, (*request).addPasskey).fresh(""),
-		row("POST "+pathPasskeys+"/remove", page.MembersOnly, (*request).removePasskey).fresh(""),
-		row("POST "+pathNewOptions, page.MembersOnly, (*request).newPasskeyOptions),
-		row("POST "+page.PathSecurity+"/password", page.MembersOnly, (*request).changePassword).fresh(fieldPassword),
-		row("POST "+page.PathSecurity+"/verify", page.MembersOnly, (*request).sendVerification),
-		row("POST "+pathEmail, page.MembersOnly, (*request).askEmailChange).fresh(fieldEmailPassword),
-		row("GET "+pathEmailConfirm, memberWithLink, (*request).showEmailChange),
-		row("POST "+pathEmailConfirm, page.MembersOnly, (*request).changeEmail).fresh(""),
-		row("POST "+page.PathSecurity+"/sign-out", page.MembersOnly, (*request).signOutEverywhere),
-		row("POST "+page.PathSecurity+"/sessions/end", page.MembersOnly, (*request).endSession),
-		row("POST "+page.PathSecurity+"/sessions/end-others", page.MembersOnly, (*request).endOtherSessions),
-		row("POST "+page.PathSeen, page.MembersOnly, (*request).dismissNotices),
-		row("GET "+page.PathNotMe, page.Anyone, (*request).showNotMe),
-		row("POST "+page.PathNotMe, page.Anyone, (*request).notMe),
-		row("GET "+page.PathObject, page.Anyone, (*request).showObjection),
-		row("POST "+page.PathObject, page.Anyone, (*request).object),
-		row("POST "+page.PathSecurity+"/provider/unlink", page.MembersOnly, (*request).unlinkProvider).fresh(fieldUnlinkPassword),
-		row("GET "+page.PathAccount, page.MembersOnly, (*request).showAccount),
-		row("GET "+page.PathAccount+"/export", page.MembersOnly, (*request).export).fresh(""),
-		row("GET "+export.PathFiles+"{job}", memberOrAgent, (*request).exportFile).fresh(""),
-		row("POST "+page.PathAccount+"/delete", page.MembersOnly, (*request).deleteAccount).fresh(fieldPassword),
+// routes returns all routes except those of other packages and the assets.
+func (web *Web) routes() []page.Route {
+	with := func(handle func(*request) error) page.Handler {
+		return func(v *page.Request) error { return handle(&request{Web: web, Request: v}) }
 	}
+	routes := []page.Route{
+		{Pattern: "GET " + page.PathSignIn, Enter: page.Anyone, Handle: with((*request).showSignIn)},
+		{Pattern: "POST " + page.PathSignIn, Enter: page.Anyone, Handle: with((*request).signIn)},
+		{Pattern: "GET " + pathTwoStep, Enter: page.Anyone, Handle: with((*request).showTwoStep)},
+		{Pattern: "POST " + pathTwoStep, Enter: page.Anyone, Handle: with((*request).twoStep)},
+		{Pattern: "POST " + pathTwoStepOptions, Enter: page.Anyone, Handle: with((*request).twoStepOptions)},
+		{Pattern: "POST " + pathPasskeySignIn, Enter: page.Anyone, Handle: with((*request).signInByPasskey)},
+		{Pattern: "POST " + pathPasskeyOptions, Enter: page.Anyone, Handle: with((*request).passkeyOptions)},
+		{Pattern: "GET " + pathConfirm, Enter: again, Handle: with((*request).showConfirm)},
+		{Pattern: "POST " + pathConfirm, Enter: again, Handle: with((*request).confirmAgain)},
+		{Pattern: "POST " + pathConfirmOptions, Enter: again, Handle: with((*request).confirmOptions)},
+		{Pattern: "POST " + pathProvider, Enter: page.Anyone, Handle: with((*request).goToProvider)},
+		{Pattern: "GET " + pathProviderCallback, Enter: page.Anyone, Handle: with((*request).comeFromProvider)},
+		{Pattern: "GET " + pathProviderLink, Enter: page.Anyone, Handle: with((*request).showProviderLink)},
+		{Pattern: "POST " + pathProviderLink, Enter: page.Anyone, Handle: with((*request).linkProvider)},
+		{Pattern: "POST " + pathSignOut, Handle: with((*request).signOut)},
+		{Pattern: "GET " + page.PathSignUp, Enter: page.Anyone, Handle: with((*request).showSignUp)},
+		{Pattern: "POST " + page.PathSignUp, Enter: page.Anyone, Handle: with((*request).signUp)},
+		{Pattern: "GET " + page.PathOwner, Enter: page.Anyone, Handle: with((*request).showOwner)},
+		{Pattern: "POST " + page.PathOwner, Enter: page.Anyone, Handle: with((*request).createOwner)},
+		{Pattern: "GET " + page.PathForgot, Enter: page.Anyone, Handle: with((*request).showForgot)},
+		{Pattern: "POST " + page.PathForgot, Enter: page.Anyone, Handle: with((*request).forgot)},
+		{Pattern: "GET " + page.PathReset, Enter: page.Anyone, Handle: with((*request).showReset)},
+		{Pattern: "POST " + page.PathReset, Enter: page.Anyone, Handle: with((*request).reset)},
+		{Pattern: "GET " + page.PathVerify, Enter: page.Anyone, Handle: with((*request).showVerify)},
+		{Pattern: "POST " + page.PathVerify, Enter: page.Anyone, Handle: with((*request).verify)},
+		{Pattern: "GET " + page.PathSettings, Handle: with((*request).showSettings)},
+		{Pattern: "GET " + page.PathProfile, Handle: with((*request).showProfile)},
+		{Pattern: "POST " + page.PathProfile, Handle: with((*request).saveProfile)},
+		{Pattern: "GET " + page.PathMCP, Handle: with((*request).showMCP)},
+		{Pattern: "GET " + page.PathAgents, Handle: with((*request).showMCP)},
+		{Pattern: "POST " + page.PathAgents + "/narrow", Handle: with((*request).narrowAgent)},
+		{Pattern: "POST " + page.PathAgents + "/ask", Handle: with((*request).setAsks)},
+		{Pattern: "POST " + page.PathAgents + "/pause", Handle: with((*request).pauseAgent)},
+		{Pattern: "POST " + page.PathAgents + "/resume", Handle: with((*request).resumeAgent)},
+		{Pattern: "POST " + page.PathMCP + "/tokens", Handle: with((*request).createToken), Fresh: true},
+		{Pattern: "POST " + page.PathMCP + "/tokens/revoke", Handle: with((*request).revokeToken)},
+		{Pattern: "POST " + page.PathMCP + "/agents/revoke", Handle: with((*request).revokeAgent)},
+		{Pattern: "GET " + page.PathSearch, Handle: with((*request).showSearch)},
+		{Pattern: "POST " + page.PathSearch, Handle: with((*request).saveSearch)},
+		{Pattern: "GET " + page.PathTime, Handle: with((*request).showTime)},
+		{Pattern: "POST " + page.PathTime, Handle: with((*request).saveTime)},
+		{Pattern: "GET " + page.PathSecurity, Handle: with((*request).showSecurity)},
+		{Pattern: "GET " + pathFactors, Handle: with((*request).showFactors)},
+		{Pattern: "POST " + pathFactors, Handle: with((*request).addTOTP), Fresh: true},
+		{Pattern: "POST " + pathFactors + "/codes", Handle: with((*request).newRecoveryCodes), Fresh: true},
+		{Pattern: "POST " + pathFactors + "/off", Handle: with((*request).removeTOTP), Fresh: true},
+		{Pattern: "POST " + pathPasskeys, Handle: with((*request).addPasskey), Fresh: true},
+		{Pattern: "POST " + pathPasskeys + "/remove", Handle: with((*request).removePasskey), Fresh: true},
+		{Pattern: "POST " + pathNewOptions, Handle: with((*request).newPasskeyOptions)},
+		{Pattern: "POST " + page.PathSecurity + "/password", Handle: with((*request).changePassword), Fresh: true, Password: fieldPassword},
+		{Pattern: "POST " + page.PathSecurity + "/verify", Handle: with((*request).sendVerification)},
+		{Pattern: "POST " + pathEmail, Handle: with((*request).askEmailChange), Fresh: true, Password: fieldEmailPassword},
+		{Pattern: "GET " + pathEmailConfirm, Enter: memberWithLink, Handle: with((*request).showEmailChange)},
+		{Pattern: "POST " + pathEmailConfirm, Handle: with((*request).changeEmail), Fresh: true},
+		{Pattern: "POST " + page.PathSecurity + "/sign-out", Handle: with((*request).signOutEverywhere)},
+		{Pattern: "POST " + page.PathSecurity + "/sessions/end", Handle: with((*request).endSession)},
+		{Pattern: "POST " + page.PathSecurity + "/sessions/end-others", Handle: with((*request).endOtherSessions)},
+		{Pattern: "POST " + page.PathSeen, Handle: with((*request).dismissNotices)},
+		{Pattern: "GET " + page.PathNotMe, Enter: page.Anyone, Handle: with((*request).showNotMe)},
+		{Pattern: "POST " + page.PathNotMe, Enter: page.Anyone, Handle: with((*request).notMe)},
+		{Pattern: "GET " + page.PathObject, Enter: page.Anyone, Handle: with((*request).showObjection)},
+		{Pattern: "POST " + page.PathObject, Enter: page.Anyone, Handle: with((*request).object)},
+		{Pattern: "POST " + page.PathSecurity + "/provider/unlink", Handle: with((*request).unlinkProvider), Fresh: true, Password: fieldUnlinkPassword},
+		{Pattern: "GET " + page.PathAccount, Handle: with((*request).showAccount)},
+		{Pattern: "GET " + page.PathAccount + "/export", Handle: with((*request).export), Fresh: true},
+		{Pattern: "GET " + export.PathFiles + "{job}", Enter: memberOrAgent, Handle: with((*request).exportFile), Fresh: true},
+		{Pattern: "POST " + page.PathAccount + "/delete", Handle: with((*request).deleteAccount), Fresh: true, Password: fieldPassword},
+	}
+	for i := range routes {
+		routes[i].Enrolling = enrolling(routes[i].Pattern)
+	}
+	return routes
 }
 
 // Mount registers the pages and their assets on a mux.
 func (web *Web) Mount(mux *http.ServeMux) {
-	all := slices.Concat(web.areas, web.members)
-	for _, r := range routes() {
-		all = append(all, page.Route{
-			Pattern: r.pattern, Enter: r.enter, Handle: web.handler(r.handle), Enrolling: enrolling(r.pattern), Fresh: r.needsProof, Password: r.password,
-		})
-	}
+	all := slices.Concat(web.areas, web.members, web.routes())
 	web.site.Mount(mux, all...)
 	web.site.Mount(mux, page.FormAddresses(all)...)
 	web.site.Mount(mux, page.DemoRoutes(func(ctx context.Context) (tenant.ID, error) { return demo.Member(ctx, web.Store) }, web.areas...)...)
 	web.site.MountAssets(mux)
-}
-
-func (web *Web) handler(handle func(*request) error) page.Handler {
-	return func(v *page.Request) error { return handle(&request{Web: web, Request: v}) }
 }
 
 // Events records security events and tells members of them.

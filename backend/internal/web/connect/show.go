@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -122,9 +121,7 @@ func (v *request) show() error {
 	return nil
 }
 
-func (v *request) address(client string) string {
-	return v.To(page.PathConnect) + "?" + url.Values{"client": {client}}.Encode()
-}
+func (v *request) address(client string) string { return v.Link(page.PathConnect, "client", client) }
 
 // clientOf returns what the page shows of a client. Templates would refuse the scheme of the link
 // that opens a program. The link is safe: it contains only our own text.

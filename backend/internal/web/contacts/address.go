@@ -3,6 +3,8 @@ package contacts
 import (
 	"net/url"
 	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // without returns the address of a path without one value of a parameter, and without the
@@ -16,7 +18,7 @@ func without(path string, address url.Values, name, value string) string {
 			}
 		}
 	}
-	return join(path, kept)
+	return page.Address(path, kept)
 }
 
 // cursorParameter is the parameter with the page of a list.
@@ -33,12 +35,5 @@ func withCursor(path string, address url.Values, cursor string) string {
 	if cursor != "" {
 		kept.Set(cursorParameter, cursor)
 	}
-	return join(path, kept)
-}
-
-func join(path string, parameters url.Values) string {
-	if encoded := parameters.Encode(); encoded != "" {
-		return path + "?" + encoded
-	}
-	return path
+	return page.Address(path, kept)
 }

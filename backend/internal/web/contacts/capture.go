@@ -188,7 +188,7 @@ func (v *request) capture() error {
 		content.Found = []foundPerson{v.found(made.Connection.ID, made.Connection.Name, made.Connection.CurrentPosition().Headline(), "")}
 		return v.askChoice(content, nil)
 	}
-	v.RedirectUndoable(join(v.To(page.PathAdd), url.Values{addedParameter: {made.Connection.ID}}), "person-added", made.ChangeID)
+	v.RedirectUndoable(page.Address(v.To(page.PathAdd), url.Values{addedParameter: {made.Connection.ID}}), "person-added", made.ChangeID)
 	return nil
 }
 

@@ -5,53 +5,42 @@ package contacts
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
+// Templates has the templates of the pages.
+//
 //go:embed templates
-var templates embed.FS
-
-// Templates returns the templates of the pages, for page.New.
-func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
-
-// Pages are the pages about people. They are safe for concurrent use.
-type Pages struct{ *handlers.Handlers }
-
-// New returns the pages, which call the given handlers.
-func New(h *handlers.Handlers) *Pages { return &Pages{h} }
-
-// Routes returns the routes of the pages.
-func (p *Pages) Routes() []page.Route {
-	return []page.Route{
-		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
-		{Pattern: "POST " + pathAct, Enter: page.MembersOnly, Handle: p.with((*request).actOnPeople)},
-		{Pattern: "GET " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).showViews)},
-		{Pattern: "POST " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).saveView)},
-		{Pattern: "POST " + pathViews + "/rename", Enter: page.MembersOnly, Handle: p.with((*request).renameView)},
-		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
-		{Pattern: "GET " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).showCapture)},
-		{Pattern: "POST " + page.PathAdd, Enter: page.MembersOnly, Handle: p.with((*request).capture)},
-		{Pattern: "POST " + page.PathShare, Enter: memberOrShareAgain, Handle: p.with((*request).share), Upload: readShare, Tokenless: true},
-		{Pattern: "GET " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).showDuplicates)},
-		{Pattern: "POST " + pathDuplicates, Enter: page.MembersOnly, Handle: p.with((*request).actOnPair)},
-		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
-		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
-		{Pattern: "GET " + page.PathPeople + "/{id}/photo", Enter: page.MembersOnly, Handle: p.with((*request).showPhoto)},
-		{Pattern: "POST " + page.PathPeople + "/{id}/photo-upload", Enter: page.MembersOnly, Handle: p.with((*request).setPhoto), Upload: readPhoto},
-		{Pattern: "GET " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).showFormOf)},
-		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
-	}
-}
+var Templates embed.FS
 
 // request is one request of a member.
 type request struct {
 	*page.Member
-	*Pages
+	*handlers.Handlers
 }
 
-func (p *Pages) with(handle func(*request) error) page.Handler {
-	return page.ForMember(func(m *page.Member) error { return handle(&request{m, p}) })
+// Routes returns the routes of the pages, which call the given handlers.
+func Routes(h *handlers.Handlers) []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, h} })
+	return []page.Route{
+		{Pattern: "GET " + page.PathPeople, Handle: with((*request).showList)},
+		{Pattern: "POST " + pathAct, Handle: with((*request).actOnPeople)},
+		{Pattern: "GET " + pathViews, Handle: with((*request).showViews)},
+		{Pattern: "POST " + pathViews, Handle: with((*request).saveView)},
+		{Pattern: "POST " + pathViews + "/rename", Handle: with((*request).renameView)},
+		{Pattern: "POST " + pathViews + "/delete", Handle: with((*request).deleteView)},
+		{Pattern: "GET " + page.PathAdd, Handle: with((*request).showCapture)},
+		{Pattern: "POST " + page.PathAdd, Handle: with((*request).capture)},
+		{Pattern: "POST " + page.PathShare, Enter: memberOrShareAgain, Handle: with((*request).share), Upload: page.ReadUpload(maxShare, shareTooLarge, shareUnreadable), Tokenless: true},
+		{Pattern: "GET " + pathDuplicates, Handle: with((*request).showDuplicates)},
+		{Pattern: "POST " + pathDuplicates, Handle: with((*request).actOnPair)},
+		{Pattern: "GET " + page.PathPeople + "/{id}", Handle: with((*request).showPerson)},
+		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Handle: with((*request).showMerge)},
+		{Pattern: "GET " + page.PathPeople + "/{id}/photo", Handle: with((*request).showPhoto)},
+		{Pattern: "POST " + page.PathPeople + "/{id}/photo-upload", Handle: with((*request).setPhoto), Upload: page.ReadUpload(maxPhotoForm, photoTooLarge, page.FormUnreadable)},
+		{Pattern: "GET " + page.PathPeople + "/{id}/{form}", Handle: with((*request).showFormOf)},
+		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Handle: with((*request).act)},
+	}
 }

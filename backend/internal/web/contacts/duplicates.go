@@ -29,6 +29,8 @@ const actDistinct = "distinct"
 
 // duplicatesContent is the content of the page that lists pairs who may be one person.
 type duplicatesContent struct {
+	page.Avatars
+
 	Self, List     string
 	Page           int
 	Pairs          []pairRow
@@ -37,17 +39,10 @@ type duplicatesContent struct {
 
 // pairRow is two people who may be one. First is the one with more data.
 type pairRow struct {
-	First, Second pairSide
+	First, Second *connectionsv1.Connection
 	Reasons       string
 	// Parts are what is known about the two people.
 	Parts []pairFact
-}
-
-// pairSide is one of two people.
-type pairSide struct {
-	Avatar
-
-	ID, Path, Name, Headline string
 }
 
 // pairFact is what is known about two people. Name is the input of the choice between them;
@@ -67,10 +62,14 @@ func (v *request) showDuplicates() error {
 	if err != nil {
 		return err
 	}
-	if content.Pairs, err = v.pairRows(pairs[min(len(pairs), (number-1)*pairsOnPage):]); err != nil {
+	pairs = pairs[min(len(pairs), (number-1)*pairsOnPage):]
+	if content.Pairs, err = v.pairRows(pairs); err != nil {
 		return err
 	}
-	address := func(n int) string { return join(content.Self, url.Values{"page": {strconv.Itoa(n)}}) }
+	if content.Avatars, err = v.Avatars(idsOf(pairs)); err != nil {
+		return err
+	}
+	address := func(n int) string { return page.Address(content.Self, url.Values{"page": {strconv.Itoa(n)}}) }
 	if more && number < maxPairPage {
 		content.Next = address(number + 1)
 	}
@@ -81,17 +80,22 @@ func (v *request) showDuplicates() error {
 	return nil
 }
 
-// pairRows returns the pairs with what is known about their people. It leaves out a pair if one of
-// the two was deleted meanwhile.
-func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
+// idsOf returns the ids of the people of pairs.
+func idsOf(pairs []people.Pair) []string {
 	var ids []string
 	for _, pair := range pairs {
 		ids = append(ids, pair.First.ID, pair.Second.ID)
 	}
-	if len(ids) == 0 {
+	return distinct(ids)
+}
+
+// pairRows returns the pairs with what is known about their people. It leaves out a pair if one of
+// the two was deleted meanwhile.
+func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
+	if len(pairs) == 0 {
 		return nil, nil
 	}
-	found, err := people.GetConnections(v.Ctx, v.Data(), distinct(ids))
+	found, err := people.GetConnections(v.Ctx, v.Data(), idsOf(pairs))
 	if err != nil {
 		return nil, err
 	}
@@ -111,20 +115,10 @@ func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
 	for _, pair := range pairs {
 		first, second := byID[pair.First.ID], byID[pair.Second.ID]
 		if first != nil && second != nil {
-			rows = append(rows, pairRow{First: v.side(first), Second: v.side(second), Reasons: strings.Join(pair.Reasons, ", "), Parts: partsOf(first, second)})
+			rows = append(rows, pairRow{First: first, Second: second, Reasons: strings.Join(pair.Reasons, ", "), Parts: partsOf(first, second)})
 		}
 	}
-	avatars := map[string][]*Avatar{}
-	for i := range rows {
-		for _, side := range []*pairSide{&rows[i].First, &rows[i].Second} {
-			avatars[side.ID] = append(avatars[side.ID], &side.Avatar)
-		}
-	}
-	return rows, v.AddPhotos(avatars)
-}
-
-func (v *request) side(c *connectionsv1.Connection) pairSide {
-	return pairSide{Avatar: avatarOf(c.GetId(), c.GetName()), ID: c.GetId(), Path: v.To(page.PathPeople + "/" + c.GetId()), Name: c.GetName(), Headline: c.GetHeadline()}
+	return rows, nil
 }
 
 // valueOf returns the value of one of people.MergeFields; empty for none.
@@ -180,7 +174,9 @@ func (v *request) actOnPair() error {
 	var err error
 	if v.R.PostForm.Get("act") == actDistinct {
 		notice = "people-distinct"
-		changeID, err = v.distinguishPair(first, second)
+		changeID, err = page.Change(v.Member, pageName, func(ctx context.Context, tx *db.Tx) (string, error) {
+			return people.Distinguish(ctx, tx, first, second)
+		})
 	} else {
 		var done *connectionsv1.MergeConnectionsResponse
 		done, err = v.mergeWith(first, second, false)
@@ -197,12 +193,4 @@ func (v *request) actOnPair() error {
 	}
 	v.RedirectUndoable(v.To(pathDuplicates), notice, changeID)
 	return nil
-}
-
-func (v *request) distinguishPair(first, second string) (changeID string, err error) {
-	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) (err error) {
-		changeID, err = people.Distinguish(ctx, tx, first, second)
-		return err
-	})
-	return changeID, err
 }

@@ -1,34 +1,29 @@
 package contacts
 
 import (
-	"html/template"
 	"net/http"
 	"net/url"
-	"time"
 
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
 
 // listContent is the content of the page that lists people.
 type listContent struct {
-	Query  string
-	Chips  []chip
-	Groups []filterGroup
-	// NoFilters is the form's part with all filters while none is set; it takes long to execute.
-	NoFilters     template.HTML
-	Sorts, Orders []option
-	People        []personRow
-	Count         int32
-	Note          string
+	*connectionsv1.SearchConnectionsResponse
+	page.Avatars
+
+	Query         string
+	Chips         []chip
+	Filters       []filterGroup
+	Sorts, Orders []page.Option
 	// Next and First are addresses of pages; empty if there is no such page.
 	Next, First string
 	// Plain is the address of the list without any filter, Back its parameters.
 	Plain, Back string
-	// Acts are what can be done with the people who are chosen. Selection stands for everyone who
-	// matches; empty if too many people match.
-	Acts      []act
-	Selection string
+	// Acts are what can be done with the people who are chosen.
+	Acts []act
 	// Views are the saved views, and MayView is set if the filters may become one.
 	Views   []viewLink
 	MayView bool
@@ -37,28 +32,13 @@ type listContent struct {
 // chip is a filter that is set, with the address of the list without it.
 type chip struct{ Text, Remove string }
 
-type option struct {
-	Value, Label string
-	Selected     bool
-}
-
-// personRow is a person in a list.
-type personRow struct {
-	Avatar
-
-	ID, Path, Name, Headline, Location, Email, Snippet string
-	// LastContact is the day's HTML element; empty if there was no contact.
-	LastContact template.HTML
-	Strength    int32
-}
-
 // pageSize is how many people one page lists.
 const pageSize = 50
 
 func (v *request) showList() error {
 	search := searchIn(v.R.URL.Query())
 	content := listContent{
-		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(v.Format()), Back: search.Encode(),
+		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Filters: filterGroups(v.Format()), Back: search.Encode(),
 		Sorts: sorts(search.Get(sortParameter)), Orders: orders(search.Get(orderParameter)),
 	}
 	if err := v.addViews(&content); err != nil {
@@ -74,12 +54,7 @@ func (v *request) showList() error {
 	status := http.StatusOK
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
-		markWrong(content.Groups, wrong)
-	} else if len(content.Chips) == 0 {
-		var err error
-		if content.NoFilters, err = v.FixedPart("people", "filters", content.Groups); err != nil {
-			return err
-		}
+		markWrong(content.Filters, wrong)
 	}
 	v.Render(status, "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
 	return nil
@@ -88,7 +63,7 @@ func (v *request) showList() error {
 // fill sets the filters and their chips from the address. It returns the errors of filters.
 func (c *listContent) fill(search url.Values) []page.FieldError {
 	var wrong []page.FieldError
-	for _, group := range c.Groups {
+	for _, group := range c.Filters {
 		for i := range group.Filters {
 			f := &group.Filters[i]
 			c.Chips = append(c.Chips, f.fill(c.Plain, search)...)
@@ -110,27 +85,13 @@ func (v *request) find(search url.Values, content *listContent) ([]page.FieldErr
 		}
 		return wrong, err
 	}
-	content.Count, content.Note = found.GetCount(), found.GetNote()
-	content.Acts, content.Selection = actsFor(req.GetArchived()), found.GetSelection()
-	format := v.Format()
-	for _, hit := range found.GetHits() {
-		row := personRow{
-			Avatar: avatarOf(hit.GetId(), hit.GetName()), ID: hit.GetId(), Path: v.To(page.PathPeople + "/" + hit.GetId()), Name: hit.GetName(),
-			Headline: hit.GetHeadline(), Location: hit.GetLocation(), Email: hit.GetEmail(), Snippet: hit.GetSnippet(), Strength: hit.GetStrength(),
-		}
-		last, _ := time.Parse(time.DateOnly, hit.GetLastContactOn()) // zero if there was none
-		row.LastContact = format.DayElement(last)
-		content.People = append(content.People, row)
-	}
+	content.SearchConnectionsResponse, content.Acts = found, actsFor(req.GetArchived())
 	if found.GetHasMore() {
 		content.Next = withCursor(v.To(page.PathPeople), search, found.GetNextCursor())
 	}
 	if req.Cursor != nil {
 		content.First = withCursor(v.To(page.PathPeople), search, "")
 	}
-	avatars := make(map[string][]*Avatar, len(content.People))
-	for i := range content.People {
-		avatars[content.People[i].ID] = []*Avatar{&content.People[i].Avatar}
-	}
-	return nil, v.AddPhotos(avatars)
+	content.Avatars, err = v.Avatars(people.IDs(found.GetHits(), (*connectionsv1.ConnectionHit).GetId))
+	return nil, err
 }

@@ -198,7 +198,7 @@ func (v *request) actOnPeople() error {
 // backToList redirects to the list that the member came from, with a notice that undoes the
 // change, if there is one.
 func (v *request) backToList(notice, changeID string) {
-	v.RedirectUndoable(join(v.To(page.PathPeople), v.cameFrom()), notice, changeID)
+	v.RedirectUndoable(page.Address(v.To(page.PathPeople), v.cameFrom()), notice, changeID)
 }
 
 // cameFrom returns the parameters of the list that the member came from.
@@ -248,10 +248,8 @@ func (v *request) doAct(a act, who chosen, dryRun bool) (outcome, []page.FieldEr
 		req := &connectionsv1.ArchiveConnectionsRequest{Ids: ids, Selection: who.Selection, Archived: new(a.Name == "archive"), DryRun: &dryRun}
 		return outcomeOf(page.Write(v.Member, listTool, req, v.People.ArchiveConnections))
 	case actDelete:
-		var done people.Acted
-		err := v.Data().Write(v.Ctx, db.Actor{Tool: listTool}, func(ctx context.Context, tx *db.Tx) (err error) {
-			done, err = people.DeleteAll(ctx, tx, v.People.Kinds, who.IDs, dryRun)
-			return err
+		done, err := page.Change(v.Member, listTool, func(ctx context.Context, tx *db.Tx) (people.Acted, error) {
+			return people.DeleteAll(ctx, tx, v.People.Kinds, who.IDs, dryRun)
 		})
 		return outcome{Changed: len(done.Changed), ChangeID: done.ChangeID}, nil, err
 	}

@@ -30,7 +30,7 @@ type confirmContent struct {
 	Back, List string
 	// Known are values to choose from, Formats those of an export.
 	Known   []string
-	Formats []option
+	Formats []page.Option
 	// Stays are the people to choose from in a merge: one of them stays. Dropped are the values of
 	// the others that only a note keeps.
 	Stays   []stayRow
@@ -55,14 +55,14 @@ func (v *request) confirmAct(status int, a act, who chosen, content confirmConte
 	if content.IDs = who.IDs; who.Selection != nil {
 		content.IDs, content.Selection = nil, *who.Selection
 	}
-	content.List = join(v.To(page.PathPeople), v.cameFrom())
+	content.List = page.Address(v.To(page.PathPeople), v.cameFrom())
 	var err error
 	switch {
 	case a.Name == actExport:
-		content.Formats = selectIn(a.Field.Value, []option{
+		content.Formats = page.Choose(a.Field.Value, []page.Option{
 			{Value: export.CSV, Label: "Table (CSV)"}, {Value: export.VCard, Label: "Address book (vCard)"},
 			{Value: export.JSON, Label: "Everything, to import again (JSON)"}, {Value: export.JSContact, Label: "JSContact"},
-		})
+		}...)
 	case a.Field.List != "":
 		content.Known, err = v.known(a)
 	case a.Field.Name == "" && a.Name != actMerge:

@@ -17,7 +17,7 @@ type filter struct {
 	// Shape says which input it is.
 	Shape filterShape
 	// Options are what to choose from, of a choice or a set.
-	Options []option
+	Options []page.Option
 	// Values are the inputs of a list or a pair.
 	Values []string
 	// text is the chip of a value; nil for the label with the value.
@@ -94,16 +94,16 @@ func partialDayFilter(name, label string) filter {
 
 // choiceFilter returns a filter of true and false. Without a text for false it offers only true.
 func choiceFilter(name, label, yes, no string) filter {
-	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeChoice, Options: []option{{Value: "", Label: "Any"}, {Value: "true", Label: yes}}}
+	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeChoice, Options: []page.Option{{Value: "", Label: "Any"}, {Value: "true", Label: yes}}}
 	if no != "" {
-		f.Options = append(f.Options, option{Value: "false", Label: no})
+		f.Options = append(f.Options, page.Option{Value: "false", Label: no})
 	}
 	f.text = f.optionText
 	return f
 }
 
 func setFilter(name, label, before string) filter {
-	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeSet, Options: []option{
+	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeSet, Options: []page.Option{
 		{Value: "email", Label: "e-mail address"}, {Value: "phone", Label: "phone number"}, {Value: "url", Label: "web address"},
 		{Value: "note", Label: "note"}, {Value: "interaction", Label: "interaction"}, {Value: "birthday", Label: "birthday"},
 		{Value: "location", Label: "place"}, {Value: "organization", Label: "organisation"}, {Value: "tag", Label: "tag"},
@@ -232,25 +232,18 @@ func withoutAll(path string, address url.Values, name string) string {
 			kept[key] = values
 		}
 	}
-	return join(path, kept)
+	return page.Address(path, kept)
 }
 
-func sorts(selected string) []option {
-	return selectIn(selected, []option{
+func sorts(selected string) []page.Option {
+	return page.Choose(selected, []page.Option{
 		{Value: "", Label: "Best match, or name"}, {Value: "name", Label: "Name"}, {Value: "last_contact", Label: "Last contact"},
 		{Value: "created", Label: "When added"}, {Value: "strength", Label: "How close"}, {Value: "next_due", Label: "Next due"},
-	})
+	}...)
 }
 
-func orders(selected string) []option {
-	return selectIn(selected, []option{
+func orders(selected string) []page.Option {
+	return page.Choose(selected, []page.Option{
 		{Value: "", Label: "As usual"}, {Value: "asc", Label: "A to Z, earliest or lowest first"}, {Value: "desc", Label: "Z to A, latest or highest first"},
-	})
-}
-
-func selectIn(selected string, list []option) []option {
-	for i := range list {
-		list[i].Selected = list[i].Value == selected
-	}
-	return list
+	}...)
 }

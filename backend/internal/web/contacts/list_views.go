@@ -39,7 +39,7 @@ func (v *request) addViews(content *listContent) error {
 // pathOf returns the address of the list with the filters of a view.
 func (v *request) pathOf(view views.View) string {
 	search, _ := url.ParseQuery(view.Query) // it was encoded when it was saved
-	return join(v.To(page.PathPeople), searchIn(search))
+	return page.Address(v.To(page.PathPeople), searchIn(search))
 }
 
 // viewsContent is the content of the page that manages the saved views.

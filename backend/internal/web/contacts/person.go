@@ -20,8 +20,7 @@ import (
 
 // personContent is the content of a person's page.
 type personContent struct {
-	Avatar
-
+	page.Avatar
 	*connectionsv1.Connection
 
 	// PhotoError says what is wrong with the photo that was chosen.
@@ -187,9 +186,11 @@ func (v *request) showForm(status int, p *person, form Form) error {
 		return err
 	}
 	content.open(&form)
-	if err := v.AddPhotos(map[string][]*Avatar{content.GetId(): {&content.Avatar}}); err != nil {
+	avatars, err := v.Avatars([]string{content.GetId()})
+	if err != nil {
 		return err
 	}
+	content.Avatar = avatars.Of(content.GetId(), content.GetName())
 	v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
 	return nil
 }
@@ -266,7 +267,7 @@ func (v *request) occurred(text string) time.Time {
 func (v *request) personContent(p *person, due []*remindersv1.DueItem) personContent {
 	c := p.GetConnection()
 	content := personContent{
-		Connection: c, Avatar: avatarOf(c.GetId(), c.GetName()), Path: v.path(), Keep: join("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Parts: v.parts(p),
+		Connection: c, Path: v.path(), Keep: page.Address("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Parts: v.parts(p),
 	}
 	if c.LastInteractionAt != nil {
 		content.LastContact = c.GetLastInteractionAt().AsTime().In(v.Zone)
@@ -322,7 +323,7 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 		}
 		edit := shownTimeline(asked)
 		edit.Set(entryField, row.ID)
-		row.EditPath = join(content.Path, edit) + "#" + row.ID
+		row.EditPath = page.Address(content.Path, edit) + "#" + row.ID
 		content.Entries = append(content.Entries, row)
 		if form.Name == "" && e.GetId() == asked.Get(entryField) && content.Archived.IsZero() {
 			var err error
@@ -345,7 +346,7 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 	for i := range kinds[1:] {
 		link := &kinds[i+1]
 		link.Current = kept.Get(kindsParameter) == link.Path
-		link.Path = join(content.Path, url.Values{kindsParameter: {link.Path}}) + "#timeline"
+		link.Path = page.Address(content.Path, url.Values{kindsParameter: {link.Path}}) + "#timeline"
 	}
 	content.Kinds = kinds
 	return nil
@@ -405,9 +406,4 @@ func (c *personContent) open(form *Form) {
 // personPath returns the address of the page of a person.
 func (v *request) personPath(connectionID string) template.URL {
 	return template.URL(v.To(page.PathPeople + "/" + url.PathEscape(connectionID)))
-}
-
-// listWith returns the address of the list of people with one filter.
-func (v *request) listWith(name, value string) string {
-	return join(v.To(page.PathPeople), url.Values{name: {value}})
 }

@@ -70,7 +70,7 @@ func (v *request) path() string {
 
 // shown returns the address of the page of the person, with the part of the timeline that was
 // shown.
-func (v *request) shown() string { return join(v.path(), shownTimeline(v.R.URL.Query())) }
+func (v *request) shown() string { return page.Address(v.path(), shownTimeline(v.R.URL.Query())) }
 
 // done goes back to the page of the person and says what was done. A form that changed
 // nothing has no change, and no notice.
@@ -124,9 +124,9 @@ func (v *request) deletePerson() error {
 func linkFields() []FormField {
 	return []FormField{
 		textField(withField+"_person", "Person", "Name or e-mail address of somebody you know."),
-		choiceField("type", "What they are", choice{Value: "spouse", Label: "Spouse"}, choice{Value: "parent", Label: "Parent"}, choice{Value: "child", Label: "Child"},
-			choice{Value: "sibling", Label: "Sibling"}, choice{Value: "colleague", Label: "Colleague"}, choice{Value: "manager", Label: "Manager"},
-			choice{Value: "introduced_by", Label: "Introduced by"}, choice{Value: "friend", Label: "Friend"}, choice{Value: "other", Label: "Other"}).with("friend"),
+		choiceField("type", "What they are", page.Option{Value: "spouse", Label: "Spouse"}, page.Option{Value: "parent", Label: "Parent"}, page.Option{Value: "child", Label: "Child"},
+			page.Option{Value: "sibling", Label: "Sibling"}, page.Option{Value: "colleague", Label: "Colleague"}, page.Option{Value: "manager", Label: "Manager"},
+			page.Option{Value: "introduced_by", Label: "Introduced by"}, page.Option{Value: "friend", Label: "Friend"}, page.Option{Value: "other", Label: "Other"}).with("friend"),
 	}
 }
 
@@ -172,6 +172,8 @@ func (v *request) unlink() error {
 
 // mergeContent is the content of the page on which two records of a person are merged.
 type mergeContent struct {
+	page.Avatars
+
 	// Path is the address of the person who stays, Self of this page.
 	Path, Self, Name string
 	Query            string
@@ -189,10 +191,7 @@ type mergeContent struct {
 
 // mergeRow is a person who may be merged, with the reasons if they may be the same.
 type mergeRow struct {
-	Avatar
-
-	id                            string
-	Path, Name, Headline, Reasons string
+	ID, Path, Name, Headline, Reasons string
 }
 
 const mergeParameter = "merge"
@@ -220,7 +219,7 @@ func (v *request) showMerge() error {
 	if err != nil {
 		return err
 	}
-	if err := v.addPhotos(&content); err != nil {
+	if content.Avatars, err = v.Avatars(people.IDs(content.Found, func(r mergeRow) string { return r.ID })); err != nil {
 		return err
 	}
 	status := http.StatusOK
@@ -236,8 +235,8 @@ func (v *request) showMerge() error {
 func (v *request) mergeCandidates(content *mergeContent, c *connectionsv1.Connection) ([]page.FieldError, error) {
 	row := func(otherID, name, headline, reasons string) {
 		if otherID != c.GetId() {
-			path := join(content.Self, url.Values{mergeParameter: {otherID}})
-			content.Found = append(content.Found, mergeRow{Avatar: avatarOf(otherID, name), id: otherID, Path: path, Name: name, Headline: headline, Reasons: reasons})
+			path := page.Address(content.Self, url.Values{mergeParameter: {otherID}})
+			content.Found = append(content.Found, mergeRow{otherID, path, name, headline, reasons})
 		}
 	}
 	if text.Line(content.Query) == "" {
@@ -259,15 +258,6 @@ func (v *request) mergeCandidates(content *mergeContent, c *connectionsv1.Connec
 	return wrong, err
 }
 
-// addPhotos adds the photos of those who may be merged.
-func (v *request) addPhotos(content *mergeContent) error {
-	avatars := map[string][]*Avatar{}
-	for i := range content.Found {
-		avatars[content.Found[i].id] = []*Avatar{&content.Found[i].Avatar}
-	}
-	return v.AddPhotos(avatars)
-}
-
 // previewMerge adds what a merge would do: a dry run.
 func (v *request) previewMerge(content *mergeContent, into, from string) error {
 	if !id.Valid(id.Connection, from) || from == into {
@@ -282,7 +272,7 @@ func (v *request) previewMerge(content *mergeContent, into, from string) error {
 		return err
 	}
 	content.Other, content.OtherName = from, other.GetConnection().GetName()
-	content.Swap = join(v.To(page.PathPeople+"/"+from+"/merge"), url.Values{mergeParameter: {into}})
+	content.Swap = page.Address(v.To(page.PathPeople+"/"+from+"/merge"), url.Values{mergeParameter: {into}})
 	content.After, content.Moved = res.GetConnection(), res.GetMoved()
 	for _, c := range res.GetConflicts() {
 		fact := pairFact{Label: c.GetField(), First: c.GetKept(), Second: c.GetDropped()}

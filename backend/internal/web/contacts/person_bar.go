@@ -45,8 +45,8 @@ func (v *request) logFields() []FormField {
 	}
 }
 
-func interactionKinds() []choice {
-	return []choice{
+func interactionKinds() []page.Option {
+	return []page.Option{
 		{Value: "meeting", Label: "Meeting"}, {Value: "call", Label: "Call"}, {Value: "email", Label: "E-mail"}, {Value: "message", Label: "Message"},
 		{Value: "event", Label: "Event"}, {Value: "intro", Label: "Introduction"}, {Value: "other", Label: "Other"},
 	}
@@ -60,8 +60,8 @@ func (v *request) remindFields() []FormField {
 }
 
 func recurrenceField(name string) FormField {
-	return choiceField(name, "Repeat", choice{Value: "none", Label: "Once"}, choice{Value: "weekly", Label: "Every week"}, choice{Value: "monthly", Label: "Every month"},
-		choice{Value: "quarterly", Label: "Every quarter"}, choice{Value: "yearly", Label: "Every year"})
+	return choiceField(name, "Repeat", page.Option{Value: "none", Label: "Once"}, page.Option{Value: "weekly", Label: "Every week"}, page.Option{Value: "monthly", Label: "Every month"},
+		page.Option{Value: "quarterly", Label: "Every quarter"}, page.Option{Value: "yearly", Label: "Every year"})
 }
 
 // typedForm returns a form with what was typed.

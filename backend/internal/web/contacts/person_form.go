@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ type FormField struct {
 	page.Field
 
 	// Options makes it a choice.
-	Options []choice
+	Options []page.Option
 	// Check makes it a box to tick, which is ticked if Value is ticked.
 	Check bool
 	// Lines makes it a list with one entry a line.
@@ -67,7 +68,7 @@ func dayField(name, label, hint string) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label, Hint: hint, Kind: "date"}}
 }
 
-func choiceField(name, label string, options ...choice) FormField {
+func choiceField(name, label string, options ...page.Option) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label}, Options: options}
 }
 
@@ -75,12 +76,7 @@ func choiceField(name, label string, options ...choice) FormField {
 func (f FormField) with(value string) FormField {
 	f.Value = f.clean(value)
 	if f.Options != nil {
-		options := make([]choice, len(f.Options))
-		for i, o := range f.Options {
-			o.Selected = o.Value == f.Value
-			options[i] = o
-		}
-		f.Options = options
+		f.Options = page.Choose(f.Value, slices.Clone(f.Options)...)
 	}
 	return f
 }
@@ -164,12 +160,6 @@ func fieldName(name string) string {
 
 // rowName returns the name of an input in a row of a form.
 func rowName(name string, row int) string { return name + "." + strconv.Itoa(row) }
-
-// choice is an option of a field.
-type choice struct {
-	Value, Label string
-	Selected     bool
-}
 
 // hiddenValue is a hidden input of a form.
 type hiddenValue struct{ Name, Value string }

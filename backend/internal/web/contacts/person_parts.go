@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
 
@@ -24,8 +25,8 @@ func (v *request) parts(p *person) []part {
 		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
 		{Name: sectionRelations, Title: "Relations", Rows: v.relationRows(c), Linked: relations(c)},
 		{Name: sectionGroups, Title: "Groups and tags", Rows: rows(
-			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.listWith("tag", tag) })},
-			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.listWith("group", group) })})},
+			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.Link(page.PathPeople, "tag", tag) })},
+			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.Link(page.PathPeople, "group", group) })})},
 		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
 		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true})},
 	}
@@ -79,7 +80,7 @@ func (v *request) positionRows(p *person) []partRow {
 		}
 		value := contactLink{Text: held.GetTitle()}
 		if held.GetOrganization() != "" {
-			value = contactLink{Text: held.GetOrganization(), Path: template.URL(v.listWith("company", held.GetOrganization())), Note: held.GetTitle()}
+			value = contactLink{Text: held.GetOrganization(), Path: template.URL(v.Link(page.PathPeople, "company", held.GetOrganization())), Note: held.GetTitle()}
 		}
 		if held.GetStartedOn() != "" || held.GetEndedOn() != "" {
 			value.Note = strings.TrimSpace(value.Note + " (" + held.GetStartedOn() + "–" + held.GetEndedOn() + ")")

@@ -3,8 +3,6 @@ package contacts
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -21,27 +19,8 @@ const photoField = "photo"
 // maxPhotoForm limits the form with a photo, in bytes.
 const maxPhotoForm = photos.MaxBytes + 64<<10
 
-// tooLarge refuses a photo of more than photos.MaxBytes.
-func tooLarge() error {
-	return page.Refuse(http.StatusRequestEntityTooLarge, "That picture is too large", "A photo may hold 5 MB. Go back and choose a smaller one.")
-}
-
-// readPhoto reads the form with a photo, if the sender is signed in.
-func readPhoto(v *page.Request) error {
-	login, err := v.Current(v.R)
-	if err != nil || login == nil {
-		return err
-	}
-	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxPhotoForm)
-	err = v.R.ParseMultipartForm(maxPhotoForm)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return tooLarge()
-	}
-	if err != nil {
-		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
-	}
-	return nil
-}
+// photoTooLarge refuses a photo of more than photos.MaxBytes.
+var photoTooLarge = page.Refuse(http.StatusRequestEntityTooLarge, "That picture is too large", "A photo may hold 5 MB. Go back and choose a smaller one.")
 
 // setPhoto makes an uploaded picture the photo of the person.
 func (v *request) setPhoto() error {
@@ -52,14 +31,17 @@ func (v *request) setPhoto() error {
 	if err := v.Data().CheckSpace(v.Ctx); err != nil { // likewise
 		return err
 	}
-	data, err := v.uploadedPhoto()
+	_, data, err := v.File(photoField)
 	if err != nil {
 		return err
+	}
+	if len(data) > photos.MaxBytes {
+		return photoTooLarge
 	}
 	var changeID string
 	photo, err := photos.Read(v.Ctx, data)
 	if err == nil {
-		changeID, err = v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) {
+		changeID, err = page.Change(v.Member, pageName, func(ctx context.Context, tx *db.Tx) (string, error) {
 			return photos.Set(ctx, tx, p.GetConnection().GetId(), photo)
 		})
 	}
@@ -74,23 +56,6 @@ func (v *request) setPhoto() error {
 	return v.showForm(http.StatusBadRequest, p, Form{Name: photoField, Errors: wrong.List})
 }
 
-// uploadedPhoto returns the content of the file; nothing if none was chosen.
-func (v *request) uploadedPhoto() ([]byte, error) {
-	if v.R.MultipartForm == nil || len(v.R.MultipartForm.File[photoField]) == 0 {
-		return nil, nil
-	}
-	header := v.R.MultipartForm.File[photoField][0]
-	if header.Size > photos.MaxBytes {
-		return nil, tooLarge()
-	}
-	file, err := header.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(file)
-}
-
 // removePhoto removes the photo of the person.
 func (v *request) removePhoto() error {
 	connectionID, err := v.connectionID()
@@ -98,16 +63,8 @@ func (v *request) removePhoto() error {
 		return err
 	}
 	v.Ctx = db.WithExtraQuota(v.Ctx)
-	changeID, err := v.changePhoto(func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
+	changeID, err := page.Change(v.Member, pageName, func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
 	return v.acted(nil, "photo-removed", changeID, err)
-}
-
-func (v *request) changePhoto(change func(context.Context, *db.Tx) (string, error)) (changeID string, err error) {
-	err = v.Data().Write(v.Ctx, db.Actor{Tool: pageName}, func(ctx context.Context, tx *db.Tx) error {
-		changeID, err = change(ctx, tx)
-		return err
-	})
-	return changeID, err
 }
 
 // showPhoto serves a size of the photo of the person. With the current version in the address, a

@@ -225,7 +225,7 @@ func ofRows(wrong []page.FieldError, rows []int) []page.FieldError {
 
 func dateFieldRow(i int) []FormField {
 	return []FormField{
-		choiceField(rowName("kind", i), "Kind", choice{Value: "birthday", Label: "Birthday"}, choice{Value: "anniversary", Label: "Anniversary"}, choice{Value: "other", Label: "Other"}).with("birthday"),
+		choiceField(rowName("kind", i), "Kind", page.Option{Value: "birthday", Label: "Birthday"}, page.Option{Value: "anniversary", Label: "Anniversary"}, page.Option{Value: "other", Label: "Other"}).with("birthday"),
 		textField(rowName("date", i), "Date", "2025-05-14, or --05-14 without a year."), textField(rowName("label", i), "Label", ""),
 	}
 }

@@ -2,8 +2,6 @@ package contacts
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,29 +37,21 @@ func memberOrShareAgain(v *page.Request) (bool, error) {
 	return page.MembersOnly(v)
 }
 
-// readShare reads a share with a file, if the sender is signed in.
-func readShare(v *page.Request) error {
-	login, err := v.Current(v.R)
-	if err != nil || login == nil {
-		return err
-	}
-	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxShare)
-	err = v.R.ParseMultipartForm(maxShare)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return page.Refuse(http.StatusRequestEntityTooLarge, "That is too large to share",
-			"A shared contact may hold 2 MB. Share it without its photo, or import the file under Settings, Imports.")
-	}
-	if err != nil {
-		return page.Refuse(http.StatusBadRequest, "The share cannot be read", "Share it again.")
-	}
-	return nil
-}
+// The refusals of a share that cannot be read.
+var (
+	shareTooLarge = page.Refuse(http.StatusRequestEntityTooLarge, "That is too large to share",
+		"A shared contact may hold 2 MB. Share it without its photo, or import the file under Settings, Imports.")
+	shareUnreadable = page.Refuse(http.StatusBadRequest, "The share cannot be read", "Share it again.")
+)
 
 // share shows the form that adds a person, filled in with what another app shared: a vCard, or a
 // text as the line about them. Nothing is written, because a share has no form token.
 func (v *request) share() error {
 	words := v.sharedText()
-	card, name, err := v.sharedFile()
+	if v.R.MultipartForm != nil && len(v.R.MultipartForm.File[page.ShareFile]) > 1 {
+		return page.Refuse(http.StatusBadRequest, "Share one contact at a time", "To add many people at once, import a file under Settings, Imports.")
+	}
+	name, card, err := v.File(page.ShareFile)
 	if err != nil {
 		return err
 	}
@@ -103,24 +93,6 @@ func (v *request) sharedText() string {
 		}
 	}
 	return all
-}
-
-// sharedFile returns the file of a share and its name, or nil if there is none.
-func (v *request) sharedFile() ([]byte, string, error) {
-	if v.R.MultipartForm == nil || len(v.R.MultipartForm.File[page.ShareFile]) == 0 {
-		return nil, "", nil
-	}
-	if len(v.R.MultipartForm.File[page.ShareFile]) > 1 {
-		return nil, "", page.Refuse(http.StatusBadRequest, "Share one contact at a time", "To add many people at once, import a file under Settings, Imports.")
-	}
-	header := v.R.MultipartForm.File[page.ShareFile][0]
-	file, err := header.Open()
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(file)
-	return data, header.Filename, err
 }
 
 func isCard(s string) bool {

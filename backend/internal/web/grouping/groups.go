@@ -18,37 +18,19 @@ import (
 
 // listContent is the content of the page of all groups and tags.
 type listContent struct {
-	Groups []groupRow
-	Tags   []tagRow
-	// New makes a group.
-	New groupForm
+	*organizev1.ListGroupsResponse
+
+	// New are the fields of a new group.
+	New []page.Field
 	// MaxTags is how many tags the page shows at most.
 	MaxTags int
 }
 
-// groupRow is a group with the addresses of its page and of its people.
-type groupRow struct {
-	*organizev1.Group
-
-	Path, Members string
-}
-
-// groupForm is the form of a new group, or of one that exists.
-type groupForm struct {
-	// ID and Version are those of the group; empty for a new one.
-	ID      string
-	Version int32
-	// Fields are the name, the description and the interval.
-	Fields []page.Field
-	// Save is the address of the form.
-	Save string
-}
-
 // groupContent is the content of the page of one group.
 type groupContent struct {
-	groupRow
+	*organizev1.Group
 
-	Form groupForm
+	Fields []page.Field
 	// Stored is set if the group was changed after the form was shown: the page then shows the
 	// saved values, too.
 	Stored bool
@@ -56,27 +38,18 @@ type groupContent struct {
 	// from.
 	Into   page.Field
 	Others []string
-	// Merge and Delete are the addresses of the forms, Back that of all groups.
-	Merge, Delete, Back string
 }
 
 func (v *request) showGroups() error {
-	return v.renderGroups(http.StatusOK, v.groupForm(&organizev1.Group{}, nil), nil)
+	return v.renderGroups(http.StatusOK, groupFields("", "", "", nil), nil)
 }
 
-func (v *request) renderGroups(status int, form groupForm, wrong []page.FieldError) error {
+func (v *request) renderGroups(status int, fields []page.Field, wrong []page.FieldError) error {
 	list, err := v.list()
 	if err != nil {
 		return err
 	}
-	content := listContent{New: form, MaxTags: groups.MaxTags}
-	for _, g := range list.GetGroups() {
-		content.Groups = append(content.Groups, v.row(g))
-	}
-	for _, t := range list.GetTags() {
-		content.Tags = append(content.Tags, v.tagRow(t))
-	}
-	v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathGroups, Errors: wrong, Content: content})
+	v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathGroups, Errors: wrong, Content: listContent{list, fields, groups.MaxTags}})
 	return nil
 }
 
@@ -85,29 +58,26 @@ func (v *request) list() (*organizev1.ListGroupsResponse, error) {
 	return v.Groups.ListGroups(v.Ctx, &organizev1.ListGroupsRequest{})
 }
 
-func (v *request) row(g *organizev1.Group) groupRow {
-	return groupRow{Group: g, Path: v.To(page.PathGroups + "/" + g.GetId()), Members: v.link(page.PathPeople, "group", g.GetName())}
-}
-
-// groupForm returns the form of a group with its values, and the errors of its fields.
-func (v *request) groupForm(g *organizev1.Group, wrong []page.FieldError) groupForm {
+// fieldsOf returns the fields of the form of a group.
+func fieldsOf(g *organizev1.Group) []page.Field {
 	cadence := ""
 	if g.GetCadenceDays() > 0 {
 		cadence = strconv.Itoa(int(g.GetCadenceDays()))
 	}
-	return v.filled(g.GetId(), g.GetVersion(), g.GetName(), g.GetDescription(), cadence, wrong)
+	return groupFields(g.GetName(), g.GetDescription(), cadence, nil)
 }
 
-func (v *request) filled(groupID string, version int32, name, description, cadence string, wrong []page.FieldError) groupForm {
+// groupFields returns the fields of the form of a group, with values and their errors.
+func groupFields(name, description, cadence string, wrong []page.FieldError) []page.Field {
 	m := page.Mistakes{List: wrong}
-	return groupForm{ID: groupID, Version: version, Save: v.To(pathSave), Fields: []page.Field{
+	return []page.Field{
 		{Name: "name", Label: "Name", Value: name, Required: true, Autocomplete: "off", Error: m.Of("name")},
 		{Name: "description", Label: "What it is for", Value: description, Rows: 2, Error: m.Of("description")},
 		{
 			Name: "cadence_days", Label: "Keep in touch every", Value: cadence, Kind: "number", Error: m.Of("cadence_days"),
 			Hint: "In days. Applies to everybody in the group; nobody is due without it.",
 		},
-	}}
+	}
 }
 
 func (v *request) showGroup() error {
@@ -115,7 +85,7 @@ func (v *request) showGroup() error {
 	if err != nil {
 		return err
 	}
-	v.renderGroup(http.StatusOK, g, list, v.groupForm(g, nil), nil)
+	v.renderGroup(http.StatusOK, g, list, g.GetVersion(), fieldsOf(g), nil)
 	return nil
 }
 
@@ -137,13 +107,13 @@ func (v *request) find(groupID string) (*organizev1.Group, []*organizev1.Group, 
 	return nil, nil, missing
 }
 
-func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev1.Group, form groupForm, wrong []page.FieldError) {
+// renderGroup shows a group, with a form of one of its versions.
+func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev1.Group, version int32, fields []page.Field, wrong []page.FieldError) {
 	m := page.Mistakes{List: wrong}
 	content := groupContent{
-		groupRow: v.row(g), Form: form, Merge: v.To(pathMerge), Delete: v.To(pathDelete), Back: v.To(page.PathGroups), Stored: form.Version != g.GetVersion(),
+		Group: g, Fields: fields, Stored: version != g.GetVersion(),
 		Into: page.Field{Name: "into", Label: "Merge into", Value: v.R.PostForm.Get("into"), List: "other-groups", Required: true, Error: m.Of("into")},
 	}
-	content.Form.Version = g.GetVersion()
 	for _, other := range list {
 		if other.GetId() != g.GetId() {
 			content.Others = append(content.Others, other.GetName())
@@ -171,7 +141,7 @@ func (v *request) save() error {
 	}
 	groupID := form.Get("id")
 	if groupID == "" {
-		return v.create(req, v.filled("", 0, name, description, cadence, nil), m)
+		return v.create(req, cadence, m)
 	}
 	g, list, err := v.find(groupID)
 	if err != nil {
@@ -196,12 +166,12 @@ func (v *request) save() error {
 		v.RedirectUndoable(v.To(page.PathGroups), "group-saved", saved.GetChangeId())
 		return nil
 	}
-	v.renderGroup(status, g, list, v.filled(groupID, int32(version), name, description, cadence, m.List), m.List)
+	v.renderGroup(status, g, list, int32(version), groupFields(name, description, cadence, m.List), m.List)
 	return nil
 }
 
 // create makes a group, unless there is one with its name.
-func (v *request) create(req *organizev1.SaveGroupRequest, form groupForm, m page.Mistakes) error {
+func (v *request) create(req *organizev1.SaveGroupRequest, cadence string, m page.Mistakes) error {
 	list, err := v.list()
 	if err != nil {
 		return err
@@ -217,11 +187,7 @@ func (v *request) create(req *organizev1.SaveGroupRequest, form groupForm, m pag
 		v.RedirectUndoable(v.To(page.PathGroups), "group-made", made.GetChangeId())
 		return nil
 	}
-	fields := page.Mistakes{List: m.List}
-	for i := range form.Fields {
-		form.Fields[i].Error = fields.Of(form.Fields[i].Name)
-	}
-	return v.renderGroups(http.StatusUnprocessableEntity, form, m.List)
+	return v.renderGroups(http.StatusUnprocessableEntity, groupFields(v.Line("name"), req.GetDescription(), cadence, m.List), m.List)
 }
 
 // write saves a group if nothing is wrong with the form, and adds what is.
@@ -271,7 +237,7 @@ func (v *request) merge() error {
 		problem = "That is this group. Enter the name of another one."
 	}
 	if problem != "" {
-		v.renderGroup(http.StatusUnprocessableEntity, g, list, v.groupForm(g, nil), []page.FieldError{{Name: "into", Message: problem}})
+		v.renderGroup(http.StatusUnprocessableEntity, g, list, g.GetVersion(), fieldsOf(g), []page.FieldError{{Name: "into", Message: problem}})
 		return nil
 	}
 	return v.act("group-merged", func(ctx context.Context, tx *db.Tx) (string, error) {
@@ -290,11 +256,7 @@ func (v *request) delete() error {
 
 // act makes one change, and redirects to all groups with a notice that can undo it.
 func (v *request) act(notice string, change func(context.Context, *db.Tx) (string, error)) error {
-	var changeID string
-	err := v.Data().Write(v.Ctx, db.Actor{Tool: tool}, func(ctx context.Context, tx *db.Tx) (err error) {
-		changeID, err = change(ctx, tx)
-		return err
-	})
+	changeID, err := page.Change(v.Member, tool, change)
 	if err == nil {
 		v.RedirectUndoable(v.To(page.PathGroups), notice, changeID)
 	}

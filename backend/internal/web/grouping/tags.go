@@ -12,33 +12,17 @@ import (
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 )
 
-// tagRow is a tag with the addresses of its page and of its people.
-type tagRow struct {
-	Name          string
-	People        int32
-	Path, Members string
-}
-
 // tagContent is the content of the page of one tag.
 type tagContent struct {
-	tagRow
+	*organizev1.Tag
 
 	// To is the input with the new name, Others the tags that it may be merged into.
 	To     page.Field
 	Others []string
-	// Rename and Remove are the addresses of the forms, Back that of all tags.
-	Rename, Remove, Back string
-}
-
-// nameParameter is the parameter with the name of a tag.
-const nameParameter = "name"
-
-func (v *request) tagRow(t *organizev1.Tag) tagRow {
-	return tagRow{t.GetName(), t.GetPeople(), v.link(pathTag, nameParameter, t.GetName()), v.link(page.PathPeople, "tag", t.GetName())}
 }
 
 func (v *request) showTag() error {
-	name := v.R.URL.Query().Get(nameParameter)
+	name := v.R.URL.Query().Get("name")
 	if name == "" {
 		v.Redirect(v.To(page.PathGroups))
 		return nil
@@ -56,20 +40,18 @@ func (v *request) renderTag(status int, name string, wrong []page.FieldError) er
 	if err != nil {
 		return err
 	}
-	tag := &organizev1.Tag{Name: shown}
 	m := page.Mistakes{List: wrong}
 	content := tagContent{
-		To:     page.Field{Name: "to", Label: "New name", Value: v.R.PostForm.Get("to"), List: "other-tags", Required: true, Autocomplete: "off", Error: m.Of("to")},
-		Rename: v.To(pathTagRename), Remove: v.To(pathTagRemove), Back: v.To(page.PathGroups),
+		Tag: &organizev1.Tag{Name: shown},
+		To:  page.Field{Name: "to", Label: "New name", Value: v.R.PostForm.Get("to"), List: "other-tags", Required: true, Autocomplete: "off", Error: m.Of("to")},
 	}
 	for _, other := range list.GetTags() {
 		if text.Fold(other.GetName()) == text.Fold(shown) {
-			tag.People = other.People
+			content.People = other.People
 		} else {
 			content.Others = append(content.Others, other.GetName())
 		}
 	}
-	content.tagRow = v.tagRow(tag)
 	v.Render(status, "tag", page.Page{Title: shown, Area: page.PathGroups, Errors: wrong, Content: content})
 	return nil
 }

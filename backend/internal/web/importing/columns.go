@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -39,7 +40,7 @@ type columnsContent struct {
 	Columns  []columnRow
 	// Error is about the columns as a whole.
 	Error                  string
-	Format, OnMatch, Dates selection
+	Format, OnMatch, Dates page.Select
 	Tags, Region           page.Field
 }
 
@@ -47,7 +48,7 @@ type columnsContent struct {
 type columnRow struct {
 	ID, Header string
 	Examples   []string
-	Field      selection
+	Field      page.Select
 }
 
 func (v *request) showColumns() error {
@@ -100,17 +101,17 @@ func (c *columnsContent) fill(f *importer.File, o importer.Options, opened *sour
 		return err
 	}
 	c.Warnings = whole.Warnings
-	options := make([]option, 0, len(source.Fields()))
+	options := make([]page.Option, 0, len(source.Fields()))
 	for _, field := range source.Fields() {
-		options = append(options, option{Value: field.Name, Label: field.Label})
+		options = append(options, page.Option{Value: field.Name, Label: field.Label})
 	}
 	for _, column := range columns[:min(len(columns), shownColumns)] {
 		row := columnRow{ID: columnName(column.At), Header: column.Header, Examples: column.Examples}
 		if row.Header == "" {
 			row.Header = fmt.Sprint("Column ", column.At)
 		}
-		row.Field = selection{Name: row.ID, Label: "Meaning", Hidden: " of " + row.Header, Error: m.Of(row.ID), Options: append([]option(nil), options...)}
-		row.Field.choose(column.Field)
+		row.Field = page.Select{Name: row.ID, Label: "Meaning", Hidden: " of " + row.Header, Error: m.Of(row.ID), Options: slices.Clone(options)}
+		page.Choose(column.Field, row.Field.Options...)
 		c.Columns = append(c.Columns, row)
 	}
 	return nil
@@ -190,13 +191,13 @@ func (v *request) options(before importer.Options, m *page.Mistakes) (o importer
 		DateOrder: v.Line("date_order"), Locale: v.Principal.Locale,
 	}
 	known, onMatch, dates := formats("", ""), onMatches("", ""), dateOrders("", "")
-	if o.DateOrder != "" && !dates.has(o.DateOrder) {
+	if o.DateOrder != "" && !page.HasOption(dates.Options, o.DateOrder) {
 		m.Add("date_order", "Choose how dates are written.")
 	}
-	if o.Format != "" && !known.has(o.Format) {
+	if o.Format != "" && !page.HasOption(known.Options, o.Format) {
 		m.Add("format", "Choose what the file is.")
 	}
-	if o.OnMatch != "" && !onMatch.has(o.OnMatch) {
+	if o.OnMatch != "" && !page.HasOption(onMatch.Options, o.OnMatch) {
 		m.Add("on_match", "Choose what to do with people who are here already.")
 	}
 	for tag := range strings.SplitSeq(v.Line("tags"), ",") {
@@ -225,13 +226,13 @@ func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes
 	if columns == nil {
 		return nil, nil
 	}
-	fields := selection{}
+	var fields []page.Option
 	for _, field := range source.Fields() {
-		fields.Options = append(fields.Options, option{Value: field.Name})
+		fields = append(fields, page.Option{Value: field.Name})
 	}
 	for i := range columns {
 		switch sent := v.Line(columnName(columns[i].At)); {
-		case fields.has(sent):
+		case page.HasOption(fields, sent):
 			columns[i].Field = sent
 		case sent != "":
 			m.Add(columnName(columns[i].At), "Choose what the column means.")
@@ -264,15 +265,12 @@ func headerAt(columns []source.Column, at int) string {
 }
 
 // formats are the formats of files.
-func formats(chosen, wrong string) selection {
-	s := selection{Name: "format", Label: "What it is", Error: wrong, Options: []option{{Value: auto, Label: "Find it out"}}}
+func formats(chosen, wrong string) page.Select {
+	s := page.Select{Name: "format", Label: "What it is", Error: wrong, Options: []page.Option{{Value: auto, Label: "Find it out"}}}
 	for _, format := range source.Formats() {
-		s.Options = append(s.Options, option{Value: format, Label: kindOf(format)})
+		s.Options = append(s.Options, page.Option{Value: format, Label: kindOf(format)})
 	}
-	if chosen == "" {
-		chosen = auto
-	}
-	s.choose(chosen)
+	page.Choose(cmp.Or(chosen, auto), s.Options...)
 	return s
 }
 
@@ -285,20 +283,20 @@ func kindOf(format string) string {
 }
 
 // dateOrders are the orders of day, month and year.
-func dateOrders(chosen, wrong string) selection {
-	s := selection{Name: "date_order", Label: "Dates such as 3/4/2021", Error: wrong, Options: []option{
+func dateOrders(chosen, wrong string) page.Select {
+	s := page.Select{Name: "date_order", Label: "Dates such as 3/4/2021", Error: wrong, Options: []page.Option{
 		{Value: auto, Label: "Find it out"}, {Value: source.DayMonthYear, Label: "Day, month, year"},
 		{Value: source.MonthDayYear, Label: "Month, day, year"}, {Value: source.YearMonthDay, Label: "Year, month, day"},
 	}}
-	s.choose(cmp.Or(chosen, auto))
+	page.Choose(cmp.Or(chosen, auto), s.Options...)
 	return s
 }
 
-func onMatches(chosen, wrong string) selection {
-	s := selection{Name: "on_match", Label: "People whom you have already", Error: wrong, Options: []option{
+func onMatches(chosen, wrong string) page.Select {
+	s := page.Select{Name: "on_match", Label: "People whom you have already", Error: wrong, Options: []page.Option{
 		{Value: importer.OnMatchFillBlanks, Label: "Add what is missing"}, {Value: importer.OnMatchSkip, Label: "Leave them as they are"},
 		{Value: importer.OnMatchOverwrite, Label: "Change them to what the file says"},
 	}}
-	s.choose(importer.Options{OnMatch: chosen}.Normal().OnMatch)
+	page.Choose(importer.Options{OnMatch: chosen}.Normal().OnMatch, s.Options...)
 	return s
 }

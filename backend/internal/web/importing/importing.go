@@ -15,7 +15,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strconv"
 
@@ -28,11 +27,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
+// Templates has the templates of the pages.
+//
 //go:embed templates
-var templates embed.FS
-
-// Templates returns the templates of the pages, for page.New.
-func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
+var Templates embed.FS
 
 // The paths of the pages of one file, and of one import.
 const (
@@ -47,48 +45,35 @@ const (
 // tool is the name under which changes made on the pages are recorded.
 const tool = "import"
 
-// Pages serves the pages of imports. It is safe for concurrent use.
-type Pages struct {
+// keptPreviews is how many previews are cached; one takes a few MiB at most.
+const keptPreviews = 8
+
+// request is one request of a member.
+type request struct {
+	*page.Member
 	*handlers.Handlers
 
 	// previews caches the latest previews, so that their further pages are fast.
 	previews *lru.Cache[previewKey, *importer.Preview]
 }
 
-// keptPreviews is how many previews are cached; one takes a few MiB at most.
-const keptPreviews = 8
-
-// New returns the pages, which call the given handlers.
-func New(h *handlers.Handlers) (*Pages, error) {
+// Routes returns the routes of the pages, which call the given handlers. They are not part of the demo.
+func Routes(h *handlers.Handlers) ([]page.Route, error) {
 	previews, err := lru.New[previewKey, *importer.Preview](keptPreviews)
-	return &Pages{h, previews}, err
-}
-
-// Routes returns the routes of the pages. They are not part of the demo.
-func (p *Pages) Routes() []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, h, previews} })
 	return []page.Route{
-		{Pattern: "GET " + page.PathImport, Enter: page.MembersOnly, Handle: p.with((*request).showUpload)},
-		{Pattern: "POST " + page.PathImport, Enter: page.MembersOnly, Handle: p.with((*request).upload), Upload: readUpload},
-		{Pattern: "GET " + pathFile, Enter: page.MembersOnly, Handle: p.with((*request).showColumns)},
-		{Pattern: "POST " + pathFile, Enter: page.MembersOnly, Handle: p.with((*request).saveColumns)},
-		{Pattern: "GET " + pathPreview, Enter: page.MembersOnly, Handle: p.with((*request).showPreview)},
-		{Pattern: "POST " + pathPreview, Enter: page.MembersOnly, Handle: p.with((*request).savePreview)},
-		{Pattern: "GET " + pathProgress, Enter: page.MembersOnly, Handle: p.with((*request).showProgress)},
-		{Pattern: "GET " + pathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showPeople)},
-		{Pattern: "GET " + page.PathImports, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
-		{Pattern: "POST " + pathCancel, Enter: page.MembersOnly, Handle: p.with((*request).cancel)},
-		{Pattern: "POST " + pathUndo, Enter: page.MembersOnly, Handle: p.with((*request).undo)},
-	}
-}
-
-// request is one request of a member.
-type request struct {
-	*page.Member
-	*Pages
-}
-
-func (p *Pages) with(handle func(*request) error) page.Handler {
-	return page.ForMember(func(m *page.Member) error { return handle(&request{m, p}) })
+		{Pattern: "GET " + page.PathImport, Handle: with((*request).showUpload)},
+		{Pattern: "POST " + page.PathImport, Handle: with((*request).upload), Upload: page.ReadUpload(maxUpload, uploadTooLarge, page.FormUnreadable)},
+		{Pattern: "GET " + pathFile, Handle: with((*request).showColumns)},
+		{Pattern: "POST " + pathFile, Handle: with((*request).saveColumns)},
+		{Pattern: "GET " + pathPreview, Handle: with((*request).showPreview)},
+		{Pattern: "POST " + pathPreview, Handle: with((*request).savePreview)},
+		{Pattern: "GET " + pathProgress, Handle: with((*request).showProgress)},
+		{Pattern: "GET " + pathPeople, Handle: with((*request).showPeople)},
+		{Pattern: "GET " + page.PathImports, Handle: with((*request).showList)},
+		{Pattern: "POST " + pathCancel, Handle: with((*request).cancel)},
+		{Pattern: "POST " + pathUndo, Handle: with((*request).undo)},
+	}, err
 }
 
 func filePath(fileID string) string    { return page.PathImport + "/" + fileID }
@@ -172,33 +157,4 @@ func stepsAt(current int, fileID string) steps {
 		}
 	}
 	return list
-}
-
-// selection is a select element with its options.
-type selection struct {
-	Name, Label, Error string
-	// Hidden is a part of the label for screen readers only.
-	Hidden  string
-	Options []option
-}
-
-type option struct {
-	Value, Label string
-	Selected     bool
-}
-
-func (s *selection) choose(value string) {
-	for i := range s.Options {
-		s.Options[i].Selected = s.Options[i].Value == value
-	}
-}
-
-// has reports whether a value is one of the options.
-func (s *selection) has(value string) bool {
-	for _, o := range s.Options {
-		if o.Value == value {
-			return true
-		}
-	}
-	return false
 }

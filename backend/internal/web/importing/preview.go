@@ -62,7 +62,7 @@ type previewRow struct {
 	Label, What string
 	// Known is the person that the row is or may be, Path the page of that person; both may be empty.
 	Known, Path string
-	Choices     selection
+	Choices     page.Select
 }
 
 func (v *request) showPreview() error {
@@ -223,9 +223,9 @@ func (r *previewRow) addChoices(m *page.Mistakes) {
 	if r.Kind == importer.RowFailed {
 		return
 	}
-	r.Choices = selection{Name: r.ID, Label: "What to do", Hidden: fmt.Sprintf(" with %s, row %d", r.Name, r.Number), Error: m.Of(r.ID)}
+	r.Choices = page.Select{Name: r.ID, Label: "What to do", Hidden: fmt.Sprintf(" with %s, row %d", r.Name, r.Number), Error: m.Of(r.ID)}
 	add := func(value, label string) {
-		r.Choices.Options = append(r.Choices.Options, option{Value: value, Label: label})
+		r.Choices.Options = append(r.Choices.Options, page.Option{Value: value, Label: label})
 	}
 	if !r.Matched {
 		add("", "Add as a new person")
@@ -242,10 +242,10 @@ func (r *previewRow) addChoices(m *page.Mistakes) {
 	}
 	add(importer.DoSkip, "Leave out")
 	chosen := r.Choice.String()
-	if r.Matched && len(r.Candidates) > 0 && r.Candidates[0].For() == r.Choice || !r.Choices.has(chosen) {
+	if r.Matched && len(r.Candidates) > 0 && r.Candidates[0].For() == r.Choice || !page.HasOption(r.Choices.Options, chosen) {
 		chosen = ""
 	}
-	r.Choices.choose(chosen)
+	page.Choose(chosen, r.Choices.Options...)
 }
 
 // savePreview stores the choices for the rows of a page. Then it shows other rows, or starts the

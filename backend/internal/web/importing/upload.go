@@ -1,8 +1,6 @@
 package importing
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -32,22 +30,8 @@ type waitingFile struct {
 	At         time.Time
 }
 
-// readUpload reads a form with a file, if the sender is signed in.
-func readUpload(v *page.Request) error {
-	login, err := v.Current(v.R)
-	if err != nil || login == nil {
-		return err
-	}
-	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxUpload)
-	err = v.R.ParseMultipartForm(maxUpload)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
-	}
-	if err != nil {
-		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
-	}
-	return nil
-}
+// uploadTooLarge refuses a file of more than importer.MaxFile.
+var uploadTooLarge = page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
 
 func (v *request) showUpload() error { return v.renderUpload(http.StatusOK, &page.Mistakes{}) }
 
@@ -101,24 +85,12 @@ func (v *request) upload() error {
 
 // uploaded returns the file of the form; nil if there is none, or it is empty.
 func (v *request) uploaded() (*importer.File, error) {
-	if v.R.MultipartForm == nil {
-		return nil, nil
-	}
-	defer func() { _ = v.R.MultipartForm.RemoveAll() }()
-	file, header, err := v.R.FormFile(fileField)
-	if errors.Is(err, http.ErrMissingFile) || err == nil && header.Size == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(file)
-	if err != nil {
+	filename, content, err := v.File(fileField)
+	if err != nil || len(content) == 0 {
 		return nil, err
 	}
 	const longest = 199
-	name := text.Truncate(text.Line(header.Filename), longest)
+	name := text.Truncate(text.Line(filename), longest)
 	if name == "" {
 		name = "a file"
 	}

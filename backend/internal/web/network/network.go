@@ -9,34 +9,24 @@ package network
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
+// Templates has the template of the page.
+//
 //go:embed templates
-var templates embed.FS
-
-// Templates returns the template of the page, for page.New.
-func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
-
-// Pages are the page. They are safe for concurrent use.
-type Pages struct{ *handlers.Handlers }
-
-// New returns the page, which calls the given handlers.
-func New(h *handlers.Handlers) *Pages { return &Pages{h} }
-
-// Routes returns the route of the page.
-func (p *Pages) Routes() []page.Route {
-	return []page.Route{{
-		Pattern: "GET " + page.PathNetwork, Enter: page.MembersOnly,
-		Handle: page.ForMember(func(m *page.Member) error { return (&request{m, p}).show() }),
-	}}
-}
+var Templates embed.FS
 
 // request is one request of a member.
 type request struct {
 	*page.Member
-	*Pages
+	*handlers.Handlers
+}
+
+// Routes returns the route of the page, which calls the given handlers.
+func Routes(h *handlers.Handlers) []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, h} })
+	return []page.Route{{Pattern: "GET " + page.PathNetwork, Handle: with((*request).show)}}
 }

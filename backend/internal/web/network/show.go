@@ -24,8 +24,6 @@ type content struct {
 	Introductions   []introduction
 	// Recent and Overdue are lists of people that the lead names.
 	Recent, Overdue link
-	// Paths of other pages.
-	People, Groups, Add, Imports, Agents string
 }
 
 // link is a number of people, and the address of the list of them.
@@ -43,9 +41,8 @@ type facet struct {
 
 	// Missing says what to do if no person has the property, and Path leads to them.
 	Missing, Path string
-	// Ways is the address of the page that looks for introductions to an organisation; empty for
-	// other properties.
-	Ways string
+	// Ways is set if the page looks for introductions to a row.
+	Ways bool
 }
 
 // recency counts people by the time of the last contact.
@@ -80,10 +77,7 @@ func (v *request) show() error {
 	if err != nil {
 		return err
 	}
-	c := content{
-		GetNetworkStatsResponse: stats, Empty: stats.GetPeople()+stats.GetArchived() == 0,
-		People: v.To(page.PathPeople), Groups: v.To(page.PathGroups), Add: page.PathAdd, Imports: page.PathImport, Agents: page.PathConnect,
-	}
+	c := content{GetNetworkStatsResponse: stats, Empty: stats.GetPeople()+stats.GetArchived() == 0}
 	if c.Empty {
 		v.Render(http.StatusOK, "network", page.Page{Title: "Network", Area: page.PathNetwork, Content: c})
 		return nil
@@ -116,7 +110,7 @@ func (v *request) list(parameters ...string) string {
 	for i := 0; i+1 < len(parameters); i += 2 {
 		given.Set(parameters[i], parameters[i+1])
 	}
-	return v.To(page.PathPeople) + "?" + given.Encode()
+	return page.Address(v.To(page.PathPeople), given)
 }
 
 func (v *request) facets(stats *insightsv1.GetNetworkStatsResponse) []facet {
@@ -130,7 +124,7 @@ func (v *request) facets(stats *insightsv1.GetNetworkStatsResponse) []facet {
 	return []facet{
 		{
 			ID: "organisations", Title: "By organisation", Column: "Organisation", bars: of("company", stats.GetOrganizations()),
-			Note: "People who work there now. The lists also have those who left.", Ways: v.To(page.PathNetwork),
+			Note: "People who work there now. The lists also have those who left.", Ways: true,
 			Missing: "Nobody has an organisation. Add where they work.", Path: v.list("missing", "organization"),
 		},
 		{

@@ -11,8 +11,7 @@ import (
 
 // way is the form that asks for introductions to an organisation, and the paths to it.
 type way struct {
-	Action string
-	Field  page.Field
+	Field page.Field
 	// Asked is set if the form was sent without an error.
 	Asked  bool
 	Height int
@@ -56,8 +55,7 @@ const (
 func (v *request) addWay(c *content) ([]page.FieldError, error) {
 	query := v.R.URL.Query()
 	c.Way = way{
-		Action: v.To(page.PathNetwork),
-		Field:  page.Field{Name: organization, Label: "Organisation", Hint: "Its name, or its web address such as helios.example.", Value: query.Get(organization), Required: true, Plain: true},
+		Field: page.Field{Name: organization, Label: "Organisation", Hint: "Its name, or its web address such as helios.example.", Value: query.Get(organization), Required: true, Plain: true},
 	}
 	req := &insightsv1.FindPeopleAtRequest{Limit: new(int32(atMost))}
 	page.Fill(req, url.Values{organization: query[organization]})

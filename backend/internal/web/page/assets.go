@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,8 +65,15 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptCapture, ScriptConnect, ScriptConsent, ScriptImports, ScriptPasskey, ScriptPeople, ScriptPerson, ScriptProfile, ScriptZone, scriptShell} {
-		if scripts[name], err = loadAsset("/assets/"+name+".js", javaScript); err != nil {
+	names, err := fs.Glob(assetFiles, "assets/*.js")
+	if err != nil {
+		return assets{}, fmt.Errorf("web: list scripts: %w", err)
+	}
+	for _, name := range names {
+		if "/"+name == pathWorker {
+			continue
+		}
+		if scripts[strings.TrimSuffix(path.Base(name), ".js")], err = loadAsset("/"+name, javaScript); err != nil {
 			return assets{}, err
 		}
 	}

@@ -49,8 +49,7 @@ func initial(word string) string {
 // At returns the address of the photo in a size of package photos.
 func (a Avatar) At(size int) string { return a.Photo + "&size=" + strconv.Itoa(size) }
 
-// element returns the HTML element of an avatar in a list. Lists are long, and a template would be
-// several times slower.
+// element returns the HTML element of an avatar in a list.
 func (a Avatar) element() template.HTML {
 	if a.Photo != "" {
 		return template.HTML(`<img class="avatar" src="` + html.EscapeString(a.At(48)) + `" srcset="` + html.EscapeString(a.At(144)) + ` 2x" width="44" height="44" alt="" loading="lazy">`) //nolint:gosec // it is escaped
@@ -58,18 +57,22 @@ func (a Avatar) element() template.HTML {
 	return template.HTML(`<span class="avatar tone-` + strconv.Itoa(int(a.Tone)) + `" aria-hidden="true">` + html.EscapeString(a.Initials) + "</span>") //nolint:gosec // it is escaped
 }
 
-// AddPhotos adds the photos of people to their avatars, by the ids of the people, with one
-// statement.
-func (m *Member) AddPhotos(avatars map[string][]*Avatar) error {
-	ids := make([]string, 0, len(avatars))
-	for id := range avatars {
-		ids = append(ids, id)
-	}
+// Avatars are the avatars of people: the addresses of the photos, by the ids of those who have one.
+type Avatars map[string]string
+
+// Of returns the avatar of a person.
+func (a Avatars) Of(id, name string) Avatar {
+	avatar := AvatarOf(id, name)
+	avatar.Photo = a[id]
+	return avatar
+}
+
+// Avatars returns the avatars of people, with one statement.
+func (m *Member) Avatars(ids []string) (Avatars, error) {
 	versions, err := photos.Versions(m.Ctx, m.Data(), ids)
+	avatars := Avatars{}
 	for id, version := range versions {
-		for _, a := range avatars[id] {
-			a.Photo = m.To(PathPeople+"/"+url.PathEscape(id)+"/photo") + "?v=" + version
-		}
+		avatars[id] = m.To(PathPeople+"/"+url.PathEscape(id)+"/photo") + "?v=" + version
 	}
-	return err
+	return avatars, err
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +40,33 @@ func (f Field) DescribedBy() string {
 		ids = append(ids, f.Name+"-error")
 	}
 	return strings.Join(ids, " ")
+}
+
+// Option is a value of a list to choose from.
+type Option struct {
+	Value, Label string
+	Selected     bool
+}
+
+// Choose returns the options with the one selected that has a value.
+func Choose(value string, options ...Option) []Option {
+	for i := range options {
+		options[i].Selected = options[i].Value == value
+	}
+	return options
+}
+
+// HasOption reports whether a value is one of the options.
+func HasOption(options []Option, value string) bool {
+	return slices.ContainsFunc(options, func(o Option) bool { return o.Value == value })
+}
+
+// Select is a list to choose one from, for the templates "select" and "chooser".
+type Select struct {
+	Name, Label, Error string
+	// Hidden is a part of the label for screen readers only.
+	Hidden  string
+	Options []Option
 }
 
 // FieldError is one line of the summary above a form with errors.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 )
 
 // The paths of what a browser reads to install the site as an app. The service worker has
@@ -18,7 +18,7 @@ const (
 // PathShare is where a system's share sheet sends what a person shares with the installed app.
 const PathShare = "/people/share"
 
-// The names of the inputs of a share.
+// The names of the inputs of a share, as in the manifest.
 const (
 	ShareTitle = "title"
 	ShareText  = "text"
@@ -26,87 +26,22 @@ const (
 	ShareFile  = "file"
 )
 
-// The colours of the installed app while it starts: --paper of 0-base.css on light screens, and
-// that of the icon.
-const (
-	paperColour = "#f6f7f4"
-	iconColour  = "#0f6b5f"
-)
-
-// manifest is a web app manifest (W3C).
-type manifest struct {
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	ShortName   string         `json:"short_name"`
-	Description string         `json:"description"`
-	Lang        string         `json:"lang"`
-	StartURL    string         `json:"start_url"`
-	Scope       string         `json:"scope"`
-	Display     string         `json:"display"`
-	Theme       string         `json:"theme_color"`
-	Background  string         `json:"background_color"`
-	Icons       []manifestIcon `json:"icons"`
-	Share       shareTarget    `json:"share_target"`
-}
-
-type manifestIcon struct {
-	Source  string `json:"src"`
-	Sizes   string `json:"sizes"`
-	Type    string `json:"type"`
-	Purpose string `json:"purpose"`
-}
-
-type shareTarget struct {
-	Action   string      `json:"action"`
-	Method   string      `json:"method"`
-	Encoding string      `json:"enctype"`
-	Params   shareParams `json:"params"`
-}
-
-type shareParams struct {
-	Title string      `json:"title"`
-	Text  string      `json:"text"`
-	URL   string      `json:"url"`
-	Files []shareFile `json:"files"`
-}
-
-type shareFile struct {
-	Name   string   `json:"name"`
-	Accept []string `json:"accept"`
-}
-
 // addInstallable adds the manifest, its icons and the service worker, which keeps all other
-// files.
+// files. The manifest names the icons without their versions, which are added here.
 func (s *assets) addInstallable() error {
-	m := manifest{
-		ID: PathStart, Name: "Kith", ShortName: "Kith", Description: "The people you know, and when to be in touch.", Lang: "en",
-		StartURL: PathStart, Scope: PathStart, Display: "standalone", Theme: iconColour, Background: paperColour,
-		Icons: []manifestIcon{{s.icon.address(), "any", s.icon.media, "any"}},
-		Share: shareTarget{
-			Action: PathShare, Method: "POST", Encoding: "multipart/form-data",
-			Params: shareParams{
-				Title: ShareTitle, Text: ShareText, URL: ShareURL,
-				Files: []shareFile{{ShareFile, []string{"text/vcard", "text/x-vcard", ".vcf"}}},
-			},
-		},
+	m, err := loadAsset(pathManifest, "application/manifest+json")
+	if err != nil {
+		return err
 	}
-	for _, i := range []struct {
-		name, purpose string
-		size          int
-	}{{"icon-192", "any", 192}, {"icon-512", "any", 512}, {"icon-maskable-512", "maskable", 512}} {
-		icon, err := loadAsset("/assets/"+i.name+".png", "image/png")
+	versions := []string{s.icon.path, s.icon.address()}
+	for _, name := range []string{"icon-192", "icon-512", "icon-maskable-512"} {
+		icon, err := loadAsset("/assets/"+name+".png", "image/png")
 		if err != nil {
 			return err
 		}
-		size := strconv.Itoa(i.size)
-		s.icons = append(s.icons, icon)
-		m.Icons = append(m.Icons, manifestIcon{icon.address(), size + "x" + size, icon.media, i.purpose})
+		s.icons, versions = append(s.icons, icon), append(versions, icon.path, icon.address())
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("web: write manifest: %w", err)
-	}
-	s.manifest = newAsset(pathManifest, "application/manifest+json", data)
+	s.manifest = newAsset(m.path, m.media, []byte(strings.NewReplacer(versions...).Replace(string(m.data))))
 	return s.addWorker()
 }
 

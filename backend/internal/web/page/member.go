@@ -46,6 +46,14 @@ func ForMember(handle func(m *Member) error) Handler {
 	}
 }
 
+// With returns a function that makes handlers from the methods of R, a request of a member with what
+// the pages of a folder need; wrap makes one.
+func With[R any](wrap func(*Member) R) func(handle func(R) error) Handler {
+	return func(handle func(R) error) Handler {
+		return ForMember(func(m *Member) error { return handle(wrap(m)) })
+	}
+}
+
 // maxTime bounds the reads and writes of a page, as those of a tool are bounded.
 const maxTime = 30 * time.Second
 
@@ -87,6 +95,16 @@ func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(co
 	})
 	wrong, err = Violations(err)
 	return answer, wrong, err
+}
+
+// Change makes a change of the member's data in a transaction, recorded under the name of a page, and
+// returns what fn returns.
+func Change[A any](m *Member, from string, fn func(context.Context, *db.Tx) (A, error)) (answer A, err error) {
+	err = m.Data().Write(m.Ctx, db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) (err error) {
+		answer, err = fn(ctx, tx)
+		return err
+	})
+	return answer, err
 }
 
 // Check returns what is wrong with a request of the contract, for each field.

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"reflect"
 	"strings"
@@ -77,14 +78,14 @@ type frame struct {
 // parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in}).
+	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in, "parseDay": parseDay, "address": address}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
 	}
 	pages := map[string]*template.Template{}
 	for _, folder := range folders {
-		files, err := fs.Glob(folder, "*.html")
+		files, err := fs.Glob(folder, "templates/*.html")
 		if err != nil {
 			return nil, fmt.Errorf("web: list pages: %w", err)
 		}
@@ -109,14 +110,14 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
-		"day": f.Day, "dayElement": f.DayElement, "avatar": Avatar.element,
+		"day": f.Day, "dayElement": f.dayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
 		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 	}
 }
 
-// DayElement returns the HTML element of a day; "" for the zero time.
-func (f Format) DayElement(t time.Time) template.HTML {
+// dayElement returns the HTML element of a day; "" for the zero time.
+func (f Format) dayElement(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
@@ -135,18 +136,11 @@ type pageSets struct {
 	parsed map[string]*template.Template
 	mu     sync.Mutex
 	ready  map[pageKey]*template.Template
-	fixed  map[fixedKey]template.HTML
 }
 
 type pageKey struct {
 	name   string
 	format Format
-}
-
-type fixedKey struct {
-	pageKey
-
-	part string
 }
 
 // get returns the templates of a page in a format.
@@ -169,12 +163,21 @@ func (s *pageSets) get(name string, format Format) (*template.Template, error) {
 	return set, nil
 }
 
+// address returns the address of a path with one parameter.
+func address(path, name, value string) string { return Address(path, url.Values{name: {value}}) }
+
+// parseDay returns the day of a message of the contract; the zero time for none.
+func parseDay(day string) time.Time {
+	t, _ := time.Parse(time.DateOnly, day)
+	return t
+}
+
 // in returns a time in the zone with that name, for texts about the member's own settings.
 func in(zone string, t time.Time) time.Time { return t.In(civil.Zone(zone)) }
 
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// render writes a page. Every page shows who is signed in.
+// Render writes a page. Every page shows who is signed in.
 func (v *Request) Render(status int, name string, p Page) {
 	f := frame{
 		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
@@ -233,39 +236,6 @@ func (v *Request) RenderPart(name, part string, content any) {
 	_, _ = v.W.Write(buf.Bytes()) // the browser may have disconnected
 }
 
-// Part executes a part of a page once and returns it, for a page that repeats it many times.
-func (v *Request) Part(name, part string, content any) (template.HTML, error) {
-	set, err := v.pages.get(name, v.Format())
-	if err != nil {
-		return "", err
-	}
-	var buf strings.Builder
-	if err := set.ExecuteTemplate(&buf, part, content); err != nil {
-		return "", fmt.Errorf("web: execute a part of a page: %w", err)
-	}
-	return template.HTML(buf.String()), nil //nolint:gosec // html/template has escaped it
-}
-
-// FixedPart is Part for a part that is the same for every request in one format, so content must
-// always be equal.
-func (v *Request) FixedPart(name, part string, content any) (template.HTML, error) {
-	key := fixedKey{pageKey{name, v.Format()}, part}
-	v.pages.mu.Lock()
-	made, ok := v.pages.fixed[key]
-	v.pages.mu.Unlock()
-	if ok {
-		return made, nil
-	}
-	made, err := v.Part(name, part, content)
-	if err != nil {
-		return "", err
-	}
-	v.pages.mu.Lock()
-	defer v.pages.mu.Unlock()
-	v.pages.fixed[key] = made
-	return made, nil
-}
-
 // addScripts adds the scripts of a page: its own, and that of the shell, which installs the
 // service worker on pages of members.
 func (v *Request) addScripts(f *frame) {
@@ -287,7 +257,7 @@ func (v *Request) addScripts(f *frame) {
 	}
 }
 
-// broken responds when a template cannot be executed, which is a bug.
+// Broken responds when a template cannot be executed, which is a bug.
 func (v *Request) Broken(err error) {
 	v.Logger.ErrorContext(v.R.Context(), "render page", "error", err)
 	v.W.Header().Set("Content-Type", "text/plain; charset=utf-8")

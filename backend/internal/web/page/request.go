@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -58,8 +59,9 @@ type Entrance func(v *Request) (goOn bool, err error)
 type Route struct {
 	// Pattern is one of http.ServeMux.
 	Pattern string
-	Enter   Entrance
-	Handle  Handler
+	// Enter is nil for MembersOnly.
+	Enter  Entrance
+	Handle Handler
 	// Upload reads a form with a file; nil means that the path takes none.
 	Upload Handler
 	// Tokenless is set for a POST that writes nothing, such as one that a system's share sheet
@@ -142,7 +144,11 @@ func (v *Request) admit(route Route) (bool, error) {
 		v.W.Header().Set(tenant.HeaderPlacement, v.Login.MemberID.Placement())
 	}
 	v.locale = localeOf(v.Login)
-	goOn, err := route.Enter(v)
+	enter := route.Enter
+	if enter == nil {
+		enter = MembersOnly
+	}
+	goOn, err := enter(v)
 	if err != nil || !goOn {
 		return goOn, err
 	}
@@ -237,6 +243,19 @@ func (v *Request) To(path string) string {
 		return v.Base
 	}
 	return v.Base + path
+}
+
+// Address returns a path with parameters.
+func Address(path string, parameters url.Values) string {
+	if encoded := parameters.Encode(); encoded != "" {
+		return path + "?" + encoded
+	}
+	return path
+}
+
+// Link returns the address of a path of an area of the site with one parameter.
+func (v *Request) Link(path, name, value string) string {
+	return Address(v.To(path), url.Values{name: {value}})
 }
 
 // Format returns how the page shows days, times and numbers.

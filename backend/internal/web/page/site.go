@@ -99,15 +99,14 @@ type Site struct {
 	checker     *arguments.Checker
 }
 
-// New returns a site with the pages of the given folders of templates, one *.html for
-// each page.
+// New returns a site with the pages of the given folders, one templates/*.html for each page.
 func New(c Config, folders ...fs.FS) (*Site, error) {
 	s := &Site{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection()}
 	if err := s.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
 	var err error
-	s.pages.ready, s.pages.fixed = map[pageKey]*template.Template{}, map[fixedKey]template.HTML{}
+	s.pages.ready = map[pageKey]*template.Template{}
 	if s.pages.parsed, err = parsePages(folders); err != nil {
 		return nil, err
 	}

@@ -21,18 +21,13 @@ import (
 // activityContent is the content of the page of all changes.
 type activityContent struct {
 	Filters filters
-	// Filtered is set if a filter is set; Plain is the address without any.
+	// Filtered is set if a filter is set.
 	Filtered bool
-	Plain    string
 	Sessions []session
-	// Undo is the address of the page that undoes changes, Bin that of the bin, Decide that of
-	// what agents ask first.
-	Undo, Bin, Decide string
 	// MaxUndo is how many changes can be undone at once.
 	MaxUndo int
-	// Reads are what agents read lately; AllReads is the address of the whole list.
-	Reads    []readDay
-	AllReads string
+	// Reads are what agents read lately.
+	Reads []readDay
 	// Older is the address of the next page, Latest of the first; empty if there is no
 	// such page or if it is this one.
 	Older, Latest string
@@ -40,22 +35,11 @@ type activityContent struct {
 
 // filters are the inputs of the form above the changes.
 type filters struct {
-	Agents, Tools choice
+	Agents, Tools page.Select
 	Day           page.Field
 	// Person is the id of the person whom the changes are about, PersonName their name, and
 	// NoPerson the address without this filter; empty for none.
 	Person, PersonName, NoPerson string
-}
-
-// choice is a select of the template "select".
-type choice struct {
-	Name, Label string
-	Options     []option
-}
-
-type option struct {
-	Value, Label string
-	Selected     bool
 }
 
 // session is the work of one agent, or of the member, without a pause of sessionGap and without
@@ -101,9 +85,7 @@ func (v *request) showActivity() error {
 	if err != nil {
 		return err
 	}
-	content := activityContent{
-		Plain: v.To(page.PathActivity), Undo: v.To(pathUndo), Bin: v.To(page.PathBin), Decide: v.To(page.PathDecide), MaxUndo: history.MaxUndo, AllReads: v.To(PathReads), Filtered: len(filterOf(address)) > 0,
-	}
+	content := activityContent{MaxUndo: history.MaxUndo, Filtered: len(filterOf(address)) > 0}
 	status := http.StatusBadRequest
 	if len(wrong) == 0 {
 		status = http.StatusOK
@@ -203,7 +185,7 @@ func (v *request) changesPage(path string, query history.Query, filter url.Value
 		} else if err != nil {
 			return list, err
 		}
-		list.latest = join(v.To(path), filter)
+		list.latest = page.Address(v.To(path), filter)
 	}
 	query.Limit = activityPage
 	last := ""
@@ -215,15 +197,8 @@ func (v *request) changesPage(path string, query history.Query, filter url.Value
 	for name := range filter {
 		older.Set(name, filter.Get(name))
 	}
-	list.older = join(v.To(path), older)
+	list.older = page.Address(v.To(path), older)
 	return list, err
-}
-
-func join(path string, parameters url.Values) string {
-	if encoded := parameters.Encode(); encoded != "" {
-		return path + "?" + encoded
-	}
-	return path
 }
 
 // sessions groups changes by who made them and by pauses. Changes and their rows must be in order, the
@@ -244,7 +219,7 @@ func (v *request) sessions(changes []history.Change, rows []Row) []session {
 	for i, s := range out {
 		if s.Who != "" {
 			since := url.Values{agentParameter: {s.credential}, sinceParameter: {s.From.UTC().Format(time.RFC3339Nano)}}
-			out[i].UndoSince = join(v.To(pathUndo), since)
+			out[i].UndoSince = page.Address(v.To(pathUndo), since)
 		}
 	}
 	return out
@@ -265,21 +240,21 @@ func (v *request) filters(address url.Values, wrong []page.FieldError) (filters,
 	if err != nil {
 		return filters{}, err
 	}
-	tools := []option{{"", "Every tool and page", false}}
+	tools := []page.Option{{Label: "Every tool and page"}}
 	for _, rpc := range v.Catalog.Tools() {
 		if rpc.Writes {
-			tools = append(tools, option{rpc.Tool.Name, rpc.Tool.Title, false})
+			tools = append(tools, page.Option{Value: rpc.Tool.Name, Label: rpc.Tool.Title})
 		}
 	}
 	f := filters{
-		Agents: choice{agentParameter, "By", agents},
-		Tools:  choice{"tool", "With", choose(tools, address.Get("tool"))},
+		Agents: page.Select{Name: agentParameter, Label: "By", Options: agents},
+		Tools:  page.Select{Name: "tool", Label: "With", Options: choose(tools, address.Get("tool"))},
 		Day:    page.Field{Name: dayParameter, Label: "On", Kind: "date", Value: address.Get(dayParameter), Error: mistakes.Of(dayParameter)},
 		Person: address.Get("connection_id"),
 	}
 	without := filterOf(address)
 	without.Del("connection_id")
-	f.NoPerson = join(v.To(page.PathActivity), without)
+	f.NoPerson = page.Address(v.To(page.PathActivity), without)
 	if !id.Valid(id.Connection, f.Person) {
 		return f, nil
 	}
@@ -290,14 +265,14 @@ func (v *request) filters(address url.Values, wrong []page.FieldError) (filters,
 
 // agents returns everybody who may have changed something: the member, and the agents and
 // tokens that have access or that read something lately.
-func (v *request) agents(selected string) ([]option, error) {
-	options := []option{{"", "Everybody", false}, {v.Principal.Username, "You", false}}
+func (v *request) agents(selected string) ([]page.Option, error) {
+	options := []page.Option{{Label: "Everybody"}, {Value: v.Principal.Username, Label: "You"}}
 	seen := map[string]bool{}
 	add := func(credentialID, name string) {
 		agent := agentOf(credentialID, name)
 		if key := strings.ToLower(agent); !seen[key] {
 			seen[key] = true
-			options = append(options, option{agent, nameOf(credentialID, name), false})
+			options = append(options, page.Option{Value: agent, Label: nameOf(credentialID, name)})
 		}
 	}
 	grants, err := oauth.ListGrants(v.Ctx, v.Store, v.Owner)
@@ -318,12 +293,12 @@ func (v *request) agents(selected string) ([]option, error) {
 }
 
 // choose selects an option, and adds it if it is not there.
-func choose(options []option, value string) []option {
+func choose(options []page.Option, value string) []page.Option {
 	for i := range options {
 		if strings.EqualFold(options[i].Value, value) {
 			options[i].Selected = true
 			return options
 		}
 	}
-	return append(options, option{value, value, true})
+	return append(options, page.Option{Value: value, Label: value, Selected: true})
 }

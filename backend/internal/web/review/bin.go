@@ -26,8 +26,6 @@ type binContent struct {
 	// Older is the address of the next page, Latest of the first; empty if there is no
 	// such page or if it is this one.
 	Older, Latest string
-	// Restore and Delete are the addresses of the forms, People that of the list of people.
-	Restore, Delete, People string
 }
 
 // binRow is one deletion.
@@ -49,10 +47,7 @@ func (v *request) showBin() error {
 	if err != nil {
 		return err
 	}
-	content := binContent{
-		Deletions: rows, Older: list.older, Latest: list.latest, Restore: v.To(pathBinRestore), Delete: v.To(pathBinDelete), People: v.To(page.PathPeople),
-	}
-	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Area: page.PathPeople, Content: content})
+	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Area: page.PathPeople, Content: binContent{rows, list.older, list.latest}})
 	return nil
 }
 
@@ -97,11 +92,11 @@ type binDeleteContent struct {
 	// One is the deletion to make final; nil to empty the bin.
 	One *binRow
 	// Last is the latest deletion in the bin.
-	Last, Back, Delete string
+	Last string
 }
 
 func (v *request) confirmBinDelete() error {
-	content := binDeleteContent{Back: v.To(page.PathBin), Delete: v.To(pathBinDelete)}
+	var content binDeleteContent
 	asked := v.R.URL.Query()
 	if !asked.Has(changeParameter) {
 		latest, err := history.ListChanges(v.Ctx, v.Data(), history.Query{InBin: true, Limit: 1})

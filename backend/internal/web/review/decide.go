@@ -30,8 +30,6 @@ const maxDecided = 20
 type decideContent struct {
 	Waiting []waitingRow
 	Last    []decidedRow
-	// Paths of the forms and of other pages.
-	Approve, Refuse, Undo, Agents, Activity string
 }
 
 // waitingRow is a call that waits for a decision.
@@ -59,9 +57,7 @@ type decidedRow struct {
 }
 
 func (v *request) showDecide() error {
-	content := decideContent{
-		Approve: v.To(pathApprove), Refuse: v.To(pathRefuse), Undo: v.To(pathUndo), Agents: page.PathAgents, Activity: v.To(page.PathActivity),
-	}
+	var content decideContent
 	waiting, err := decision.ListWaiting(v.Ctx, v.Data())
 	if err != nil {
 		return err

@@ -55,7 +55,6 @@ type readsContent struct {
 	Days []readDay
 	// KeptDays is the number of days for which reads are kept.
 	KeptDays int
-	Back     string
 }
 
 func (v *request) showReads() error {
@@ -63,8 +62,7 @@ func (v *request) showReads() error {
 	if err != nil {
 		return err
 	}
-	content := readsContent{Days: days, KeptDays: billing.KeepReadDays, Back: v.To(page.PathActivity)}
-	v.Render(http.StatusOK, "reads", page.Page{Title: "What agents read", Area: page.PathActivity, Content: content})
+	v.Render(http.StatusOK, "reads", page.Page{Title: "What agents read", Area: page.PathActivity, Content: readsContent{days, billing.KeepReadDays}})
 	return nil
 }
 

@@ -6,7 +6,6 @@ package review
 
 import (
 	"embed"
-	"io/fs"
 	"net/http"
 	"net/url"
 
@@ -15,11 +14,10 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
+// Templates has the templates of the pages.
+//
 //go:embed templates
-var templates embed.FS
-
-// Templates returns the templates of the pages, for page.New.
-func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
+var Templates embed.FS
 
 // PathReads is the path of the page of what agents read.
 const PathReads = page.PathActivity + "/reads"
@@ -33,8 +31,8 @@ const (
 	pathRefuse     = page.PathDecide + "/refuse"
 )
 
-// Config is what the pages need. All is required.
-type Config struct {
+// Pages are the pages of what was done. All fields are required. They are safe for concurrent use.
+type Pages struct {
 	Catalog *catalog.Catalog
 	// Kinds are the kinds of objects whose changes can be undone.
 	Kinds history.Kinds
@@ -42,41 +40,31 @@ type Config struct {
 	Wake func()
 }
 
-// Pages are the pages of what was done. They are safe for concurrent use.
-type Pages struct{ Config }
-
-// New returns the pages.
-func New(c Config) *Pages { return &Pages{c} }
-
 // Routes returns the routes of the pages.
 func (p *Pages) Routes() []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, p} })
 	routes := []page.Route{
-		{Pattern: "GET " + page.PathActivity, Enter: page.MembersOnly, Handle: p.with((*request).showActivity)},
-		{Pattern: "GET " + PathReads, Enter: page.MembersOnly, Handle: p.with((*request).showReads)},
-		{Pattern: "GET " + pathUndo, Enter: page.MembersOnly, Handle: p.with((*request).showUndo)},
-		{Pattern: "POST " + pathUndo, Enter: page.MembersOnly, Handle: p.with((*request).undo)},
-		{Pattern: "GET " + page.PathBin, Enter: page.MembersOnly, Handle: p.with((*request).showBin)},
-		{Pattern: "POST " + pathBinRestore, Enter: page.MembersOnly, Handle: p.with((*request).restoreFromBin)},
-		{Pattern: "GET " + pathBinDelete, Enter: page.MembersOnly, Handle: p.with((*request).confirmBinDelete)},
-		{Pattern: "GET " + page.PathDecide, Enter: page.MembersOnly, Handle: p.with((*request).showDecide)},
-		{Pattern: "POST " + pathApprove, Enter: page.MembersOnly, Handle: p.with((*request).approve)},
-		{Pattern: "POST " + pathRefuse, Enter: page.MembersOnly, Handle: p.with((*request).refuse)},
-		{Pattern: "POST " + pathBinDelete, Enter: page.MembersOnly, Handle: p.with((*request).binDelete), Fresh: true},
+		{Pattern: "GET " + page.PathActivity, Handle: with((*request).showActivity)},
+		{Pattern: "GET " + PathReads, Handle: with((*request).showReads)},
+		{Pattern: "GET " + pathUndo, Handle: with((*request).showUndo)},
+		{Pattern: "POST " + pathUndo, Handle: with((*request).undo)},
+		{Pattern: "GET " + page.PathBin, Handle: with((*request).showBin)},
+		{Pattern: "POST " + pathBinRestore, Handle: with((*request).restoreFromBin)},
+		{Pattern: "GET " + pathBinDelete, Handle: with((*request).confirmBinDelete)},
+		{Pattern: "GET " + page.PathDecide, Handle: with((*request).showDecide)},
+		{Pattern: "POST " + pathApprove, Handle: with((*request).approve)},
+		{Pattern: "POST " + pathRefuse, Handle: with((*request).refuse)},
+		{Pattern: "POST " + pathBinDelete, Handle: with((*request).binDelete), Fresh: true},
 	}
-	for old, path := range moved() {
-		routes = append(routes, page.Route{Pattern: "GET " + old, Enter: redirectTo(path)})
-	}
-	return routes
-}
-
-// moved returns the former addresses of pages, with those that they redirect to.
-func moved() map[string]string {
-	return map[string]string{
+	for old, path := range map[string]string{ // the former addresses
 		"/settings/activity":      page.PathActivity,
 		"/settings/activity/undo": pathUndo,
 		"/settings/bin":           page.PathBin,
 		"/settings/bin/delete":    pathBinDelete,
+	} {
+		routes = append(routes, page.Route{Pattern: "GET " + old, Enter: redirectTo(path)})
 	}
+	return routes
 }
 
 // redirectTo returns an entrance that redirects everybody to a path, with the parameters of
@@ -93,8 +81,4 @@ func redirectTo(path string) page.Entrance {
 type request struct {
 	*page.Member
 	*Pages
-}
-
-func (p *Pages) with(handle func(*request) error) page.Handler {
-	return page.ForMember(func(m *page.Member) error { return handle(&request{m, p}) })
 }

@@ -23,8 +23,6 @@ type undoContent struct {
 	Conflicts     []effectRow
 	MoreConflicts int
 	First         []Row
-	// Undo is the address of the form, Back that of the list of changes.
-	Undo, Back string
 }
 
 // Limits on how much of one undo is shown.
@@ -132,9 +130,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	if err != nil {
 		return err
 	}
-	content := undoContent{
-		Change: rows[0], Undo: v.To(pathUndo), Back: v.To(page.PathActivity), More: len(undone.Restored) - len(restored), MoreConflicts: len(undone.Conflicts) - len(conflicts),
-	}
+	content := undoContent{Change: rows[0], More: len(undone.Restored) - len(restored), MoreConflicts: len(undone.Conflicts) - len(conflicts)}
 	if content.Effects, content.Conflicts, err = v.effectRows(c, restored, conflicts); err != nil {
 		return err
 	}

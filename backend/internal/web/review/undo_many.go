@@ -26,8 +26,6 @@ type manyContent struct {
 	// More is set if the agent made more changes than are undone at once, Max.
 	More bool
 	Max  int
-	// Undo is the address of the form, Back that of the list of changes.
-	Undo, Back string
 }
 
 // manyRow is one of several changes to undo.
@@ -246,7 +244,7 @@ func manyEffects(undone []history.UndoneChange) []history.Effect {
 }
 
 func (v *request) renderMany(status int, content manyContent, wrong []page.FieldError) error {
-	content.Undo, content.Back, content.Max = v.To(pathUndo), v.To(page.PathActivity), history.MaxUndo
+	content.Max = history.MaxUndo
 	title := "Undo these changes?"
 	switch {
 	case content.Done > 0 || status == http.StatusConflict:

@@ -93,7 +93,7 @@ func (v *request) finish(notice, changeID string, wrong []page.FieldError, err e
 // logForm is the form that logs a contact.
 type logForm struct {
 	ConnectionID, Name string
-	Kinds              []option
+	Kinds              []page.Option
 	KindError          string
 	Fields             []page.Field
 }
@@ -119,20 +119,8 @@ func (v *request) renderLog(req *timelinev1.LogInteractionRequest, wrong []page.
 	return v.render(http.StatusUnprocessableEntity, form, wrong)
 }
 
-// option is a value of a list to choose from.
-type option struct {
-	Value, Label string
-	Selected     bool
-}
-
 // kinds returns the kinds of contact, of which one is selected.
-func kinds(selected string) []option {
-	list := []option{
-		{Value: "message", Label: "Message"}, {Value: "call", Label: "Call"}, {Value: "meeting", Label: "Meeting"}, {Value: "email", Label: "E-mail"},
-		{Value: "event", Label: "Event"}, {Value: "intro", Label: "Introduction"}, {Value: "other", Label: "Something else"},
-	}
-	for i := range list {
-		list[i].Selected = list[i].Value == selected
-	}
-	return list
+func kinds(selected string) []page.Option {
+	return page.Choose(selected, page.Option{Value: "message", Label: "Message"}, page.Option{Value: "call", Label: "Call"}, page.Option{Value: "meeting", Label: "Meeting"},
+		page.Option{Value: "email", Label: "E-mail"}, page.Option{Value: "event", Label: "Event"}, page.Option{Value: "intro", Label: "Introduction"}, page.Option{Value: "other", Label: "Something else"})
 }

@@ -6,13 +6,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// steps are the first steps of a new member.
-type steps struct {
-	List []step
-	// Hide is the path of the form that hides them.
-	Hide string
-}
-
+// step is one of the first steps of a new member.
 type step struct {
 	Title, Text, Path string
 	Done              bool
@@ -27,11 +21,11 @@ func (v *request) addSteps(c *content) error {
 	if err != nil || done.Hidden || !c.Empty && done.Connected && done.Called {
 		return err
 	}
-	c.Steps = &steps{Hide: pathSteps, List: []step{
+	c.Steps = []step{
 		{"Import your contacts", "From LinkedIn, Google, Outlook, a table or an address book. You see first what an import would do.", page.PathImport, !c.Empty},
 		{"Connect an agent", "Claude, ChatGPT, Cursor or any other: you choose what it may do.", page.PathConnect, done.Connected},
 		{"Ask your agent a question", "Questions to try, about the people you know.", page.PathConnect + "#prompts", done.Called},
-	}}
+	}
 	return nil
 }
 

@@ -4,41 +4,32 @@ package today
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
+// Templates has the template of the page.
+//
 //go:embed templates
-var templates embed.FS
+var Templates embed.FS
 
-// The paths of the forms.
-const (
-	pathDone   = page.PathToday + "/done"
-	pathSnooze = page.PathToday + "/snooze"
-	pathLog    = page.PathToday + "/log"
-	pathSteps  = page.PathToday + "/steps"
-)
+// request is one request of a member.
+type request struct {
+	*page.Member
+	*handlers.Handlers
+}
 
-// Templates returns the template of the page, for page.New.
-func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
-
-// Pages are the page and its forms. They are safe for concurrent use.
-type Pages struct{ *handlers.Handlers }
-
-// New returns the pages, which call the given handlers.
-func New(h *handlers.Handlers) *Pages { return &Pages{h} }
-
-// Routes returns the routes of the pages.
-func (p *Pages) Routes() []page.Route {
+// Routes returns the routes of the page and its forms, which call the given handlers.
+func Routes(h *handlers.Handlers) []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, h} })
 	return []page.Route{
-		{Pattern: "GET /{$}", Enter: membersOnly, Handle: p.with((*request).show)},
-		{Pattern: "GET " + page.PathToday, Enter: page.MembersOnly, Handle: p.with((*request).goToStart)},
-		{Pattern: "POST " + pathDone, Enter: page.MembersOnly, Handle: p.with((*request).done)},
-		{Pattern: "POST " + pathSnooze, Enter: page.MembersOnly, Handle: p.with((*request).snooze)},
-		{Pattern: "POST " + pathSteps, Enter: page.MembersOnly, Handle: p.with((*request).hideSteps)},
-		{Pattern: "POST " + pathLog, Enter: page.MembersOnly, Handle: p.with((*request).log)},
+		{Pattern: "GET /{$}", Enter: membersOnly, Handle: with((*request).show)},
+		{Pattern: "GET " + page.PathToday, Handle: with((*request).goToStart)},
+		{Pattern: "POST " + page.PathToday + "/done", Handle: with((*request).done)},
+		{Pattern: "POST " + page.PathToday + "/snooze", Handle: with((*request).snooze)},
+		{Pattern: "POST " + page.PathToday + "/steps", Handle: with((*request).hideSteps)},
+		{Pattern: "POST " + page.PathToday + "/log", Handle: with((*request).log)},
 	}
 }
 
@@ -51,16 +42,6 @@ func membersOnly(v *page.Request) (bool, error) {
 		v.ClearCookie(v.W, page.SessionCookie)
 	}
 	return page.MembersOnly(v)
-}
-
-// request is one request of a member.
-type request struct {
-	*page.Member
-	*Pages
-}
-
-func (p *Pages) with(handle func(*request) error) page.Handler {
-	return page.ForMember(func(m *page.Member) error { return handle(&request{m, p}) })
 }
 
 func (v *request) goToStart() error {
