@@ -37,8 +37,7 @@ func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) 
 		},
 		passwordField("Your password", wrong),
 	}
-	v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: content})
-	return nil
+	return v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: content})
 }
 
 // deleteAccount deletes the member and all their data, if they typed their username and
@@ -72,7 +71,6 @@ func (v *request) deleteAccount() error {
 	})
 	v.ClearCookie(v.W, page.SessionCookie)
 	v.Login, v.Secret = nil, ""
-	v.RenderProblem(http.StatusOK, "Your account is deleted",
+	return v.RenderProblem(http.StatusOK, "Your account is deleted",
 		"Everything you kept is gone, and every agent and token with it. Farewell.", page.Link{Path: page.PathStart, Title: "Go to the start page"})
-	return nil
 }

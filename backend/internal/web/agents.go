@@ -142,8 +142,7 @@ func (v *request) actOnAgent(act func(clientID string) error, kind account.Event
 		return err
 	}
 	v.record(kind, v.Login.MemberID, clientID)
-	v.RedirectDone(path, notice)
-	return nil
+	return v.RedirectDone(path, notice)
 }
 
 func (v *request) revokeAgent() error {

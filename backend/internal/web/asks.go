@@ -90,8 +90,7 @@ func (v *request) setAsks() error {
 		return err
 	}
 	v.record(account.AgentAsks, v.Login.MemberID, whose)
-	v.RedirectDone(page.PathAgents, "agent-asks")
-	return nil
+	return v.RedirectDone(page.PathAgents, "agent-asks")
 }
 
 // askAgain shows the form again, with what was chosen and typed.

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -31,20 +29,17 @@ type confirmContent struct {
 	Action, Username string
 	Fields           []page.Field
 	// Kept are the values of the form that it resumes.
-	Kept []keptValue
+	Kept []page.KeptValue
 	// Passkey is set if the member has a passkey.
 	Passkey *passkeyButton
 }
-
-type keptValue struct{ Name, Value string }
 
 // again admits signed-in browsers, also of members who still have to set up a second factor. It
 // doesn't separate the page from the window that opened it: the page may be part of an
 // authorization.
 func again(v *page.Request) (bool, error) {
 	if v.Login == nil {
-		v.Redirect(v.SignIn(page.LocalPath(v.R.FormValue(page.ReturnParameter))))
-		return false, nil
+		return false, v.Redirect(v.SignIn(page.LocalPath(v.R.FormValue(page.ReturnParameter))))
 	}
 	v.Owner, v.Secret = v.Login.MemberID, v.SessionSecret(v.R)
 	return true, nil
@@ -57,14 +52,14 @@ func again(v *page.Request) (bool, error) {
 // passwordField is the field in which the form itself asks for the member's password, or empty.
 func (v *request) confirm(passwordField string) (goOn bool, err error) {
 	if v.R.Method != http.MethodPost {
-		back := []keptValue{{page.ReturnParameter, v.placeOf()}}
+		back := []page.KeptValue{{Name: page.ReturnParameter, Value: v.placeOf()}}
 		return false, v.renderConfirm(http.StatusForbidden, pathConfirm, back, &page.Mistakes{})
 	}
 	wrong := &page.Mistakes{}
 	if goOn, err = v.proves(passwordField, wrong); goOn || err != nil {
 		return goOn, err
 	}
-	return false, v.renderConfirm(http.StatusForbidden, v.R.URL.Path, v.keptValues(), wrong)
+	return false, v.renderConfirm(http.StatusForbidden, v.R.URL.Path, v.Kept(), wrong)
 }
 
 // placeOf returns the page with the link to the address of the request.
@@ -137,24 +132,9 @@ func (v *request) provesByCode(m *account.Member, typed string) (bool, error) {
 	return err == nil, err
 }
 
-// keptValues returns the values of the form to resume, without passwords and without the fields of
-// the page for reauthentication.
-func (v *request) keptValues() []keptValue {
-	var kept []keptValue
-	for _, name := range slices.Sorted(maps.Keys(v.R.PostForm)) {
-		if name == page.TokenField || strings.HasPrefix(name, confirmPrefix) || strings.Contains(name, fieldPassword) {
-			continue
-		}
-		for _, value := range v.R.PostForm[name] {
-			kept = append(kept, keptValue{name, value})
-		}
-	}
-	return kept
-}
-
 // renderConfirm renders the page for reauthentication. A member can enter a code instead of the
 // password.
-func (v *request) renderConfirm(status int, action string, kept []keptValue, wrong *page.Mistakes) error {
+func (v *request) renderConfirm(status int, action string, kept []page.KeptValue, wrong *page.Mistakes) error {
 	factors, err := account.GetSecondFactors(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
@@ -173,14 +153,13 @@ func (v *request) renderConfirm(status int, action string, kept []keptValue, wro
 		p.Script, content.Passkey = page.ScriptPasskey, &passkeyButton{Label: "Use a passkey", Field: fieldConfirmPasskey, Options: pathConfirmOptions}
 	}
 	p.Content = content
-	v.Render(status, "confirm", p)
-	return nil
+	return v.Render(status, "confirm", p)
 }
 
 // showConfirm shows the page for reauthentication, which then redirects back.
 func (v *request) showConfirm() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
-	return v.renderConfirm(http.StatusOK, pathConfirm, []keptValue{{page.ReturnParameter, back}}, &page.Mistakes{})
+	return v.renderConfirm(http.StatusOK, pathConfirm, []page.KeptValue{{Name: page.ReturnParameter, Value: back}}, &page.Mistakes{})
 }
 
 func (v *request) confirmAgain() error {
@@ -190,14 +169,12 @@ func (v *request) confirmAgain() error {
 		return err
 	}
 	if !proved {
-		return v.renderConfirm(http.StatusForbidden, pathConfirm, []keptValue{{page.ReturnParameter, back}}, wrong)
+		return v.renderConfirm(http.StatusForbidden, pathConfirm, []page.KeptValue{{Name: page.ReturnParameter, Value: back}}, wrong)
 	}
 	if _, isPlace := page.PlaceOf(back); isPlace || back == "" {
-		v.RedirectDone(orStart(back), "confirmed")
-		return nil
+		return v.RedirectDone(orStart(back), "confirmed")
 	}
-	v.Redirect(back)
-	return nil
+	return v.Redirect(back)
 }
 
 // Confirm implements oauth.Sessions.

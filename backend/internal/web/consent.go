@@ -39,12 +39,12 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 	page.SetHeaders(w.Header())
 	destination, err := oauth.DestinationOf(view.RedirectURI)
 	if err != nil { // the caller has checked it
-		v.Broken(err)
+		_ = v.Broken(err)
 		return
 	}
 	publisher, err := publisherOf(view.DocumentURL)
 	if err != nil {
-		v.Broken(err)
+		_ = v.Broken(err)
 		return
 	}
 	page.AllowRedirect(w.Header(), view.RedirectURI)
@@ -60,7 +60,7 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 		status, content.Allow.Field, content.Allow.Error = http.StatusUnprocessableEntity, view.Field, view.Mistake
 		wrong.Add(view.Field, view.Mistake)
 	}
-	v.Render(status, "consent", page.Page{Title: "Allow access to your account?", Errors: wrong.List, Script: page.ScriptConsent, Content: content})
+	_ = v.Render(status, "consent", page.Page{Title: "Allow access to your account?", Errors: wrong.List, Script: page.ScriptConsent, Content: content})
 }
 
 // durations returns for how long access may be allowed; the chosen one is selected.

@@ -77,8 +77,7 @@ func (v *request) askEmailChange() error {
 		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Your address stays as it is. Try again in a few minutes.")
 	}
 	v.record(account.EmailChangeAsked, m.ID, "")
-	v.RedirectDone(page.PathSecurity, "email-asked")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "email-asked")
 }
 
 // writeEmailChange writes the email to the new address.
@@ -136,11 +135,10 @@ func (v *request) showEmailChange() error {
 	if err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "email-change", page.Page{
+	return v.Render(http.StatusOK, "email-change", page.Page{
 		Title: "Confirm your new e-mail address", Section: page.PathSecurity,
 		Content: emailChangeContent{Link: secret, From: l.Email, To: l.NewEmail},
 	})
-	return nil
 }
 
 // changeEmail gives the member the address that the link was sent to. As with a new password,
@@ -164,6 +162,5 @@ func (v *request) changeEmail() error {
 	if err := v.Rotate(); err != nil {
 		return err
 	}
-	v.RedirectDone(page.PathSecurity, "email-changed")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "email-changed")
 }

@@ -151,6 +151,5 @@ func (v *request) dismissNotices() error {
 	if err := account.MarkEventsSeen(v.R.Context(), v.Store, v.Login.ID, shown); err != nil {
 		return err
 	}
-	v.Redirect(orStart(page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))))
-	return nil
+	return v.Redirect(orStart(page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))))
 }

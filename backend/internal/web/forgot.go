@@ -28,10 +28,9 @@ func (v *request) showForgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
-	v.Render(http.StatusOK, "forgot", page.Page{Title: "Forgotten your password?", Content: page.Field{
+	return v.Render(http.StatusOK, "forgot", page.Page{Title: "Forgotten your password?", Content: page.Field{
 		Name: fieldLogin, Label: "Username or e-mail address", Autocomplete: "username", Required: true, Plain: true,
 	}})
-	return nil
 }
 
 func (v *request) forgot() error {
@@ -90,12 +89,11 @@ func (v *request) showReset() error {
 	if err != nil {
 		return err
 	}
-	v.renderReset(http.StatusOK, l, secret, &page.Mistakes{})
-	return nil
+	return v.renderReset(http.StatusOK, l, secret, &page.Mistakes{})
 }
 
-func (v *request) renderReset(status int, l *account.MailLink, secret string, m *page.Mistakes) {
-	v.Render(status, "reset", page.Page{Title: "Choose a new password", Errors: m.List, Content: linkContent{
+func (v *request) renderReset(status int, l *account.MailLink, secret string, m *page.Mistakes) error {
+	return v.Render(status, "reset", page.Page{Title: "Choose a new password", Errors: m.List, Content: linkContent{
 		Fields: newPasswordFields("New password", m), Link: secret, Username: l.Username,
 	}})
 }
@@ -119,8 +117,7 @@ func (v *request) reset() error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderReset(http.StatusUnprocessableEntity, l, secret, m)
-		return nil
+		return v.renderReset(http.StatusUnprocessableEntity, l, secret, m)
 	}
 	passwordHash, err := v.hashPassword(chosen)
 	if err != nil {
@@ -135,6 +132,5 @@ func (v *request) reset() error {
 	}
 	v.record(account.PasswordReset, l.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
-	v.RedirectDone(page.PathSignIn, "reset")
-	return nil
+	return v.RedirectDone(page.PathSignIn, "reset")
 }

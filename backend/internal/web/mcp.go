@@ -68,8 +68,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes, change
 		}
 	}
 	content.Form, content.Made = form, v.takeMade(madeCookie) // last, so that an outage does not lose the member's new token
-	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathAgents, Errors: m.List, Content: content})
-	return nil
+	return v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathAgents, Errors: m.List, Content: content})
 }
 
 func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {

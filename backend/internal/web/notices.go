@@ -240,8 +240,7 @@ func (v *request) showNotMe() error {
 	if l.Waits() {
 		title = "Get your account back"
 	}
-	v.Render(http.StatusOK, "not-me", page.Page{Title: title, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "not-me", page.Page{Title: title, Content: content})
 }
 
 // restoresAt formats the time from which a link restores an address, for its member.
@@ -296,11 +295,9 @@ func (v *request) notMe() error {
 		return v.emails.reset(m, secret)
 	})
 	if !sent {
-		v.RedirectDone(page.PathForgot, "not-me-unsent")
-		return nil
+		return v.RedirectDone(page.PathForgot, "not-me-unsent")
 	}
-	v.RedirectDone(page.PathSignIn, "not-me")
-	return nil
+	return v.RedirectDone(page.PathSignIn, "not-me")
 }
 
 // restoreLater tells both addresses that a former one is to be restored, if that is new.
@@ -319,8 +316,7 @@ func (v *request) restoreLater(used *account.EndedAccess, secret string) error {
 			})
 		}
 	}
-	v.Redirect(page.PathNotMe + "?" + url.Values{fieldLink: {secret}}.Encode())
-	return nil
+	return v.Redirect(page.PathNotMe + "?" + url.Values{fieldLink: {secret}}.Encode())
 }
 
 // enqueueAlways sends an email in the background without the limit of emails to one recipient, and
@@ -361,10 +357,9 @@ func (v *request) showObjection() error {
 	if !l.ObjectedAt.IsZero() {
 		title, objected = decideTitle, decideText
 	}
-	v.Render(http.StatusOK, "objection", page.Page{Title: title, Content: notMeContent{
+	return v.Render(http.StatusOK, "objection", page.Page{Title: title, Content: notMeContent{
 		Link: secret, Username: l.Username, Email: l.Email, Present: l.Present, RestoresAt: at, Objected: objected,
 	}})
-	return nil
 }
 
 // object stops the restoration of a former address. Nobody gets access by that.
@@ -385,6 +380,5 @@ func (v *request) object() error {
 		v.record(account.RestorationOpposed, done.MemberID, "")
 		v.enqueueAlways("tell an address of an objection", func(context.Context) (*mail.Message, error) { return v.emails.objected(l) })
 	}
-	v.Redirect(page.PathObject + "?" + url.Values{fieldLink: {secret}}.Encode())
-	return nil
+	return v.Redirect(page.PathObject + "?" + url.Values{fieldLink: {secret}}.Encode())
 }

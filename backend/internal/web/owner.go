@@ -37,8 +37,7 @@ func (v *request) showOwner() error {
 	if err := v.checkOwnerLink(secret); err != nil {
 		return err
 	}
-	v.renderOwner(http.StatusOK, secret, account.Owner{Timezone: "UTC"}, "", &page.Mistakes{})
-	return nil
+	return v.renderOwner(http.StatusOK, secret, account.Owner{Timezone: "UTC"}, "", &page.Mistakes{})
 }
 
 func (v *request) checkOwnerLink(secret string) error {
@@ -50,14 +49,14 @@ func (v *request) checkOwnerLink(secret string) error {
 }
 
 // renderOwner renders the form. chosen is the password that was typed.
-func (v *request) renderOwner(status int, secret string, o account.Owner, chosen string, m *page.Mistakes) {
+func (v *request) renderOwner(status int, secret string, o account.Owner, chosen string, m *page.Mistakes) error {
 	const zones = "zones"
 	fields := []page.Field{
 		usernameField(o.Username, m),
 		{Name: account.FieldName, Label: "Your name", Value: o.Name, Autocomplete: "name", Required: true, Error: m.Of(account.FieldName)},
 		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: o.Email, Autocomplete: "email", Required: true, Plain: true, Error: m.Of(fieldEmail)},
 	}
-	v.Render(status, "owner", page.Page{Title: "Create your account", Errors: m.List, Script: page.ScriptZone, Content: ownerContent{
+	return v.Render(status, "owner", page.Page{Title: "Create your account", Errors: m.List, Script: page.ScriptZone, Content: ownerContent{
 		Fields: append(fields, v.keepPassword("Password", chosen, m)...), Zones: civil.ZoneNames(), Link: secret, Guess: len(m.List) == 0,
 		Timezone: page.Field{
 			Name: account.FieldTimezone, Label: "Time zone", Value: o.Timezone, Required: true, Plain: true, Autocomplete: "off", List: zones,
@@ -95,15 +94,13 @@ func (v *request) createOwner() error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderOwner(http.StatusUnprocessableEntity, secret, o, chosen, m)
-		return nil
+		return v.renderOwner(http.StatusUnprocessableEntity, secret, o, chosen, m)
 	}
 	if err := v.enter(made, account.SignedIn); err != nil {
 		return err
 	}
 	v.record(account.OwnerLinkUsed, made.ID, "")
-	v.RedirectDone(page.PathStart, "owner")
-	return nil
+	return v.RedirectDone(page.PathStart, "owner")
 }
 
 // readOwner returns the form, with the password, and what is wrong with it.

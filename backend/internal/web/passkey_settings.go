@@ -76,13 +76,11 @@ func (v *request) removePasskey() error {
 	passkeyID := v.Line("id")
 	err := account.DeletePasskey(v.R.Context(), v.Store, v.Login.Access(), passkeyID)
 	if fault.Is(err, fault.NotFound) { // the form was sent twice
-		v.Redirect(pathFactors)
-		return nil
+		return v.Redirect(pathFactors)
 	}
 	if err != nil {
 		return err
 	}
 	v.record(account.FactorRemoved, v.Login.MemberID, passkeyID)
-	v.RedirectDone(pathFactors, "passkey-removed")
-	return nil
+	return v.RedirectDone(pathFactors, "passkey-removed")
 }

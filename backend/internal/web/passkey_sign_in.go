@@ -55,8 +55,7 @@ func (v *request) signInByPasskey() error {
 	if err := v.signedIn(m, v.signInKind(m)); err != nil {
 		return err
 	}
-	v.Redirect(orStart(back))
-	return nil
+	return v.Redirect(orStart(back))
 }
 
 // refuseSignIn shows the sign-in page again, with what was wrong.

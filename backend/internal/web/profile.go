@@ -27,15 +27,14 @@ func (v *request) showProfile() error {
 	if err != nil {
 		return err
 	}
-	v.renderProfile(http.StatusOK, p, account.Published(p), &page.Mistakes{}, false)
-	return nil
+	return v.renderProfile(http.StatusOK, p, account.Published(p), &page.Mistakes{}, false)
 }
 
 // renderProfile shows the form with the values of a profile, beside a preview.
-func (v *request) renderProfile(status int, p *account.Profile, preview *directoryv1.Profile, m *page.Mistakes, unsaved bool) {
+func (v *request) renderProfile(status int, p *account.Profile, preview *directoryv1.Profile, m *page.Mistakes, unsaved bool) error {
 	content := profileForm(p, m)
 	content.Preview, content.Unsaved, content.URL = preview, unsaved, v.BaseURL+"/@"+p.Username
-	v.Render(status, "profile", page.Page{
+	return v.Render(status, "profile", page.Page{
 		Title: "Your profile", Section: page.PathProfile, Errors: m.List, Script: page.ScriptProfile, Content: content,
 	})
 }
@@ -55,12 +54,10 @@ func (v *request) saveProfile() error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderProfile(http.StatusUnprocessableEntity, &typed, previewOf(p, m), m, true)
-		return nil
+		return v.renderProfile(http.StatusUnprocessableEntity, &typed, previewOf(p, m), m, true)
 	}
 	if v.R.PostForm.Get("action") == "preview" {
-		v.renderProfile(http.StatusOK, &typed, account.Published(p), m, true)
-		return nil
+		return v.renderProfile(http.StatusOK, &typed, account.Published(p), m, true)
 	}
 	if err := account.UpdateProfile(v.R.Context(), v.Store, p); err != nil {
 		return err
@@ -68,8 +65,7 @@ func (v *request) saveProfile() error {
 	if p.ShowsMore(&before) {
 		v.record(account.ProfileShown, v.Login.MemberID, "")
 	}
-	v.RedirectDone(page.PathProfile, "saved")
-	return nil
+	return v.RedirectDone(page.PathProfile, "saved")
 }
 
 // previewOf returns what everyone would see of a checked form without the fields that have

@@ -70,8 +70,7 @@ func (v *request) goToProvider() error {
 		return err
 	}
 	v.SetCookie(v.W, providerCookie, browser, signin.AttemptLifetime)
-	v.Redirect(address)
-	return nil
+	return v.Redirect(address)
 }
 
 // comeFromProvider handles the provider's response. It signs in a linked identity, after the
@@ -112,8 +111,7 @@ func (v *request) comeFromProvider() error {
 	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	v.Redirect(orStart(page.LocalPath(a.ReturnTo)))
-	return nil
+	return v.Redirect(orStart(page.LocalPath(a.ReturnTo)))
 }
 
 // waitForPassword stores the identity from the provider, and leads to the page that
@@ -121,9 +119,8 @@ func (v *request) comeFromProvider() error {
 func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
 	email, err := account.CheckEmail(who.Email)
 	if err != nil || !who.EmailVerified {
-		v.renderOver(http.StatusForbidden, v.Provider.Name()+" has not confirmed your e-mail address, so Kith cannot find your account by it. "+
+		return v.renderOver(http.StatusForbidden, v.Provider.Name()+" has not confirmed your e-mail address, so Kith cannot find your account by it. "+
 			"Confirm the address there and try again, or sign in with your password.", a.ReturnTo)
-		return nil
 	}
 	secret, err := account.NewSecret("")
 	if err != nil {
@@ -136,8 +133,7 @@ func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, brows
 		return err
 	}
 	v.SetCookie(v.W, providerCookie, browser, signin.AttemptLifetime)
-	v.Redirect(pathProviderLink + "?" + url.Values{fieldLink: {secret}}.Encode())
-	return nil
+	return v.Redirect(pathProviderLink + "?" + url.Values{fieldLink: {secret}}.Encode())
 }
 
 // overContent is the content of the page for a failed sign-in at the provider.
@@ -147,16 +143,15 @@ type overContent struct {
 	SignIn string
 }
 
-func (v *request) renderOver(status int, text, back string) {
-	v.Render(status, "provider-over", page.Page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
+func (v *request) renderOver(status int, text, back string) error {
+	return v.Render(status, "provider-over", page.Page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
 }
 
 // attemptOver answers an attempt that was used, has expired, began in another browser
 // or never existed, always in the same way.
 func (v *request) attemptOver() error {
-	v.renderOver(http.StatusBadRequest, "Signing in with "+v.Provider.Name()+
+	return v.renderOver(http.StatusBadRequest, "Signing in with "+v.Provider.Name()+
 		" has to end in the browser where it began, once, within 10 minutes. Begin again.", "")
-	return nil
 }
 
 // providerFailed reports an outage of the provider, or an invalid response from it.
@@ -166,12 +161,10 @@ func (v *request) providerFailed(err error, back string) error {
 	case fault.Is(err, fault.Unavailable):
 		v.Logger.WarnContext(v.R.Context(), "identity provider unavailable", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
 		v.W.Header().Set("Retry-After", "5")
-		v.renderOver(http.StatusServiceUnavailable, name+" cannot be reached right now. Try again in a moment, or sign in with your password.", back)
+		return v.renderOver(http.StatusServiceUnavailable, name+" cannot be reached right now. Try again in a moment, or sign in with your password.", back)
 	case fault.Is(err, fault.Unauthenticated):
 		v.Logger.WarnContext(v.R.Context(), "identity provider's answer refused", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
-		v.renderOver(http.StatusForbidden, "Signing in with "+name+" did not work. Try again, or sign in with your password.", back)
-	default:
-		return err
+		return v.renderOver(http.StatusForbidden, "Signing in with "+name+" did not work. Try again, or sign in with your password.", back)
 	}
-	return nil
+	return err
 }

@@ -39,12 +39,11 @@ func (v *request) showProviderLink() error {
 	if err != nil || a == nil {
 		return err
 	}
-	v.renderProviderLink(http.StatusOK, a, secret, &page.Mistakes{})
-	return nil
+	return v.renderProviderLink(http.StatusOK, a, secret, &page.Mistakes{})
 }
 
-func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *page.Mistakes) {
-	v.Render(status, "provider-link", page.Page{Title: "One more step", Errors: wrong.List, Content: providerLinkContent{
+func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *page.Mistakes) error {
+	return v.Render(status, "provider-link", page.Page{Title: "One more step", Errors: wrong.List, Content: providerLinkContent{
 		Provider: v.Provider.Name(), Email: a.Email, Fields: []page.Field{passwordField("Password of your Kith account", wrong)},
 		Link: secret, SignUp: page.WithReturn(page.PathSignUp, a.ReturnTo),
 	}})
@@ -71,8 +70,7 @@ func (v *request) linkProvider() error {
 	if m == nil {
 		wrong := &page.Mistakes{}
 		wrong.Add(fieldPassword, wrongLinkPassword)
-		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
-		return nil
+		return v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
 	}
 	if asked, err := v.askSecondFactor(m.Access(), account.SignInStep{AttemptHash: a.Hash, ReturnTo: a.ReturnTo}); asked || err != nil {
 		return err
@@ -83,8 +81,7 @@ func (v *request) linkProvider() error {
 	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	v.toLinked(m, a.ReturnTo)
-	return nil
+	return v.toLinked(m, a.ReturnTo)
 }
 
 // linkIdentity links the identity that waits. If the attempt is over, it
@@ -108,13 +105,12 @@ func (v *request) linkIdentity(m *account.Member, attemptHash, browserHash strin
 
 // toLinked records that an identity was linked, which also tells the member, and leads back to
 // where the sign-in began.
-func (v *request) toLinked(m *account.Member, returnTo string) {
+func (v *request) toLinked(m *account.Member, returnTo string) error {
 	v.record(account.IdentityLinked, m.ID, "")
 	if back := page.LocalPath(returnTo); back != "" {
-		v.Redirect(back)
-		return
+		return v.Redirect(back)
 	}
-	v.RedirectDone(page.PathProfile, "provider-linked")
+	return v.RedirectDone(page.PathProfile, "provider-linked")
 }
 
 // fieldUnlinkPassword differs from fieldPassword, which another form on the same page
@@ -160,6 +156,5 @@ func (v *request) unlinkProvider() error {
 		return err
 	}
 	v.record(account.IdentityUnlinked, m.ID, "")
-	v.RedirectDone(page.PathSecurity, "provider-unlinked")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "provider-unlinked")
 }

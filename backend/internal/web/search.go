@@ -27,10 +27,9 @@ func (v *request) renderSearch(status int, said string) error {
 	if err != nil {
 		return err
 	}
-	v.Render(status, "search", page.Page{Title: "Search", Section: page.PathSearch, Notice: said, Content: searchContent{
+	return v.Render(status, "search", page.Page{Title: "Search", Section: page.PathSearch, Notice: said, Content: searchContent{
 		Host: v.EmbeddingsHost, Model: v.EmbeddingsModel, Allowed: v.EmbeddingsHost != "" && m.EmbeddingsHost == v.EmbeddingsHost,
 	}})
-	return nil
 }
 
 // saveSearch stores whether texts may be sent to the provider that the page named. If
@@ -49,6 +48,5 @@ func (v *request) saveSearch() error {
 	if host != "" {
 		v.record(account.SendingAllowed, v.Login.MemberID, "")
 	}
-	v.RedirectDone(page.PathSearch, done)
-	return nil
+	return v.RedirectDone(page.PathSearch, done)
 }

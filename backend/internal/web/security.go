@@ -57,7 +57,7 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 	if v.Mailer != nil {
 		emailFields = v.emailFields(wrong)
 	}
-	v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
+	return v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username, EmailFields: emailFields, SecondFactor: v.Login.SecondFactor,
 		Fields:   append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
 		Sessions: sessions, Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
@@ -65,7 +65,6 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 			Error: wrong.Of(fieldUnlinkPassword),
 		},
 	}})
-	return nil
 }
 
 const notYourPassword = "This is not your password."
@@ -109,8 +108,7 @@ func (v *request) changePassword() error {
 		return err
 	}
 	v.record(account.PasswordChanged, m.ID, "")
-	v.RedirectDone(page.PathSecurity, "password-changed")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "password-changed")
 }
 
 // sendVerification sends the member a link to confirm their address.
@@ -133,6 +131,5 @@ func (v *request) sendVerification() error {
 	if !taken {
 		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
-	v.RedirectDone(page.PathSecurity, "verify-sent")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "verify-sent")
 }

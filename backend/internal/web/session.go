@@ -39,11 +39,9 @@ func (v *request) signOut() error {
 	v.record(account.SignedOut, v.Login.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
 	if back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter)); back != "" {
-		v.Redirect(v.SignIn(back))
-		return nil
+		return v.Redirect(v.SignIn(back))
 	}
-	v.RedirectDone(page.PathSignIn, "signed-out")
-	return nil
+	return v.RedirectDone(page.PathSignIn, "signed-out")
 }
 
 // endSession ends one of the member's sessions. The next request of that browser is refused.
@@ -56,8 +54,7 @@ func (v *request) endSession() error {
 		return err
 	}
 	v.record(account.SessionEnded, v.Login.MemberID, sessionID)
-	v.RedirectDone(page.PathSecurity, "session-ended")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "session-ended")
 }
 
 // endOtherSessions ends all of the member's sessions but this one, which gets a new secret: another
@@ -70,8 +67,7 @@ func (v *request) endOtherSessions() error {
 		return err
 	}
 	v.record(account.OtherSessionsEnded, v.Login.MemberID, "")
-	v.RedirectDone(page.PathSecurity, "sessions-ended")
-	return nil
+	return v.RedirectDone(page.PathSecurity, "sessions-ended")
 }
 
 // signOutEverywhere ends all sessions of the member.
@@ -81,11 +77,9 @@ func (v *request) signOutEverywhere() error {
 	}
 	v.record(account.SessionsEnded, v.Login.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
-	v.RedirectDone(page.PathSignIn, "signed-out-everywhere")
-	return nil
+	return v.RedirectDone(page.PathSignIn, "signed-out-everywhere")
 }
 
 func (v *request) showSettings() error {
-	v.Redirect(page.PathProfile)
-	return nil
+	return v.Redirect(page.PathProfile)
 }

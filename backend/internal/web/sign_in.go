@@ -60,8 +60,7 @@ func (v *request) clientThatWaits(back string) (*waitingClient, error) {
 func (v *request) showSignIn() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
 	if v.Login != nil {
-		v.Redirect(orStart(back))
-		return nil
+		return v.Redirect(orStart(back))
 	}
 	return v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
 }
@@ -95,8 +94,7 @@ func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes)
 		content.Passkey = &passkeyButton{Label: "Sign in with a passkey", Field: fieldPasskey, Options: pathPasskeyOptions, Conditional: status == http.StatusOK}
 	}
 	p.Content = content
-	v.Render(status, "sign-in", p)
-	return nil
+	return v.Render(status, "sign-in", p)
 }
 
 // wrongPassword is the one message for an unknown member, a wrong password and a member
@@ -120,8 +118,7 @@ func (v *request) signIn() error {
 	if err := v.signInAs(m); err != nil {
 		return err
 	}
-	v.Redirect(orStart(back))
-	return nil
+	return v.Redirect(orStart(back))
 }
 
 // signInAs signs the browser in as a member without a second factor, remembers it, and records

@@ -26,21 +26,19 @@ type signUpForm struct{ username, email, password, returnTo string }
 func (v *request) showSignUp() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
 	if v.Login != nil {
-		v.Redirect(orStart(back))
-		return nil
+		return v.Redirect(orStart(back))
 	}
 	if !v.SignUpOpen {
 		return v.signUpClosed()
 	}
-	v.renderSignUp(http.StatusOK, signUpForm{returnTo: back}, &page.Mistakes{})
-	return nil
+	return v.renderSignUp(http.StatusOK, signUpForm{returnTo: back}, &page.Mistakes{})
 }
 
 func (v *request) signUpClosed() error {
 	return page.Refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
 }
 
-func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) {
+func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) error {
 	fields := []page.Field{
 		usernameField(f.username, m),
 		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.Of(fieldEmail)},
@@ -48,7 +46,7 @@ func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) {
 	if v.Mailer == nil {
 		fields = append(fields, v.keepPassword("Password", f.password, m)...)
 	}
-	v.Render(status, "sign-up", page.Page{Title: "Create your account", Errors: m.List, Content: signUpContent{
+	return v.Render(status, "sign-up", page.Page{Title: "Create your account", Errors: m.List, Content: signUpContent{
 		Fields: fields, ReturnTo: f.returnTo, SignIn: page.WithReturn(page.PathSignIn, f.returnTo),
 	}})
 }
@@ -72,8 +70,7 @@ func (v *request) signUp() error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
-		return nil
+		return v.renderSignUp(http.StatusUnprocessableEntity, f, m)
 	}
 	if v.Mailer != nil {
 		return v.signUpByMail(f)
@@ -126,8 +123,7 @@ func (v *request) signUpAtOnce(f signUpForm, hash string, m *page.Mistakes) erro
 	err := account.CreateMember(v.R.Context(), v.Store, made)
 	if fault.Is(err, fault.AlreadyExists) {
 		m.Add(fieldUsername, "Somebody has this username or e-mail address already.")
-		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
-		return nil
+		return v.renderSignUp(http.StatusUnprocessableEntity, f, m)
 	}
 	if err != nil {
 		return err
@@ -141,11 +137,9 @@ func (v *request) welcome(m *account.Member, back string) error {
 		return err
 	}
 	if back = page.LocalPath(back); back != "" {
-		v.Redirect(back)
-		return nil
+		return v.Redirect(back)
 	}
-	v.RedirectDone(page.PathProfile, "welcome")
-	return nil
+	return v.RedirectDone(page.PathProfile, "welcome")
 }
 
 // signUpByMail sends a link to the address. Its response is the same whether or not the
@@ -181,8 +175,7 @@ func (v *request) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
 		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
-	v.Render(http.StatusOK, "mail-sent", page.Page{Title: "Check your email"})
-	return nil
+	return v.Render(http.StatusOK, "mail-sent", page.Page{Title: "Check your email"})
 }
 
 func (v *request) enqueue(recipient string, write mail.Write) bool {

@@ -28,12 +28,11 @@ func (v *request) showTime() error {
 	if err != nil {
 		return err
 	}
-	v.renderTime(http.StatusOK, stored, &page.Mistakes{})
-	return nil
+	return v.renderTime(http.StatusOK, stored, &page.Mistakes{})
 }
 
 // renderTime shows the page with the settings that are stored, or as they were sent.
-func (v *request) renderTime(status int, shown account.Settings, wrong *page.Mistakes) {
+func (v *request) renderTime(status int, shown account.Settings, wrong *page.Mistakes) error {
 	const zones = "zones"
 	content := timeContent{
 		Timezone: page.Field{
@@ -46,7 +45,7 @@ func (v *request) renderTime(status int, shown account.Settings, wrong *page.Mis
 		},
 		Zones: civil.ZoneNames(), Stored: v.Login.Timezone, Now: v.Now().In(civil.Zone(v.Login.Timezone)),
 	}
-	v.Render(status, "time", page.Page{Title: "Time zone and language", Section: page.PathTime, Errors: wrong.List, Script: page.ScriptZone, Content: content})
+	return v.Render(status, "time", page.Page{Title: "Time zone and language", Section: page.PathTime, Errors: wrong.List, Script: page.ScriptZone, Content: content})
 }
 
 func (v *request) saveTime() error {
@@ -59,9 +58,7 @@ func (v *request) saveTime() error {
 		return err
 	}
 	if len(wrong.List) > 0 {
-		v.renderTime(http.StatusUnprocessableEntity, typed, wrong)
-		return nil
+		return v.renderTime(http.StatusUnprocessableEntity, typed, wrong)
 	}
-	v.RedirectDone(page.PathTime, "time-saved")
-	return nil
+	return v.RedirectDone(page.PathTime, "time-saved")
 }

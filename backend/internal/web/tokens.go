@@ -110,8 +110,7 @@ func (v *request) createToken() error {
 	if err := v.handOver(madeCookie, madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
-	v.Redirect(page.PathMCP)
-	return nil
+	return v.Redirect(page.PathMCP)
 }
 
 func (v *request) checkScopes(scopes []string) error {
@@ -145,6 +144,5 @@ func (v *request) revokeToken() error {
 		return err
 	}
 	v.record(account.AccessRevoked, v.Login.MemberID, v.Line("id"))
-	v.RedirectDone(page.PathMCP, "token-revoked")
-	return nil
+	return v.RedirectDone(page.PathMCP, "token-revoked")
 }

@@ -92,8 +92,7 @@ func (v *request) renderFactors(status int, sealed string, wrong *page.Mistakes)
 	if content.Passkey != nil {
 		p.Script = page.ScriptPasskey
 	}
-	v.Render(status, "two-step", p)
-	return nil
+	return v.Render(status, "two-step", p)
 }
 
 // addPasskeys adds the member's passkeys to the page, and the form for a new one.
@@ -162,8 +161,7 @@ func (v *request) addTOTP() error {
 	codes := account.NewRecoveryCodes()
 	first, err := account.CreateTOTPSecret(v.R.Context(), v.Store, row, codes, v.Login.Hash)
 	if fault.Is(err, fault.Conflict) { // the form was sent twice
-		v.Redirect(pathFactors)
-		return nil
+		return v.Redirect(pathFactors)
 	}
 	if err != nil {
 		return err
@@ -187,8 +185,7 @@ func (v *request) factorAdded(first bool, codes []string, object, notice string)
 			return err
 		}
 	}
-	v.RedirectDone(pathFactors, notice)
-	return nil
+	return v.RedirectDone(pathFactors, notice)
 }
 
 // newRecoveryCodes replaces the member's recovery codes.
@@ -196,8 +193,7 @@ func (v *request) newRecoveryCodes() error {
 	codes := account.NewRecoveryCodes()
 	err := account.ReplaceRecoveryCodes(v.R.Context(), v.Store, v.Login.Access(), codes)
 	if fault.Is(err, fault.NotFound) {
-		v.Redirect(pathFactors)
-		return nil
+		return v.Redirect(pathFactors)
 	}
 	if err != nil {
 		return err
@@ -209,21 +205,18 @@ func (v *request) newRecoveryCodes() error {
 	if err := v.handOver(codesCookie, madeToken{Codes: codes}); err != nil {
 		return err
 	}
-	v.RedirectDone(pathFactors, "codes-made")
-	return nil
+	return v.RedirectDone(pathFactors, "codes-made")
 }
 
 // removeTOTP turns one-time codes off.
 func (v *request) removeTOTP() error {
 	err := account.DeleteTOTPSecret(v.R.Context(), v.Store, v.Login.Access())
 	if fault.Is(err, fault.NotFound) { // the form was sent twice
-		v.Redirect(pathFactors)
-		return nil
+		return v.Redirect(pathFactors)
 	}
 	if err != nil {
 		return err
 	}
 	v.record(account.FactorRemoved, v.Login.MemberID, account.TOTPObject)
-	v.RedirectDone(pathFactors, "app-removed")
-	return nil
+	return v.RedirectDone(pathFactors, "app-removed")
 }

@@ -36,8 +36,7 @@ func (v *request) askSecondFactor(access account.Access, step account.SignInStep
 		return false, err
 	}
 	v.SetCookie(v.W, stepCookie, secret, account.SignInStepLifetime)
-	v.Redirect(pathTwoStep)
-	return true, nil
+	return true, v.Redirect(pathTwoStep)
 }
 
 // signInStep returns the sign-in that waits in this browser, and its member.
@@ -95,8 +94,7 @@ func (v *request) renderTwoStep(status int, m *account.Member, wrong *page.Mista
 		}
 	}
 	p.Content = content
-	v.Render(status, "sign-in-two-step", p)
-	return nil
+	return v.Render(status, "sign-in-two-step", p)
 }
 
 // wrongCode is the one message for every code that doesn't work.
@@ -162,14 +160,12 @@ func (v *request) entered(m *account.Member, step *account.SignInStep) error {
 		return err
 	}
 	if step.AttemptHash == "" {
-		v.Redirect(orStart(page.LocalPath(step.ReturnTo)))
-		return nil
+		return v.Redirect(orStart(page.LocalPath(step.ReturnTo)))
 	}
 	if linked, err := v.linkIdentity(m, step.AttemptHash, account.HashSecret(v.CookieSecret(v.R, providerCookie))); !linked || err != nil {
 		return err
 	}
-	v.toLinked(m, step.ReturnTo)
-	return nil
+	return v.toLinked(m, step.ReturnTo)
 }
 
 // checkCode checks what a member typed, a code of their app or a recovery code, and returns the

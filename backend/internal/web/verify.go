@@ -14,10 +14,9 @@ func (v *request) showVerify() error {
 	secret := v.R.URL.Query().Get(fieldLink)
 	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
 	if err == nil {
-		v.Render(http.StatusOK, "verify", page.Page{Title: "Confirm your e-mail address", Content: linkContent{
+		return v.Render(http.StatusOK, "verify", page.Page{Title: "Confirm your e-mail address", Content: linkContent{
 			Link: secret, Username: l.Username, Email: l.Email,
 		}})
-		return nil
 	}
 	if !fault.Is(err, fault.NotFound) {
 		return err
@@ -26,8 +25,7 @@ func (v *request) showVerify() error {
 	if err != nil {
 		return err
 	}
-	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, "", &page.Mistakes{})
-	return nil
+	return v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, "", &page.Mistakes{})
 }
 
 // waitingSignUp returns the sign-up of a link. If sign-up has been closed since it
@@ -45,8 +43,8 @@ func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
 	return waiting, nil
 }
 
-func (v *request) renderFinish(status int, username, email, secret, chosen string, m *page.Mistakes) {
-	v.Render(status, "verify", page.Page{Title: "Finish your account", Errors: m.List, Content: linkContent{
+func (v *request) renderFinish(status int, username, email, secret, chosen string, m *page.Mistakes) error {
+	return v.Render(status, "verify", page.Page{Title: "Finish your account", Errors: m.List, Content: linkContent{
 		Fields: append([]page.Field{usernameField(username, m)}, v.keepPassword("Password", chosen, m)...), Link: secret, Email: email, NewMember: true,
 	}})
 }
@@ -59,11 +57,9 @@ func (v *request) verify() error {
 	err := account.VerifyEmail(v.R.Context(), v.Store, hash)
 	if err == nil {
 		if v.Login != nil {
-			v.RedirectDone(page.PathSecurity, "verified")
-			return nil
+			return v.RedirectDone(page.PathSecurity, "verified")
 		}
-		v.RedirectDone(page.PathSignIn, "verified")
-		return nil
+		return v.RedirectDone(page.PathSignIn, "verified")
 	}
 	if !fault.Is(err, fault.NotFound) {
 		return err
@@ -101,8 +97,7 @@ func (v *request) finishSignUp(hash string) error {
 		return err
 	}
 	if len(m.List) > 0 {
-		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.R.PostForm.Get(fieldLink), chosen, m)
-		return nil
+		return v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.R.PostForm.Get(fieldLink), chosen, m)
 	}
 	return v.welcome(made, waiting.ReturnTo)
 }

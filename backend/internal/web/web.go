@@ -218,7 +218,7 @@ func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, titl
 
 // Refused implements oauth.Pages.
 func (web *Web) Refused(w http.ResponseWriter, r *http.Request, text, signIn string) {
-	web.site.Guest(w, r).RenderProblem(http.StatusBadRequest, "This request has a mistake", text, page.Link{Path: signIn, Title: "Sign in and send the error back"})
+	_ = web.site.Guest(w, r).RenderProblem(http.StatusBadRequest, "This request has a mistake", text, page.Link{Path: signIn, Title: "Sign in and send the error back"})
 }
 
 var _ oauth.Pages = (*Web)(nil)

@@ -117,8 +117,7 @@ func (v *request) show() error {
 	if c.Prompts, err = v.prompts(); err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "connect", page.Page{Title: "Connect an agent", Area: page.PathSettings, Script: page.ScriptConnect, Content: c})
-	return nil
+	return v.Render(http.StatusOK, "connect", page.Page{Title: "Connect an agent", Area: page.PathSettings, Script: page.ScriptConnect, Content: c})
 }
 
 func (v *request) address(client string) string { return v.Link(page.PathConnect, "client", client) }

@@ -112,8 +112,7 @@ func (v *request) renderCapture(status int, content captureContent, wrong []page
 	if content.Shared != nil && content.Shared.Card {
 		script = "" // there is no line to follow
 	}
-	v.Render(status, "people-new", page.Page{Title: "Add a person", Area: page.PathPeople, Errors: wrong, Script: script, Content: content})
-	return nil
+	return v.Render(status, "people-new", page.Page{Title: "Add a person", Area: page.PathPeople, Errors: wrong, Script: script, Content: content})
 }
 
 // lookAlikes returns the people whom the name, the e-mail addresses and the phone numbers of
@@ -188,8 +187,7 @@ func (v *request) capture() error {
 		content.Found = []foundPerson{v.found(made.Connection.ID, made.Connection.Name, made.Connection.CurrentPosition().Headline(), "")}
 		return v.askChoice(content, nil)
 	}
-	v.RedirectUndoable(page.Address(v.To(page.PathAdd), url.Values{addedParameter: {made.Connection.ID}}), "person-added", made.ChangeID)
-	return nil
+	return v.RedirectUndoable(page.Address(v.To(page.PathAdd), url.Values{addedParameter: {made.Connection.ID}}), "person-added", made.ChangeID)
 }
 
 // askChoice shows the form again, with an error at the choice.
@@ -247,8 +245,7 @@ func (v *request) addTo(content captureContent) error {
 	if res.GetChangeId() == "" {
 		notice = "people-unchanged"
 	}
-	v.RedirectUndoable(v.To(page.PathPeople+"/"+content.Chosen), notice, res.GetChangeId())
-	return nil
+	return v.RedirectUndoable(v.To(page.PathPeople+"/"+content.Chosen), notice, res.GetChangeId())
 }
 
 // additions returns the request that adds what is new in a form to a person.

@@ -76,8 +76,7 @@ func (v *request) showDuplicates() error {
 	if number > 1 {
 		content.Previous = address(number - 1)
 	}
-	v.Render(http.StatusOK, "people-duplicates", page.Page{Title: "Duplicates", Area: page.PathPeople, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "people-duplicates", page.Page{Title: "Duplicates", Area: page.PathPeople, Content: content})
 }
 
 // idsOf returns the ids of the people of pairs.
@@ -191,6 +190,5 @@ func (v *request) actOnPair() error {
 	if err != nil {
 		return err
 	}
-	v.RedirectUndoable(v.To(pathDuplicates), notice, changeID)
-	return nil
+	return v.RedirectUndoable(v.To(pathDuplicates), notice, changeID)
 }

@@ -56,8 +56,7 @@ func (v *request) showList() error {
 		status = http.StatusBadRequest
 		markWrong(content.Filters, wrong)
 	}
-	v.Render(status, "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
-	return nil
+	return v.Render(status, "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
 }
 
 // fill sets the filters and their chips from the address. It returns the errors of filters.

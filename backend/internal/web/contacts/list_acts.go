@@ -167,8 +167,7 @@ func (v *request) actOnPeople() error {
 	confirmed := v.R.PostForm.Get("confirmed") != ""
 	switch {
 	case len(who.IDs) == 0:
-		v.backToList("people-none", "")
-		return nil
+		return v.backToList("people-none", "")
 	case a.Name == actMerge:
 		return v.mergePeople(a, who, confirmed)
 	case a.Name == actExport && confirmed:
@@ -185,20 +184,17 @@ func (v *request) actOnPeople() error {
 	case len(wrong) > 0:
 		return v.confirmAct(http.StatusBadRequest, a, who, confirmContent{}, wrong)
 	case done.ChangeID == "":
-		v.backToList("people-unchanged", "")
-	default:
-		if a.leaves && who.Selection != nil {
-			v.R.PostForm.Del("back") // perhaps nobody matches any more: go to the whole list
-		}
-		v.backToList(a.done, done.ChangeID)
+		return v.backToList("people-unchanged", "")
+	case a.leaves && who.Selection != nil:
+		v.R.PostForm.Del("back") // perhaps nobody matches any more: go to the whole list
 	}
-	return nil
+	return v.backToList(a.done, done.ChangeID)
 }
 
 // backToList redirects to the list that the member came from, with a notice that undoes the
 // change, if there is one.
-func (v *request) backToList(notice, changeID string) {
-	v.RedirectUndoable(page.Address(v.To(page.PathPeople), v.cameFrom()), notice, changeID)
+func (v *request) backToList(notice, changeID string) error {
+	return v.RedirectUndoable(page.Address(v.To(page.PathPeople), v.cameFrom()), notice, changeID)
 }
 
 // cameFrom returns the parameters of the list that the member came from.

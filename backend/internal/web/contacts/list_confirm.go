@@ -84,8 +84,7 @@ func (v *request) confirmAct(status int, a act, who chosen, content confirmConte
 	if a.group() {
 		title += "?"
 	}
-	v.Render(status, "people-act", page.Page{Title: title, Area: page.PathPeople, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "people-act", page.Page{Title: title, Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // known returns the names of the groups, or the tags that are used most.
@@ -141,8 +140,7 @@ func (v *request) mergePeople(a act, who chosen, confirmed bool) error {
 	case err != nil:
 		return err
 	case len(wrong) == 0 && confirmed:
-		v.backToList(a.done, merged.GetChangeId())
-		return nil
+		return v.backToList(a.done, merged.GetChangeId())
 	}
 	content := confirmContent{Dropped: merged.GetConflicts()}
 	stored, err := people.GetConnections(v.Ctx, v.Data(), who.IDs)

@@ -79,8 +79,7 @@ func (v *request) renderViews(content viewsContent, renamed string, wrong []page
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
 	}
-	v.Render(status, "people-views", page.Page{Title: "Saved views", Area: page.PathPeople, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "people-views", page.Page{Title: "Saved views", Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // writeView runs a write to the saved views. It returns the errors of its fields.
@@ -93,8 +92,7 @@ func (v *request) writeView(fn func(ctx context.Context, tx *db.Tx) error) ([]pa
 func (v *request) saveView() error {
 	search := v.cameFrom()
 	if len(search) == 0 {
-		v.Redirect(v.To(page.PathPeople))
-		return nil
+		return v.Redirect(v.To(page.PathPeople))
 	}
 	wrong, err := v.writeView(func(ctx context.Context, tx *db.Tx) error {
 		_, err := views.Save(ctx, tx, v.R.PostForm.Get("name"), search.Encode())
@@ -108,8 +106,7 @@ func (v *request) saveView() error {
 		wrong[0].Name = field.Name
 		return v.renderViews(viewsContent{New: field, Back: search.Encode()}, "", wrong[:1])
 	}
-	v.backToList("view-saved", "")
-	return nil
+	return v.backToList("view-saved", "")
 }
 
 // viewID returns the view that a form is about, or fault.NotFound.
@@ -135,8 +132,7 @@ func (v *request) renameView() error {
 	if len(wrong) > 0 {
 		return v.renderViews(viewsContent{}, view, wrong[:1])
 	}
-	v.RedirectDone(v.To(pathViews), "view-saved")
-	return nil
+	return v.RedirectDone(v.To(pathViews), "view-saved")
 }
 
 func (v *request) deleteView() error {
@@ -147,6 +143,5 @@ func (v *request) deleteView() error {
 	if _, err := v.writeView(func(ctx context.Context, tx *db.Tx) error { return views.DeleteView(ctx, tx, view) }); err != nil {
 		return err
 	}
-	v.RedirectDone(v.To(pathViews), "view-deleted")
-	return nil
+	return v.RedirectDone(v.To(pathViews), "view-deleted")
 }

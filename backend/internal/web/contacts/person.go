@@ -134,18 +134,16 @@ func (v *request) followMerge(reason error) error {
 	if !fault.Is(reason, fault.NotFound) && !fault.Is(reason, fault.Conflict) {
 		return reason
 	}
-	connectionID, err := v.connectionID()
-	if err != nil {
+	if err := v.checkedID(); err != nil {
 		return err
 	}
-	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Ids: []string{connectionID}})
+	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Ids: []string{v.personID()}})
 	if err != nil {
 		return err
 	}
 	for _, m := range found.GetMissing() {
 		if m.GetMergedInto() != "" {
-			v.Redirect(v.To(page.PathPeople + "/" + m.GetMergedInto()))
-			return nil
+			return v.Redirect(v.To(page.PathPeople + "/" + m.GetMergedInto()))
 		}
 	}
 	return v.showBinned(http.StatusOK, reason)
@@ -191,8 +189,7 @@ func (v *request) showForm(status int, p *person, form Form) error {
 		return err
 	}
 	content.Avatar = avatars.Of(content.GetId(), content.GetName())
-	v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
-	return nil
+	return v.Render(status, "person", page.Page{Title: content.GetName(), Area: page.PathPeople, Errors: form.Errors, Script: page.ScriptPerson, Content: content})
 }
 
 // entriesOf returns a page of the timeline, and what is due. Of an archived person it returns

@@ -43,8 +43,7 @@ func (v *request) showFormOf() error {
 	case barNote, barLog, barRemind:
 		to += "#bar-" + form
 	}
-	v.Redirect(to)
-	return nil
+	return v.Redirect(to)
 }
 
 // act answers a form of the page of a person.
@@ -52,6 +51,9 @@ func (v *request) act() error {
 	handle, ok := v.forms()[v.R.PathValue("form")]
 	if !ok {
 		return noSuchThing()
+	}
+	if err := v.checkedID(); err != nil {
+		return err
 	}
 	err := handle()
 	if fault.Is(err, fault.Conflict) {
@@ -74,29 +76,21 @@ func (v *request) shown() string { return page.Address(v.path(), shownTimeline(v
 
 // done goes back to the page of the person and says what was done. A form that changed
 // nothing has no change, and no notice.
-func (v *request) done(notice, changeID string) {
+func (v *request) done(notice, changeID string) error {
 	if changeID == "" {
-		v.Redirect(v.shown())
-		return
+		return v.Redirect(v.shown())
 	}
-	v.RedirectUndoable(v.shown(), notice, changeID)
+	return v.RedirectUndoable(v.shown(), notice, changeID)
 }
 
 // actOnPerson stars, archives or deletes a person, or takes that back.
 func (v *request) actOnPerson() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
 	switch act := v.R.PostForm.Get(actField); act {
 	case "star", "unstar":
-		req := &connectionsv1.UpdateConnectionRequest{Id: connectionID, Starred: new(act == "star")}
-		res, wrong, err := page.Write(v.Member, pageName, req, v.People.UpdateConnection)
-		return v.acted(wrong, act+"red", res.GetChangeId(), err)
+		return press(v, act+"red", &connectionsv1.UpdateConnectionRequest{Id: v.personID(), Starred: new(act == "star")}, v.People.UpdateConnection)
 	case "archive", "unarchive":
-		req := &connectionsv1.ArchiveConnectionsRequest{Ids: []string{connectionID}, Archived: new(act == "archive")}
-		res, wrong, err := page.Write(v.Member, pageName, req, v.People.ArchiveConnections)
-		return v.acted(wrong, act+"d", res.GetChangeId(), err)
+		req := &connectionsv1.ArchiveConnectionsRequest{Ids: []string{v.personID()}, Archived: new(act == "archive")}
+		return press(v, act+"d", req, v.People.ArchiveConnections)
 	case "delete":
 		return v.deletePerson()
 	}
@@ -114,10 +108,10 @@ func (v *request) deletePerson() error {
 	if err == nil && len(wrong) > 0 {
 		err = fault.New(fault.Conflict, "the person was renamed")
 	}
-	if err == nil {
-		v.RedirectUndoable(v.To(page.PathPeople), "deleted", res.GetChangeId())
+	if err != nil {
+		return err
 	}
-	return err
+	return v.RedirectUndoable(v.To(page.PathPeople), "deleted", res.GetChangeId())
 }
 
 // linkFields are the inputs that relate the person to another one.
@@ -132,10 +126,6 @@ func linkFields() []FormField {
 
 // link relates the person to another one.
 func (v *request) link() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
 	form := v.typedForm(sectionRelations, linkFields())
 	values := valuesOf(form.Fields)
 	person := form.Fields[0].Name
@@ -146,7 +136,7 @@ func (v *request) link() error {
 	if err != nil || problem != "" {
 		return v.answer(form, []page.FieldError{{Name: person, Message: problem}}, "", "", err)
 	}
-	req := &connectionsv1.LinkConnectionsRequest{FromId: connectionID, ToId: others[0], Type: values["type"]}
+	req := &connectionsv1.LinkConnectionsRequest{FromId: v.personID(), ToId: others[0], Type: values["type"]}
 	res, wrong, err := page.Write(v.Member, pageName, req, v.People.LinkConnections)
 	for i := range wrong {
 		if wrong[i].Name != "type" {
@@ -158,16 +148,11 @@ func (v *request) link() error {
 
 // unlink ends a relation. One that is shown by its inverse is stored from the other side.
 func (v *request) unlink() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
-	req := &connectionsv1.LinkConnectionsRequest{FromId: connectionID, ToId: v.R.PostForm.Get("other"), Type: v.R.PostForm.Get("type"), Remove: new(true)}
+	req := &connectionsv1.LinkConnectionsRequest{FromId: v.personID(), ToId: v.R.PostForm.Get("other"), Type: v.R.PostForm.Get("type"), Remove: new(true)}
 	if stored, inverse := map[string]string{"report": "manager", "introduced": "introduced_by"}[req.GetType()]; inverse {
 		req.FromId, req.ToId, req.Type = req.GetToId(), req.GetFromId(), stored
 	}
-	res, wrong, err := page.Write(v.Member, pageName, req, v.People.LinkConnections)
-	return v.acted(wrong, "unlinked", res.GetChangeId(), err)
+	return press(v, "unlinked", req, v.People.LinkConnections)
 }
 
 // mergeContent is the content of the page on which two records of a person are merged.
@@ -212,8 +197,7 @@ func (v *request) showMerge() error {
 		if err := v.previewMerge(&content, c.GetId(), other); err != nil {
 			return err
 		}
-		v.Render(http.StatusOK, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Content: content})
-		return nil
+		return v.Render(http.StatusOK, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Content: content})
 	}
 	wrong, err := v.mergeCandidates(&content, c)
 	if err != nil {
@@ -226,8 +210,7 @@ func (v *request) showMerge() error {
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
 	}
-	v.Render(status, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // mergeCandidates adds the people found by words or, without words, those who may be the
@@ -304,10 +287,6 @@ func (v *request) mergeWith(into, from string, dryRun bool) (*connectionsv1.Merg
 
 // merge merges another person into this one.
 func (v *request) merge() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
-	res, err := v.mergeWith(connectionID, v.R.PostForm.Get("other"), false)
+	res, err := v.mergeWith(v.personID(), v.R.PostForm.Get("other"), false)
 	return v.acted(nil, "merged", res.GetChangeId(), err)
 }

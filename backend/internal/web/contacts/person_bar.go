@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -73,44 +77,33 @@ func (v *request) typedForm(name string, fields []FormField) Form {
 }
 
 func (v *request) addNote() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
-	form := v.typedForm(barNote, noteFields())
-	req := &timelinev1.AddNoteRequest{ConnectionIds: []string{connectionID}}
+	req := &timelinev1.AddNoteRequest{ConnectionIds: []string{v.personID()}}
 	page.Fill(req, v.R.PostForm)
-	res, wrong, err := page.Write(v.Member, pageName, req, v.Timeline.AddNote)
-	return v.answer(form, wrong, "noted", res.GetChangeId(), err)
+	return send(v, v.typedForm(barNote, noteFields()), "noted", req, v.Timeline.AddNote)
 }
 
 func (v *request) logInteraction() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
 	form := v.typedForm(barLog, v.logFields())
 	others, problem, err := v.resolve(valuesOf(form.Fields)[withField])
 	if err != nil || problem != "" {
 		return v.answer(form, []page.FieldError{{Name: withField, Message: problem}}, "", "", err)
 	}
-	req := &timelinev1.LogInteractionRequest{ConnectionIds: distinct(append([]string{connectionID}, others...))}
+	req := &timelinev1.LogInteractionRequest{ConnectionIds: distinct(append([]string{v.personID()}, others...))}
 	page.Fill(req, v.R.PostForm)
-	res, wrong, err := page.Write(v.Member, pageName, req, v.Timeline.LogInteraction)
-	return v.answer(form, wrong, "logged", res.GetChangeId(), err)
+	return send(v, form, "logged", req, v.Timeline.LogInteraction)
 }
 
 func (v *request) addReminder() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
-	form := v.typedForm(barRemind, v.remindFields())
-	req := &remindersv1.CreateReminderRequest{ConnectionId: &connectionID}
+	req := &remindersv1.CreateReminderRequest{}
 	page.Fill(req, v.R.PostForm)
-	req.ConnectionId = &connectionID
-	res, wrong, err := page.Write(v.Member, pageName, req, v.Reminders.CreateReminder)
-	return v.answer(form, wrong, "reminded", res.GetChangeId(), err)
+	req.ConnectionId = new(v.personID())
+	return send(v, v.typedForm(barRemind, v.remindFields()), "reminded", req, v.Reminders.CreateReminder)
+}
+
+// send calls the handler of a tool with what a form says, and answers.
+func send[Q proto.Message, A interface{ GetChangeId() string }](v *request, form Form, notice string, req Q, handle func(context.Context, *db.Tx, Q) (A, error)) error {
+	res, wrong, err := page.Write(v.Member, pageName, req, handle)
+	return v.answer(form, wrong, notice, res.GetChangeId(), err)
 }
 
 // answer ends the handling of a form: it goes back to the page of the person with a notice,
@@ -120,8 +113,7 @@ func (v *request) answer(form Form, wrong []page.FieldError, notice, changeID st
 	case err != nil:
 		return err
 	case len(wrong) == 0:
-		v.done(notice, changeID)
-		return nil
+		return v.done(notice, changeID)
 	}
 	p, err := v.person()
 	if err != nil {

@@ -25,8 +25,8 @@ type binnedContent struct {
 // showBinned shows the page of a person who is in the bin, from where they can be restored. If they are
 // not there, it returns reason.
 func (v *request) showBinned(status int, reason error) error {
-	connectionID, err := v.connectionID()
-	if err != nil || !fault.Is(reason, fault.NotFound) {
+	connectionID := v.personID()
+	if v.checkedID() != nil || !fault.Is(reason, fault.NotFound) {
 		return reason
 	}
 	deletions, err := history.FindDeletions(v.Ctx, v.Data(), []string{connectionID})
@@ -51,8 +51,7 @@ func (v *request) showBinned(status int, reason error) error {
 	if c.CredentialID != "" || c.CredentialName != "" {
 		content.Who = cmp.Or(oauth.ShownName(c.CredentialName), "An application without a name")
 	}
-	v.Render(status, "person-binned", page.Page{Title: content.Name + " is in the bin", Area: page.PathPeople, Content: content})
-	return nil
+	return v.Render(status, "person-binned", page.Page{Title: content.Name + " is in the bin", Area: page.PathPeople, Content: content})
 }
 
 // recordedName returns the name that a deletion recorded of a person.

@@ -14,22 +14,23 @@ import (
 // pageName is the name under which the changes of this page are recorded.
 const pageName = "people"
 
-// connectionID returns the id in the address, or fault.NotFound if it is malformed.
-func (v *request) connectionID() (string, error) {
-	connectionID := v.R.PathValue("id")
-	if !id.Valid(id.Connection, connectionID) {
-		return "", fault.New(fault.NotFound, "there is no such person")
+// checkedID checks the id in the address: a malformed one is fault.NotFound.
+func (v *request) checkedID() error {
+	if !id.Valid(id.Connection, v.personID()) {
+		return fault.New(fault.NotFound, "there is no such person")
 	}
-	return connectionID, nil
+	return nil
 }
+
+// personID returns the id in the address, which checkedID has checked.
+func (v *request) personID() string { return v.R.PathValue("id") }
 
 // person reads the person of the address, or returns fault.NotFound.
 func (v *request) person() (*person, error) {
-	connectionID, err := v.connectionID()
-	if err != nil {
+	if err := v.checkedID(); err != nil {
 		return nil, err
 	}
-	return v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"positions"}})
+	return v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: new(v.personID()), Include: []string{"positions"}})
 }
 
 // openSection returns the form of a section with what is stored.
@@ -129,8 +130,7 @@ func (v *request) editSection() error {
 			return v.showForm(http.StatusConflict, p, form)
 		}
 		if len(changed) == 0 {
-			v.Redirect(v.shown())
-			return nil
+			return v.Redirect(v.shown())
 		}
 		wrong, changeID, err := s.save(v, p, &form, changed)
 		switch {
@@ -141,8 +141,7 @@ func (v *request) editSection() error {
 			form.mark(wrong)
 			return v.showForm(http.StatusBadRequest, p, form)
 		default:
-			v.done("person-saved", changeID)
-			return nil
+			return v.done("person-saved", changeID)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -211,26 +213,23 @@ func (v *request) saveInteraction(ctx context.Context, tx *db.Tx, entryID string
 // actOnEntry pins a note, or deletes an entry.
 func (v *request) actOnEntry() error {
 	entryID := v.R.PostForm.Get(entryField)
-	var changeID string
-	var wrong []page.FieldError
-	var err error
-	notice := "entry-saved"
 	switch act := v.R.PostForm.Get(actField); act {
 	case "pin", "unpin":
-		var res *timelinev1.UpdateNoteResponse
-		res, wrong, err = page.Write(v.Member, pageName, &timelinev1.UpdateNoteRequest{Id: entryID, Pinned: new(act == "pin")}, v.Timeline.UpdateNote)
-		changeID = res.GetChangeId()
+		return press(v, "entry-saved", &timelinev1.UpdateNoteRequest{Id: entryID, Pinned: new(act == "pin")}, v.Timeline.UpdateNote)
 	case "delete":
-		var res *timelinev1.DeleteTimelineEntryResponse
-		res, wrong, err = page.Write(v.Member, pageName, &timelinev1.DeleteTimelineEntryRequest{Id: entryID}, v.Timeline.DeleteTimelineEntry)
+		res, wrong, err := page.Write(v.Member, pageName, &timelinev1.DeleteTimelineEntryRequest{Id: entryID}, v.Timeline.DeleteTimelineEntry)
 		if err == nil && !res.GetDeleted() {
 			err = noSuchThing()
 		}
-		changeID, notice = res.GetChangeId(), "entry-deleted"
-	default:
-		err = noSuchThing()
+		return v.acted(wrong, "entry-deleted", res.GetChangeId(), err)
 	}
-	return v.acted(wrong, notice, changeID, err)
+	return noSuchThing()
+}
+
+// press calls the handler of a tool for a button, and goes back to the page with a notice.
+func press[Q proto.Message, A interface{ GetChangeId() string }](v *request, notice string, req Q, handle func(context.Context, *db.Tx, Q) (A, error)) error {
+	res, wrong, err := page.Write(v.Member, pageName, req, handle)
+	return v.acted(wrong, notice, res.GetChangeId(), err)
 }
 
 // noSuchThing is the error for a request that no form of the page sends.
@@ -241,10 +240,10 @@ func (v *request) acted(wrong []page.FieldError, notice, changeID string, err er
 	if err == nil && len(wrong) > 0 {
 		err = noSuchThing()
 	}
-	if err == nil {
-		v.done(notice, changeID)
+	if err != nil {
+		return err
 	}
-	return err
+	return v.done(notice, changeID)
 }
 
 // reminderForm returns the form that edits a reminder.
@@ -296,24 +295,14 @@ func (v *request) editReminder() error {
 // actOnReminder completes, dismisses or moves a reminder.
 func (v *request) actOnReminder() error {
 	reminderID := v.R.PostForm.Get(reminderField)
-	var changeID string
-	var wrong []page.FieldError
-	var err error
-	notice := "reminder-saved"
 	switch act := v.R.PostForm.Get(actField); act {
 	case "done", "dismissed":
 		req := &remindersv1.CompleteReminderRequest{Id: reminderID, Outcome: &act, DueOn: optional(v.Line("due_on"))}
-		var res *remindersv1.CompleteReminderResponse
-		res, wrong, err = page.Write(v.Member, pageName, req, v.Reminders.CompleteReminder)
-		changeID, notice = res.GetChangeId(), "reminder-"+act
+		return press(v, "reminder-"+act, req, v.Reminders.CompleteReminder)
 	case "tomorrow", "next-week":
 		days := map[string]int{"tomorrow": 1, "next-week": 7}[act]
 		req := &remindersv1.UpdateReminderRequest{Id: reminderID, DueOn: new(v.Today().AddDate(0, 0, days).Format(time.DateOnly))}
-		var res *remindersv1.UpdateReminderResponse
-		res, wrong, err = page.Write(v.Member, pageName, req, v.Reminders.UpdateReminder)
-		changeID, notice = res.GetChangeId(), "reminder-moved"
-	default:
-		err = noSuchThing()
+		return press(v, "reminder-moved", req, v.Reminders.UpdateReminder)
 	}
-	return v.acted(wrong, notice, changeID, err)
+	return noSuchThing()
 }

@@ -46,8 +46,7 @@ func (v *request) setPhoto() error {
 		})
 	}
 	if err == nil {
-		v.done("photo-saved", changeID)
-		return nil
+		return v.done("photo-saved", changeID)
 	}
 	var wrong page.Mistakes
 	if err := wrong.Take(photoField, err); err != nil {
@@ -58,27 +57,22 @@ func (v *request) setPhoto() error {
 
 // removePhoto removes the photo of the person.
 func (v *request) removePhoto() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
-		return err
-	}
 	v.Ctx = db.WithExtraQuota(v.Ctx)
-	changeID, err := page.Change(v.Member, pageName, func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, connectionID) })
+	changeID, err := page.Change(v.Member, pageName, func(ctx context.Context, tx *db.Tx) (string, error) { return photos.Remove(ctx, tx, v.personID()) })
 	return v.acted(nil, "photo-removed", changeID, err)
 }
 
 // showPhoto serves a size of the photo of the person. With the current version in the address, a
 // browser may keep it; only the member's own, since pages need a session.
 func (v *request) showPhoto() error {
-	connectionID, err := v.connectionID()
-	if err != nil {
+	if err := v.checkedID(); err != nil {
 		return err
 	}
 	size, err := strconv.Atoi(v.R.URL.Query().Get("size"))
 	if err != nil {
 		return fault.New(fault.NotFound, "there is no such photo")
 	}
-	image, err := photos.Get(v.Ctx, v.Data(), connectionID, size)
+	image, err := photos.Get(v.Ctx, v.Data(), v.personID(), size)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,7 @@ type sharedContent struct {
 // shared is read or kept; the sign-in page tells them to share it again.
 func memberOrShareAgain(v *page.Request) (bool, error) {
 	if v.Login == nil {
-		v.RedirectDone(v.SignIn(page.PathAdd), "share-again")
-		return false, nil
+		return false, v.RedirectDone(v.SignIn(page.PathAdd), "share-again")
 	}
 	return page.MembersOnly(v)
 }

@@ -49,8 +49,7 @@ func (v *request) renderGroups(status int, fields []page.Field, wrong []page.Fie
 	if err != nil {
 		return err
 	}
-	v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathGroups, Errors: wrong, Content: listContent{list, fields, groups.MaxTags}})
-	return nil
+	return v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathGroups, Errors: wrong, Content: listContent{list, fields, groups.MaxTags}})
 }
 
 // list returns all groups and the most used tags.
@@ -85,8 +84,7 @@ func (v *request) showGroup() error {
 	if err != nil {
 		return err
 	}
-	v.renderGroup(http.StatusOK, g, list, g.GetVersion(), fieldsOf(g), nil)
-	return nil
+	return v.renderGroup(http.StatusOK, g, list, g.GetVersion(), fieldsOf(g), nil)
 }
 
 // find returns a group of the member, and all groups. It fails with fault.NotFound.
@@ -108,7 +106,7 @@ func (v *request) find(groupID string) (*organizev1.Group, []*organizev1.Group, 
 }
 
 // renderGroup shows a group, with a form of one of its versions.
-func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev1.Group, version int32, fields []page.Field, wrong []page.FieldError) {
+func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev1.Group, version int32, fields []page.Field, wrong []page.FieldError) error {
 	m := page.Mistakes{List: wrong}
 	content := groupContent{
 		Group: g, Fields: fields, Stored: version != g.GetVersion(),
@@ -119,7 +117,7 @@ func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev
 			content.Others = append(content.Others, other.GetName())
 		}
 	}
-	v.Render(status, "group", page.Page{Title: g.GetName(), Area: page.PathGroups, Errors: wrong, Content: content})
+	return v.Render(status, "group", page.Page{Title: g.GetName(), Area: page.PathGroups, Errors: wrong, Content: content})
 }
 
 // save makes a group or changes one.
@@ -163,11 +161,9 @@ func (v *request) save() error {
 	case err != nil:
 		return err
 	case len(m.List) == 0:
-		v.RedirectUndoable(v.To(page.PathGroups), "group-saved", saved.GetChangeId())
-		return nil
+		return v.RedirectUndoable(v.To(page.PathGroups), "group-saved", saved.GetChangeId())
 	}
-	v.renderGroup(status, g, list, int32(version), groupFields(name, description, cadence, m.List), m.List)
-	return nil
+	return v.renderGroup(status, g, list, int32(version), groupFields(name, description, cadence, m.List), m.List)
 }
 
 // create makes a group, unless there is one with its name.
@@ -184,8 +180,7 @@ func (v *request) create(req *organizev1.SaveGroupRequest, cadence string, m pag
 		return err
 	}
 	if len(m.List) == 0 {
-		v.RedirectUndoable(v.To(page.PathGroups), "group-made", made.GetChangeId())
-		return nil
+		return v.RedirectUndoable(v.To(page.PathGroups), "group-made", made.GetChangeId())
 	}
 	return v.renderGroups(http.StatusUnprocessableEntity, groupFields(v.Line("name"), req.GetDescription(), cadence, m.List), m.List)
 }
@@ -237,8 +232,7 @@ func (v *request) merge() error {
 		problem = "That is this group. Enter the name of another one."
 	}
 	if problem != "" {
-		v.renderGroup(http.StatusUnprocessableEntity, g, list, g.GetVersion(), fieldsOf(g), []page.FieldError{{Name: "into", Message: problem}})
-		return nil
+		return v.renderGroup(http.StatusUnprocessableEntity, g, list, g.GetVersion(), fieldsOf(g), []page.FieldError{{Name: "into", Message: problem}})
 	}
 	return v.act("group-merged", func(ctx context.Context, tx *db.Tx) (string, error) {
 		return groups.Merge(ctx, tx, g.GetId(), into.GetId())
@@ -257,8 +251,8 @@ func (v *request) delete() error {
 // act makes one change, and redirects to all groups with a notice that can undo it.
 func (v *request) act(notice string, change func(context.Context, *db.Tx) (string, error)) error {
 	changeID, err := page.Change(v.Member, tool, change)
-	if err == nil {
-		v.RedirectUndoable(v.To(page.PathGroups), notice, changeID)
+	if err != nil {
+		return err
 	}
-	return err
+	return v.RedirectUndoable(v.To(page.PathGroups), notice, changeID)
 }

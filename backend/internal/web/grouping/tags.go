@@ -24,8 +24,7 @@ type tagContent struct {
 func (v *request) showTag() error {
 	name := v.R.URL.Query().Get("name")
 	if name == "" {
-		v.Redirect(v.To(page.PathGroups))
-		return nil
+		return v.Redirect(v.To(page.PathGroups))
 	}
 	return v.renderTag(http.StatusOK, name, nil)
 }
@@ -52,8 +51,7 @@ func (v *request) renderTag(status int, name string, wrong []page.FieldError) er
 			content.Others = append(content.Others, other.GetName())
 		}
 	}
-	v.Render(status, "tag", page.Page{Title: shown, Area: page.PathGroups, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "tag", page.Page{Title: shown, Area: page.PathGroups, Errors: wrong, Content: content})
 }
 
 // renameTag renames a tag, or merges it into another one.
@@ -73,8 +71,7 @@ func (v *request) renameTag() error {
 	if len(wrong) > 0 {
 		return v.renderTag(http.StatusUnprocessableEntity, from, wrong)
 	}
-	v.RedirectUndoable(v.To(page.PathGroups), "tag-renamed", renamed.GetChangeId())
-	return nil
+	return v.RedirectUndoable(v.To(page.PathGroups), "tag-renamed", renamed.GetChangeId())
 }
 
 // removeTag takes a tag off everybody who has it.

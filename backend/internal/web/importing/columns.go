@@ -87,8 +87,7 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 			return err
 		}
 	}
-	v.render(status, "import-columns", "What the columns mean", m.List, content)
-	return nil
+	return v.render(status, "import-columns", "What the columns mean", m.List, content)
 }
 
 // fill adds the data of a file.
@@ -162,13 +161,11 @@ func (v *request) saveColumns() error {
 		case err != nil:
 			return err
 		case reread:
-			v.RedirectDone(filePath(f.ID), "import-reread")
+			return v.RedirectDone(filePath(f.ID), "import-reread")
 		case v.Line("act") == "read":
-			v.Redirect(filePath(f.ID))
-		default:
-			v.Redirect(previewPath(f.ID))
+			return v.Redirect(filePath(f.ID))
 		}
-		return nil
+		return v.Redirect(previewPath(f.ID))
 	})
 }
 

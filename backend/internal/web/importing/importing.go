@@ -112,8 +112,7 @@ func (v *request) withFile(handle func(f *importer.File) error) error {
 			return err
 		}
 		if p.FileID == fileID && !p.Options.DryRun {
-			v.Redirect(progressPath(jobs[i].Number))
-			return nil
+			return v.Redirect(progressPath(jobs[i].Number))
 		}
 	}
 	return &page.Refusal{
@@ -130,8 +129,8 @@ func paramsOf(j *job.Job) (p importer.Params, err error) {
 }
 
 // render writes a page of the wizard.
-func (v *request) render(status int, name, title string, wrong []page.FieldError, content any) {
-	v.Render(status, name, page.Page{Title: title, Area: page.PathPeople, Errors: wrong, Content: content})
+func (v *request) render(status int, name, title string, wrong []page.FieldError, content any) error {
+	return v.Render(status, name, page.Page{Title: title, Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // steps are the steps of the wizard, for the list above each of its pages.

@@ -68,8 +68,7 @@ func (v *request) showList() error {
 		return err
 	}
 	content.Live = slices.ContainsFunc(content.Imports, importRow.live)
-	v.Render(http.StatusOK, "imports", page.Page{Title: "Imports", Section: page.PathImports, Script: page.ScriptImports, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "imports", page.Page{Title: "Imports", Section: page.PathImports, Script: page.ScriptImports, Content: content})
 }
 
 // live reports whether the import, or its undo, is running.
@@ -191,8 +190,7 @@ func (v *request) cancel() error {
 		return err
 	}
 	v.Imports.Jobs.Wake()
-	v.RedirectDone(v.back(n), "import-cancelled")
-	return nil
+	return v.RedirectDone(v.back(n), "import-cancelled")
 }
 
 func (v *request) undo() error {
@@ -215,12 +213,10 @@ func (v *request) undo() error {
 	case err != nil:
 		return err
 	case j == nil:
-		v.RedirectDone(v.back(n), "undone-already")
-	default:
-		v.Imports.Jobs.Wake()
-		v.RedirectDone(v.back(n), "import-undone")
+		return v.RedirectDone(v.back(n), "undone-already")
 	}
-	return nil
+	v.Imports.Jobs.Wake()
+	return v.RedirectDone(v.back(n), "import-undone")
 }
 
 // importJob returns the job of an import by its number, or fails with fault.NotFound.

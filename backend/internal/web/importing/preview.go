@@ -68,8 +68,7 @@ type previewRow struct {
 func (v *request) showPreview() error {
 	return v.withFile(func(f *importer.File) error {
 		if f.Choices == "" { // the meaning of the columns is not chosen yet
-			v.Redirect(filePath(f.ID))
-			return nil
+			return v.Redirect(filePath(f.ID))
 		}
 		q := v.R.URL.Query()
 		at, _ := strconv.Atoi(q.Get("page"))
@@ -110,8 +109,7 @@ func (v *request) renderPreview(status int, f *importer.File, kind importer.RowK
 	at = min(max(at, 1), most)
 	p, err := v.preview(f, o)
 	if fault.Is(err, fault.Invalid) { // the columns page says what is wrong
-		v.Redirect(filePath(f.ID))
-		return nil
+		return v.Redirect(filePath(f.ID))
 	}
 	if err != nil {
 		return err
@@ -132,8 +130,7 @@ func (v *request) renderPreview(status int, f *importer.File, kind importer.RowK
 			return err
 		}
 	}
-	v.render(status, "import-preview", "Preview of the import", m.List, content)
-	return nil
+	return v.render(status, "import-preview", "Preview of the import", m.List, content)
 }
 
 // count adds the buttons of the kinds, and the pages.
@@ -280,8 +277,7 @@ func (v *request) savePreview() error {
 		if to := v.Line("to"); to != "" {
 			at, _ = strconv.Atoi(to)
 		}
-		v.Redirect(previewPath(f.ID) + "?" + url.Values{"show": {string(kind)}, "page": {strconv.Itoa(max(at, 1))}}.Encode())
-		return nil
+		return v.Redirect(previewPath(f.ID) + "?" + url.Values{"show": {string(kind)}, "page": {strconv.Itoa(max(at, 1))}}.Encode())
 	})
 }
 
@@ -330,8 +326,7 @@ func (v *request) start(f *importer.File, o importer.Options, kind importer.RowK
 	m, status := &page.Mistakes{}, http.StatusUnprocessableEntity
 	switch {
 	case fault.Is(err, fault.NotFound): // it was already started in another window
-		v.Redirect(previewPath(f.ID))
-		return nil
+		return v.Redirect(previewPath(f.ID))
 	case fault.Is(err, fault.Conflict):
 		m.Add(startField, "Another import is running. Your choices are kept: start this import when the other one has ended.")
 		status = http.StatusConflict
@@ -342,8 +337,7 @@ func (v *request) start(f *importer.File, o importer.Options, kind importer.RowK
 	}
 	if len(m.List) == 0 {
 		v.Imports.Jobs.Wake()
-		v.Redirect(progressPath(j.Number))
-		return nil
+		return v.Redirect(progressPath(j.Number))
 	}
 	f, err = importer.GetUpload(v.Ctx, v.Data(), f.ID) // with the choices just stored
 	if err != nil {

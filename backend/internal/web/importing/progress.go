@@ -63,8 +63,7 @@ func (v *request) showProgress() error {
 			return err
 		}
 	}
-	v.Render(http.StatusOK, "import-progress", page.Page{Title: "Import of " + rows[0].Filename, Area: page.PathPeople, Script: page.ScriptImports, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "import-progress", page.Page{Title: "Import of " + rows[0].Filename, Area: page.PathPeople, Script: page.ScriptImports, Content: content})
 }
 
 func (v *request) showPeople() error {
@@ -97,6 +96,5 @@ func (v *request) showPeople() error {
 	if at*shownPeople < total {
 		content.Later = peoplePath(j.Number) + "?page=" + strconv.Itoa(at+1)
 	}
-	v.render(http.StatusOK, "import-people", "People of the import", nil, content)
-	return nil
+	return v.render(http.StatusOK, "import-people", "People of the import", nil, content)
 }

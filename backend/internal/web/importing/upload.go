@@ -47,8 +47,7 @@ func (v *request) renderUpload(status int, m *page.Mistakes) error {
 	if content.Live, err = v.live(); err != nil {
 		return err
 	}
-	v.Render(status, "import", page.Page{Title: "Import contacts", Area: page.PathPeople, Errors: m.List, Script: page.ScriptImports, Content: content})
-	return nil
+	return v.Render(status, "import", page.Page{Title: "Import contacts", Area: page.PathPeople, Errors: m.List, Script: page.ScriptImports, Content: content})
 }
 
 // upload stores a file, unless the same file is already waiting, and redirects to its columns.
@@ -72,15 +71,13 @@ func (v *request) upload() error {
 	}
 	for _, w := range waiting {
 		if w.Sha256 == f.Sha256 && w.Name == f.Name {
-			v.Redirect(filePath(w.ID))
-			return nil
+			return v.Redirect(filePath(w.ID))
 		}
 	}
 	if err := importer.SaveUpload(v.Ctx, v.Data(), tool, f); err != nil {
 		return err
 	}
-	v.Redirect(filePath(f.ID))
-	return nil
+	return v.Redirect(filePath(f.ID))
 }
 
 // uploaded returns the file of the form; nil if there is none, or it is empty.

@@ -79,8 +79,7 @@ func (v *request) show() error {
 	}
 	c := content{GetNetworkStatsResponse: stats, Empty: stats.GetPeople()+stats.GetArchived() == 0}
 	if c.Empty {
-		v.Render(http.StatusOK, "network", page.Page{Title: "Network", Area: page.PathNetwork, Content: c})
-		return nil
+		return v.Render(http.StatusOK, "network", page.Page{Title: "Network", Area: page.PathNetwork, Content: c})
 	}
 	c.Facets = v.facets(stats)
 	if err := v.addRecency(&c); err != nil {
@@ -100,8 +99,7 @@ func (v *request) show() error {
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
 	}
-	v.Render(status, "network", page.Page{Title: "Network", Area: page.PathNetwork, Errors: wrong, Content: c})
-	return nil
+	return v.Render(status, "network", page.Page{Title: "Network", Area: page.PathNetwork, Errors: wrong, Content: c})
 }
 
 // list returns the address of the list of people with parameters, given as names and values.

@@ -7,32 +7,39 @@ import (
 	"strings"
 )
 
+// KeptValue is a value of a form that is sent again. Label is empty unless a person typed it.
+type KeptValue struct{ Name, Label, Value string }
+
+// Kept returns the values of the form, without passwords, proofs of who the member is, and files.
+func (v *Request) Kept() []KeptValue {
+	var kept []KeptValue
+	for _, name := range slices.Sorted(maps.Keys(v.R.PostForm)) {
+		if name == TokenField || strings.Contains(name, "password") || strings.HasPrefix(name, "confirm_") {
+			continue
+		}
+		for _, value := range v.R.PostForm[name] {
+			kept = append(kept, KeptValue{name, typedLabel(name), value})
+		}
+	}
+	return kept
+}
+
 // keptContent is the content of the page that keeps what was typed into a form when it cannot be
 // handled: the session has ended, or another one began.
 type keptContent struct {
 	// Action is where the form goes, SignIn the address to sign in first; empty if the member is signed in.
 	Action, SignIn string
 	// Hidden are all values of the form, Typed those that a person typed.
-	Hidden, Typed []keptValue
+	Hidden, Typed []KeptValue
 }
 
-type keptValue struct{ Name, Label, Text string }
-
 // keepTyped shows a page with what was typed, from where it can be sent again, and returns true. It
-// returns false if nothing was typed. Nothing is stored: the page itself has the values, without
-// passwords and files.
+// returns false if nothing was typed. Nothing is stored: the page itself has the values.
 func (v *Request) keepTyped(title string) bool {
-	content := keptContent{Action: v.R.URL.RequestURI()}
-	for _, name := range slices.Sorted(maps.Keys(v.R.PostForm)) {
-		if name == TokenField || strings.Contains(name, "password") || strings.HasPrefix(name, "confirm_") {
-			continue
-		}
-		for _, text := range v.R.PostForm[name] {
-			one := keptValue{Name: name, Label: typedLabel(name), Text: text}
-			content.Hidden = append(content.Hidden, one)
-			if one.Label != "" && strings.TrimSpace(text) != "" {
-				content.Typed = append(content.Typed, one)
-			}
+	content := keptContent{Action: v.R.URL.RequestURI(), Hidden: v.Kept()}
+	for _, one := range content.Hidden {
+		if one.Label != "" && strings.TrimSpace(one.Value) != "" {
+			content.Typed = append(content.Typed, one)
 		}
 	}
 	if len(content.Typed) == 0 {
@@ -45,7 +52,7 @@ func (v *Request) keepTyped(title string) bool {
 		p.Area = areaOf(v.pathInArea())
 	}
 	p.Content = content
-	v.Render(http.StatusForbidden, "kept", p)
+	_ = v.Render(http.StatusForbidden, "kept", p)
 	return true
 }
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -23,17 +22,19 @@ type undoForm struct {
 
 // RedirectDone redirects to a page that shows the notice with that name. The path may have
 // parameters.
-func (v *Request) RedirectDone(path, notice string) { v.RedirectUndoable(path, notice, "") }
+func (v *Request) RedirectDone(path, notice string) error {
+	return v.RedirectUndoable(path, notice, "")
+}
 
 // RedirectUndoable redirects to a page that shows the notice with that name and a button that
 // undoes the change. Without a change it is RedirectDone.
-func (v *Request) RedirectUndoable(path, notice, changeID string) {
+func (v *Request) RedirectUndoable(path, notice, changeID string) error {
 	plain, parameters := withoutNotice(path)
 	parameters.Set(noticeParameter, notice)
 	if changeID != "" {
 		parameters.Set(changeParameter, changeID)
 	}
-	v.Redirect(plain + "?" + parameters.Encode())
+	return v.Redirect(plain + "?" + parameters.Encode())
 }
 
 // withoutNotice returns the parts of an address of this site, without a notice.
@@ -67,113 +68,102 @@ func (v *Request) notice() (string, undoForm) {
 
 // noticeOf returns the text of a notice by its name; empty if there is none.
 func noticeOf(name string) string {
-	return cmp.Or(notices()[name], accountNotices()[name], decisionNotices()[name])
+	return notices[name]
 }
 
-// accountNotices are the notices about signing in and what protects the account.
-func accountNotices() map[string]string {
-	return map[string]string{
-		"signed-out":            "You are signed out.",
-		"signed-out-everywhere": "You are signed out of every browser.",
-		"session-ended":         "That browser is signed out. Its next request is refused.",
-		"sessions-ended":        "Every other browser is signed out.",
-		"not-me":                "Everything is ended: no browser, agent or token has access any more. If the address is yours, an email with a link to choose a new password is on its way.",
-		"not-me-unsent":         "Everything is ended: no browser, agent or token has access any more. The email could not be sent: ask for a link to choose a new password here.",
-		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
-		"owner":                 "Welcome to Kith. You are signed in.",
-		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
-		"verified":              "Your e-mail address is confirmed.",
-		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
-		"email-asked":           "We have sent a link to the new address. It works once, for 30 minutes. Until you open it, your address stays as it is.",
-		"email-changed":         "Your e-mail address is changed, and every other browser is signed out.",
-		"provider-linked":       "Your accounts are connected: from now on you can sign in without your password.",
-		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
-		"password-changed":      "Your password is changed, and every other browser is signed out.",
-	}
-}
+// notices are the texts of the notices by their names: about signing in and what protects the account,
+// about what agents ask first, and about everything else.
+var notices = map[string]string{
+	"signed-out":            "You are signed out.",
+	"signed-out-everywhere": "You are signed out of every browser.",
+	"session-ended":         "That browser is signed out. Its next request is refused.",
+	"sessions-ended":        "Every other browser is signed out.",
+	"not-me":                "Everything is ended: no browser, agent or token has access any more. If the address is yours, an email with a link to choose a new password is on its way.",
+	"not-me-unsent":         "Everything is ended: no browser, agent or token has access any more. The email could not be sent: ask for a link to choose a new password here.",
+	"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
+	"owner":                 "Welcome to Kith. You are signed in.",
+	"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
+	"verified":              "Your e-mail address is confirmed.",
+	"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
+	"email-asked":           "We have sent a link to the new address. It works once, for 30 minutes. Until you open it, your address stays as it is.",
+	"email-changed":         "Your e-mail address is changed, and every other browser is signed out.",
+	"provider-linked":       "Your accounts are connected: from now on you can sign in without your password.",
+	"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
+	"password-changed":      "Your password is changed, and every other browser is signed out.",
 
-// decisionNotices are the notices about what agents ask first.
-func decisionNotices() map[string]string {
-	return map[string]string{
-		"agent-asks":    "Saved. It applies from the next call on.",
-		"approved":      "Approved. Kith does it now, if nothing prevents it. See the result below.",
-		"refused":       "Refused. Nothing is done, and the agent is told.",
-		"decide-late":   "Nothing was changed: it was decided already, or has expired.",
-		"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
-	}
-}
+	"agent-asks":    "Saved. It applies from the next call on.",
+	"approved":      "Approved. Kith does it now, if nothing prevents it. See the result below.",
+	"refused":       "Refused. Nothing is done, and the agent is told.",
+	"decide-late":   "Nothing was changed: it was decided already, or has expired.",
+	"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
 
-// notices returns the text of the other notices by their names.
-func notices() map[string]string {
-	return map[string]string{
-		"share-again":        "Sign in first, then share it once more. What you shared was not kept.",
-		"steps-hidden":       "The first steps are hidden.",
-		"import-reread":      "The file was read again. Check the result.",
-		"import-cancelled":   "The import stops. What it did so far stays until you undo it.",
-		"import-undone":      "The import is being undone.",
-		"saved":              "Your profile is saved.",
-		"time-saved":         "Your time zone and your language are saved.",
-		"confirmed":          "Thank you. Go on where you were: for 10 minutes you are not asked again.",
-		"app-added":          "The app is set up: from now on, signing in takes a code of it.",
-		"app-removed":        "The app is turned off. Its codes don’t work any more.",
-		"passkey-added":      "The passkey is added: you can sign in with it alone, without your password.",
-		"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
-		"codes-made":         "The old recovery codes don’t work any more.",
-		"token-revoked":      "The token is revoked. It stopped working at once.",
-		"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",
-		"sending-stopped":    "Nothing is sent any more.",
-		"agent-revoked":      "The agent is disconnected. Its access ended at once.",
-		"agent-narrowed":     "The agent may do less now. That applies from its next call on.",
-		"agent-paused":       "The agent is paused: its calls are refused until you resume it.",
-		"agent-resumed":      "The agent may work again, as before.",
-		"undone":             "The change is undone. If you did not mean it, you can undo that too.",
-		"undone-several":     "The changes are undone. Each undo is in the list, and you can undo it too.",
-		"group-made":         "The group is made.",
-		"group-saved":        "The group is saved.",
-		"group-merged":       "The two groups are one now.",
-		"group-deleted":      "The group is deleted. Its people stay.",
-		"tag-renamed":        "The tag is renamed, for everybody who has it.",
-		"tag-removed":        "The tag is removed from everybody who had it.",
-		"restored":           "The person is restored, with everything that was deleted with them.",
-		"bin-deleted":        "The person is deleted for good.",
-		"bin-emptied":        "The bin is emptied. Those people are deleted for good.",
-		"bin-nothing":        "Nothing was deleted: the person was not in the bin any more.",
-		"reminder-done":      "Done. A repeating reminder moved to its next day.",
-		"snoozed":            "Snoozed for a week.",
-		"logged":             "It is logged as your last contact, unless there was a later one.",
-		"changed-meanwhile":  "Nothing was done: it changed in the meantime. This is how it is now.",
-		"undone-already":     "That was undone already. Nothing more was changed.",
-		"people-none":        "Choose at least one person first.",
-		"people-unchanged":   "Nothing was changed: it was like that already.",
-		"people-tagged":      "The tags are changed.",
-		"people-grouped":     "The groups are changed.",
-		"people-cadence":     "The keep-in-touch interval is changed.",
-		"people-archived":    "Archived. They are kept: use the filter for archived people to find and restore them.",
-		"people-restored":    "Restored: they are on your lists again.",
-		"people-merged":      "Merged into one person.",
-		"people-distinct":    "Kept: they are not the same person. The pair is no longer shown.",
-		"people-deleted":     "Moved to the bin. You can restore them for 30 days.",
-		"view-saved":         "The view is saved.",
-		"view-deleted":       "The view is deleted. Nobody in it was changed.",
-		"person-added":       "The person is added.",
-		"person-completed":   "What was new is added to the person.",
-		"person-saved":       "Your changes are saved.",
-		"noted":              "The note is added.",
-		"reminded":           "The reminder is set.",
-		"entry-saved":        "The entry is changed.",
-		"entry-deleted":      "The entry is deleted.",
-		"reminder-saved":     "The reminder is changed.",
-		"reminder-dismissed": "The reminder is deleted.",
-		"reminder-moved":     "The reminder is moved.",
-		"starred":            "The person is starred.",
-		"unstarred":          "The person is no longer starred.",
-		"archived":           "The person is archived and kept. Lists, searches and reminders leave them out.",
-		"unarchived":         "The person is back in your lists.",
-		"deleted":            "The person is in the bin, for 30 days.",
-		"photo-saved":        "The photo is saved.",
-		"photo-removed":      "The photo is removed.",
-		"linked":             "The relation is added, on both pages.",
-		"unlinked":           "The relation is removed, on both pages.",
-		"merged":             "The two are merged.",
-	}
+	"share-again":        "Sign in first, then share it once more. What you shared was not kept.",
+	"steps-hidden":       "The first steps are hidden.",
+	"import-reread":      "The file was read again. Check the result.",
+	"import-cancelled":   "The import stops. What it did so far stays until you undo it.",
+	"import-undone":      "The import is being undone.",
+	"saved":              "Your profile is saved.",
+	"time-saved":         "Your time zone and your language are saved.",
+	"confirmed":          "Thank you. Go on where you were: for 10 minutes you are not asked again.",
+	"app-added":          "The app is set up: from now on, signing in takes a code of it.",
+	"app-removed":        "The app is turned off. Its codes don’t work any more.",
+	"passkey-added":      "The passkey is added: you can sign in with it alone, without your password.",
+	"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
+	"codes-made":         "The old recovery codes don’t work any more.",
+	"token-revoked":      "The token is revoked. It stopped working at once.",
+	"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",
+	"sending-stopped":    "Nothing is sent any more.",
+	"agent-revoked":      "The agent is disconnected. Its access ended at once.",
+	"agent-narrowed":     "The agent may do less now. That applies from its next call on.",
+	"agent-paused":       "The agent is paused: its calls are refused until you resume it.",
+	"agent-resumed":      "The agent may work again, as before.",
+	"undone":             "The change is undone. If you did not mean it, you can undo that too.",
+	"undone-several":     "The changes are undone. Each undo is in the list, and you can undo it too.",
+	"group-made":         "The group is made.",
+	"group-saved":        "The group is saved.",
+	"group-merged":       "The two groups are one now.",
+	"group-deleted":      "The group is deleted. Its people stay.",
+	"tag-renamed":        "The tag is renamed, for everybody who has it.",
+	"tag-removed":        "The tag is removed from everybody who had it.",
+	"restored":           "The person is restored, with everything that was deleted with them.",
+	"bin-deleted":        "The person is deleted for good.",
+	"bin-emptied":        "The bin is emptied. Those people are deleted for good.",
+	"bin-nothing":        "Nothing was deleted: the person was not in the bin any more.",
+	"reminder-done":      "Done. A repeating reminder moved to its next day.",
+	"snoozed":            "Snoozed for a week.",
+	"logged":             "It is logged as your last contact, unless there was a later one.",
+	"changed-meanwhile":  "Nothing was done: it changed in the meantime. This is how it is now.",
+	"undone-already":     "That was undone already. Nothing more was changed.",
+	"people-none":        "Choose at least one person first.",
+	"people-unchanged":   "Nothing was changed: it was like that already.",
+	"people-tagged":      "The tags are changed.",
+	"people-grouped":     "The groups are changed.",
+	"people-cadence":     "The keep-in-touch interval is changed.",
+	"people-archived":    "Archived. They are kept: use the filter for archived people to find and restore them.",
+	"people-restored":    "Restored: they are on your lists again.",
+	"people-merged":      "Merged into one person.",
+	"people-distinct":    "Kept: they are not the same person. The pair is no longer shown.",
+	"people-deleted":     "Moved to the bin. You can restore them for 30 days.",
+	"view-saved":         "The view is saved.",
+	"view-deleted":       "The view is deleted. Nobody in it was changed.",
+	"person-added":       "The person is added.",
+	"person-completed":   "What was new is added to the person.",
+	"person-saved":       "Your changes are saved.",
+	"noted":              "The note is added.",
+	"reminded":           "The reminder is set.",
+	"entry-saved":        "The entry is changed.",
+	"entry-deleted":      "The entry is deleted.",
+	"reminder-saved":     "The reminder is changed.",
+	"reminder-dismissed": "The reminder is deleted.",
+	"reminder-moved":     "The reminder is moved.",
+	"starred":            "The person is starred.",
+	"unstarred":          "The person is no longer starred.",
+	"archived":           "The person is archived and kept. Lists, searches and reminders leave them out.",
+	"unarchived":         "The person is back in your lists.",
+	"deleted":            "The person is in the bin, for 30 days.",
+	"photo-saved":        "The photo is saved.",
+	"photo-removed":      "The photo is removed.",
+	"linked":             "The relation is added, on both pages.",
+	"unlinked":           "The relation is removed, on both pages.",
+	"merged":             "The two are merged.",
 }

@@ -20,7 +20,7 @@ type problemContent struct {
 
 // RenderProblem writes a page with one message. With the zero Link, the page links to the area of
 // the site that its path is in.
-func (v *Request) RenderProblem(status int, title, text string, next Link) {
+func (v *Request) RenderProblem(status int, title, text string, next Link) error {
 	if next == (Link{}) {
 		next = v.next()
 	}
@@ -28,7 +28,7 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 	if v.Login != nil || v.inDemo() {
 		p.Area = areaOf(v.pathInArea())
 	}
-	v.Render(status, "problem", p)
+	return v.Render(status, "problem", p)
 }
 
 // next returns where visitors can continue after an error: the area of the site that they were in,
@@ -57,7 +57,7 @@ func (v *Request) pathInArea() string {
 
 // Problem writes a page with one message, for a path that another package serves.
 func (s *Site) Problem(w http.ResponseWriter, r *http.Request, status int, title, text string) {
-	s.Guest(w, r).RenderProblem(status, title, text, Link{})
+	_ = s.Guest(w, r).RenderProblem(status, title, text, Link{})
 }
 
 // Guest returns a request for a page that another handler renders. It shows who is signed

@@ -177,8 +177,9 @@ func in(zone string, t time.Time) time.Time { return t.In(civil.Zone(zone)) }
 
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Render writes a page. Every page shows who is signed in.
-func (v *Request) Render(status int, name string, p Page) {
+// Render writes a page. Every page shows who is signed in. As all that answer a request, it returns nil
+// for the handler that ends with it.
+func (v *Request) Render(status int, name string, p Page) error {
 	f := frame{
 		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
 		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
@@ -198,13 +199,11 @@ func (v *Request) Render(status int, name string, p Page) {
 	v.addScripts(&f)
 	var buf bytes.Buffer
 	set, err := v.pages.get(name, v.Format())
-	if err != nil {
-		v.Broken(err)
-		return
+	if err == nil {
+		err = set.ExecuteTemplate(&buf, "layout", f)
 	}
-	if err := set.ExecuteTemplate(&buf, "layout", f); err != nil {
-		v.Broken(err)
-		return
+	if err != nil {
+		return v.Broken(err)
 	}
 	document := buf.Bytes()
 	if f.Demo {
@@ -212,6 +211,7 @@ func (v *Request) Render(status int, name string, p Page) {
 	}
 	v.W.WriteHeader(status)
 	_, _ = v.W.Write(document) // the browser may have disconnected
+	return nil
 }
 
 // FormToken returns the token of the page's forms; empty if it has none.
@@ -223,17 +223,17 @@ func (v *Request) FormToken() string {
 }
 
 // RenderPart writes one part of a page, which a script puts in place of the old one.
-func (v *Request) RenderPart(name, part string, content any) {
+func (v *Request) RenderPart(name, part string, content any) error {
 	var buf bytes.Buffer
 	set, err := v.pages.get(name, v.Format())
 	if err == nil {
 		err = set.ExecuteTemplate(&buf, part, content)
 	}
 	if err != nil {
-		v.Broken(err)
-		return
+		return v.Broken(err)
 	}
 	_, _ = v.W.Write(buf.Bytes()) // the browser may have disconnected
+	return nil
 }
 
 // addScripts adds the scripts of a page: its own, and that of the shell, which installs the
@@ -258,9 +258,10 @@ func (v *Request) addScripts(f *frame) {
 }
 
 // Broken responds when a template cannot be executed, which is a bug.
-func (v *Request) Broken(err error) {
+func (v *Request) Broken(err error) error {
 	v.Logger.ErrorContext(v.R.Context(), "render page", "error", err)
 	v.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	v.W.WriteHeader(http.StatusInternalServerError)
 	_, _ = v.W.Write([]byte("Something went wrong on our side. Try again in a moment.\n"))
+	return nil
 }

@@ -119,8 +119,7 @@ func FormAddresses(routes []Route) []Route {
 			for range levels {
 				to = to[:strings.LastIndexByte(to, '/')]
 			}
-			v.Redirect(cmp.Or(to, PathStart))
-			return false, nil
+			return false, v.Redirect(cmp.Or(to, PathStart))
 		}})
 	}
 	return out
@@ -206,15 +205,14 @@ func Anyone(v *Request) (bool, error) {
 // MembersOnly admits signed-in browsers and sends others to sign in first.
 func MembersOnly(v *Request) (bool, error) {
 	if v.Login == nil {
-		if v.R.Method != http.MethodPost || !v.keepTyped("You are signed out") {
-			v.Redirect(v.SignIn(v.pageToReturnTo()))
+		if v.R.Method == http.MethodPost && v.keepTyped("You are signed out") {
+			return false, nil
 		}
-		return false, nil
+		return false, v.Redirect(v.SignIn(v.pageToReturnTo()))
 	}
 	if !v.route.Enrolling {
 		if to := v.MustEnroll(v.Login); to != "" {
-			v.Redirect(to)
-			return false, nil
+			return false, v.Redirect(to)
 		}
 	}
 	SetAlone(v.W.Header())
@@ -235,7 +233,10 @@ func (v *Request) pageToReturnTo() string {
 }
 
 // Redirect sends the browser to a path of this site, with GET.
-func (v *Request) Redirect(path string) { http.Redirect(v.W, v.R, path, http.StatusSeeOther) }
+func (v *Request) Redirect(path string) error {
+	http.Redirect(v.W, v.R, path, http.StatusSeeOther)
+	return nil
+}
 
 // To returns the address of a path of an area of the site.
 func (v *Request) To(path string) string {
@@ -330,5 +331,5 @@ func (v *Request) fail(err error) {
 		logging.Fail(v.R.Context(), v.Logger, slog.LevelError, "page failed", err.Error())
 		refused = Refuse(http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment.")
 	}
-	v.RenderProblem(refused.Status, refused.Title, refused.Text, refused.Next)
+	_ = v.RenderProblem(refused.Status, refused.Title, refused.Text, refused.Next)
 }

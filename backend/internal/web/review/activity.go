@@ -99,8 +99,7 @@ func (v *request) showActivity() error {
 	if content.Reads, err = v.reads(readDays, address.Get(agentParameter)); err != nil {
 		return err
 	}
-	v.Render(status, "activity", page.Page{Title: "Activity", Area: page.PathActivity, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "activity", page.Page{Title: "Activity", Area: page.PathActivity, Errors: wrong, Content: content})
 }
 
 // addChanges adds the requested page of changes, by sessions of work.

@@ -47,8 +47,7 @@ func (v *request) showBin() error {
 	if err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Area: page.PathPeople, Content: binContent{rows, list.older, list.latest}})
-	return nil
+	return v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Area: page.PathPeople, Content: binContent{rows, list.older, list.latest}})
 }
 
 func (v *request) binRows(changes []history.Change) ([]binRow, error) {
@@ -104,28 +103,24 @@ func (v *request) confirmBinDelete() error {
 			return err
 		}
 		if len(latest) == 0 {
-			v.Redirect(v.To(page.PathBin))
-			return nil
+			return v.Redirect(v.To(page.PathBin))
 		}
 		content.Last = latest[0].ID
-		v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Empty the bin?", Area: page.PathPeople, Content: content})
-		return nil
+		return v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Empty the bin?", Area: page.PathPeople, Content: content})
 	}
 	c, err := v.deletion(asked.Get(changeParameter))
 	if err != nil {
 		return err
 	}
 	if !c.Undoable() { // restored or permanently deleted in the meantime
-		v.Redirect(v.To(page.PathBin))
-		return nil
+		return v.Redirect(v.To(page.PathBin))
 	}
 	rows, err := v.binRows([]history.Change{*c})
 	if err != nil {
 		return err
 	}
 	content.One = &rows[0]
-	v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Delete for good?", Area: page.PathPeople, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Delete for good?", Area: page.PathPeople, Content: content})
 }
 
 // binDelete deletes permanently: one person, or all up to the latest one that was in
@@ -143,8 +138,7 @@ func (v *request) binDelete() error {
 		if ended > 0 {
 			v.Record(v.Request, account.DeletedForGood, "")
 		}
-		v.RedirectDone(v.To(page.PathBin), "bin-emptied")
-		return nil
+		return v.RedirectDone(v.To(page.PathBin), "bin-emptied")
 	}
 	c, err := v.deletion(v.R.PostForm.Get(changeParameter))
 	if err != nil {
@@ -152,13 +146,11 @@ func (v *request) binDelete() error {
 	}
 	err = history.EndDeletion(db.WithoutQuota(v.Ctx), v.Data(), binTool, c.ID)
 	if fault.Is(err, fault.NotFound) { // restored or permanently deleted in the meantime
-		v.RedirectDone(v.To(page.PathBin), "bin-nothing")
-		return nil
+		return v.RedirectDone(v.To(page.PathBin), "bin-nothing")
 	}
 	if err != nil {
 		return err
 	}
 	v.Record(v.Request, account.DeletedForGood, c.ID)
-	v.RedirectDone(v.To(page.PathBin), "bin-deleted")
-	return nil
+	return v.RedirectDone(v.To(page.PathBin), "bin-deleted")
 }

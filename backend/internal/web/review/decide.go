@@ -72,8 +72,7 @@ func (v *request) showDecide() error {
 	if content.Last, err = v.decidedRows(last); err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "decide", page.Page{Title: "Decide", Area: page.PathActivity, Content: content})
-	return nil
+	return v.Render(http.StatusOK, "decide", page.Page{Title: "Decide", Area: page.PathActivity, Content: content})
 }
 
 func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error) {
@@ -133,19 +132,17 @@ func (v *request) decidedRows(last []decision.Decision) ([]decidedRow, error) {
 			ids = append(ids, d.ChangeID)
 		}
 	}
+	changes, err := changesByID(v.Ctx, v.Data(), ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	if err != nil {
+		return nil, err
+	}
 	made := map[string]Row{}
-	if len(ids) > 0 {
-		changes, err := history.ListChanges(v.Ctx, v.Data(), history.Query{IDs: ids, Limit: len(ids)})
-		if err != nil {
-			return nil, err
-		}
-		rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			made[r.ID] = r
-		}
+	for _, r := range rows {
+		made[r.ID] = r
 	}
 	out := make([]decidedRow, len(last))
 	for i, d := range last {
@@ -187,8 +184,7 @@ func (v *request) approve() error {
 	}
 	agent, err := oauth.Credential(v.Ctx, v.Store, d.CredentialID)
 	if err == nil && agent.Credential.Paused {
-		v.RedirectDone(v.To(page.PathDecide), "decide-paused")
-		return nil
+		return v.RedirectDone(v.To(page.PathDecide), "decide-paused")
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) { // without access, the job tells that it was not done
 		return err
@@ -228,6 +224,5 @@ func (v *request) decide(d *decision.Decision, approve bool, notice string) erro
 	} else if err != nil {
 		return err
 	}
-	v.RedirectDone(v.To(page.PathDecide), notice)
-	return nil
+	return v.RedirectDone(v.To(page.PathDecide), notice)
 }

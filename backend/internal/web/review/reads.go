@@ -62,8 +62,7 @@ func (v *request) showReads() error {
 	if err != nil {
 		return err
 	}
-	v.Render(http.StatusOK, "reads", page.Page{Title: "What agents read", Area: page.PathActivity, Content: readsContent{days, billing.KeepReadDays}})
-	return nil
+	return v.Render(http.StatusOK, "reads", page.Page{Title: "What agents read", Area: page.PathActivity, Content: readsContent{days, billing.KeepReadDays}})
 }
 
 // reads returns what agents read in the last days, the latest day first; of one agent, if it

@@ -47,21 +47,27 @@ func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, c
 			}
 		}
 	}
+	found, err := changesByID(ctx, data, others)
+	if err != nil {
+		return nil, err
+	}
 	madeAt := map[string]time.Time{}
-	if len(others) > 0 {
-		found, err := history.ListChanges(ctx, data, history.Query{IDs: others, Limit: len(others)})
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range found {
-			madeAt[c.ID] = c.CreatedAt
-		}
+	for _, c := range found {
+		madeAt[c.ID] = c.CreatedAt
 	}
 	rows := make([]Row, len(changes))
 	for i, c := range changes {
 		rows[i] = p.row(&c, madeAt, zone)
 	}
 	return rows, nil
+}
+
+// changesByID returns changes, the latest first.
+func changesByID(ctx context.Context, data db.Reader, ids []string) ([]history.Change, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return history.ListChanges(ctx, data, history.Query{IDs: ids, Limit: len(ids)})
 }
 
 func (p *Pages) row(c *history.Change, madeAt map[string]time.Time, zone *time.Location) Row {

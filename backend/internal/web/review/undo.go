@@ -94,11 +94,9 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	case len(undone.Conflicts) > 0:
 		return v.renderUndo(http.StatusConflict, c, undone)
 	case undone.AlreadyUndone:
-		v.RedirectDone(path, "undone-already")
-	default:
-		v.RedirectDone(path, notice)
+		notice = "undone-already"
 	}
-	return nil
+	return v.RedirectDone(path, notice)
 }
 
 // change returns one change of the member. For a change of another member, one that
@@ -137,8 +135,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	if content.First, err = v.undoFirst(conflicts); err != nil {
 		return err
 	}
-	v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
-	return nil
+	return v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
 }
 
 // effectRows returns the objects of the undo of a change, and those that prevent it.
@@ -182,10 +179,7 @@ func (v *request) undoFirst(conflicts []history.Conflict) ([]Row, error) {
 			ids = append(ids, conflict.ChangeID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	found, err := history.ListChanges(v.Ctx, v.Data(), history.Query{IDs: ids, Limit: len(ids)})
+	found, err := changesByID(v.Ctx, v.Data(), ids)
 	if err != nil {
 		return nil, err
 	}

@@ -185,11 +185,9 @@ func (v *request) undoMany(asked []string) error {
 	case failed:
 		return v.renderMany(http.StatusConflict, content, nil)
 	case content.Done == 0:
-		v.RedirectDone(v.To(page.PathActivity), "undone-already")
-	default:
-		v.RedirectDone(v.To(page.PathActivity), "undone-several")
+		return v.RedirectDone(v.To(page.PathActivity), "undone-already")
 	}
-	return nil
+	return v.RedirectDone(v.To(page.PathActivity), "undone-several")
 }
 
 // shownEffects is how many objects of each of several changes are shown.
@@ -254,6 +252,5 @@ func (v *request) renderMany(status int, content manyContent, wrong []page.Field
 	case len(content.Can) == 0:
 		title = "There is nothing to undo"
 	}
-	v.Render(status, "undo-many", page.Page{Title: title, Area: page.PathActivity, Errors: wrong, Content: content})
-	return nil
+	return v.Render(status, "undo-many", page.Page{Title: title, Area: page.PathActivity, Errors: wrong, Content: content})
 }

@@ -86,8 +86,7 @@ func (v *request) finish(notice, changeID string, wrong []page.FieldError, err e
 	case len(wrong) > 0:
 		return fault.New(fault.NotFound, "there is no such entry")
 	}
-	v.RedirectUndoable(v.To(page.PathStart), notice, changeID)
-	return nil
+	return v.RedirectUndoable(v.To(page.PathStart), notice, changeID)
 }
 
 // logForm is the form that logs a contact.

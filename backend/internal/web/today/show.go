@@ -111,8 +111,7 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	c.Questions = decision.Questions(waiting)
-	v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
-	return nil
+	return v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the

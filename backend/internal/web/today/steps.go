@@ -33,6 +33,5 @@ func (v *request) hideSteps() error {
 	if err := account.HideSteps(v.Ctx, v.Store, v.Principal.Tenant); err != nil {
 		return err
 	}
-	v.RedirectDone(page.PathStart, "steps-hidden")
-	return nil
+	return v.RedirectDone(page.PathStart, "steps-hidden")
 }

@@ -45,6 +45,5 @@ func membersOnly(v *page.Request) (bool, error) {
 }
 
 func (v *request) goToStart() error {
-	v.Redirect(v.To(page.PathStart))
-	return nil
+	return v.Redirect(v.To(page.PathStart))
 }
