@@ -35,7 +35,7 @@ func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) 
 			Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
 			Hint: "To be sure that you mean it, type " + v.Login.Username + ".", Error: wrong.Of(fieldUsername),
 		},
-		passwordField("Your password", wrong),
+		passwordField(fieldPassword, "Your password", wrong),
 	}
 	return v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: content})
 }

@@ -139,10 +139,10 @@ func (v *request) renderConfirm(status int, action string, kept []page.KeptValue
 	if err != nil {
 		return err
 	}
-	content := confirmContent{Action: action, Username: v.Login.Username, Kept: kept, Fields: []page.Field{{
-		Name: fieldConfirmPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: !factors.On(),
-		Error: wrong.Of(fieldConfirmPassword),
-	}}}
+	content := confirmContent{Action: action, Username: v.Login.Username, Kept: kept}
+	own := passwordField(fieldConfirmPassword, "Your password", wrong)
+	own.Required = !factors.On()
+	content.Fields = []page.Field{own}
 	if factors.TOTP {
 		content.Fields = append(content.Fields, page.Field{
 			Name: fieldConfirmCode, Label: "Or a code of your app", Autocomplete: "one-time-code", Plain: true, Error: wrong.Of(fieldConfirmCode),

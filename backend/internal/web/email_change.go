@@ -31,10 +31,7 @@ func (v *request) emailFields(wrong *page.Mistakes) []page.Field {
 			Name: fieldNewEmail, Label: "New e-mail address", Kind: "email", Value: v.Line(fieldNewEmail), Autocomplete: "email",
 			Required: true, Plain: true, Error: wrong.Of(fieldNewEmail),
 		},
-		{
-			Name: fieldEmailPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
-			Error: wrong.Of(fieldEmailPassword),
-		},
+		passwordField(fieldEmailPassword, "Your password", wrong),
 	}
 }
 

@@ -83,10 +83,7 @@ func linkOver() error {
 func (v *request) showReset() error {
 	secret := v.R.URL.Query().Get(fieldLink)
 	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
-	if fault.Is(err, fault.NotFound) {
-		return linkOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, linkOver()); err != nil {
 		return err
 	}
 	return v.renderReset(http.StatusOK, l, secret, &page.Mistakes{})
@@ -105,10 +102,7 @@ func (v *request) reset() error {
 		return err
 	}
 	l, err := account.GetMailLink(v.R.Context(), v.Store, hash, account.PurposeReset)
-	if fault.Is(err, fault.NotFound) {
-		return linkOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, linkOver()); err != nil {
 		return err
 	}
 	m := &page.Mistakes{}
@@ -124,10 +118,7 @@ func (v *request) reset() error {
 		return err
 	}
 	err = account.ResetPassword(v.R.Context(), v.Store, l.Hash, passwordHash)
-	if fault.Is(err, fault.NotFound) {
-		return linkOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, linkOver()); err != nil {
 		return err
 	}
 	v.record(account.PasswordReset, l.MemberID, "")

@@ -218,10 +218,7 @@ func inDispute() error {
 func (v *request) showNotMe() error {
 	secret := v.R.URL.Query().Get(fieldLink)
 	l, err := account.GetNotMeLink(v.R.Context(), v.Store, account.HashSecret(secret))
-	if fault.Is(err, fault.NotFound) {
-		return notMeOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, notMeOver()); err != nil {
 		return err
 	}
 	if !l.ObjectedAt.IsZero() {
@@ -257,10 +254,7 @@ func (v *request) restoresAt(l *account.NotMeLink) (string, error) {
 func (v *request) notMe() error {
 	secret := v.R.PostForm.Get(fieldLink)
 	used, err := account.UseNotMeLink(v.R.Context(), v.Store, account.HashSecret(secret))
-	if fault.Is(err, fault.NotFound) {
-		return notMeOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, notMeOver()); err != nil {
 		return err
 	}
 	v.record(account.NotMe, used.MemberID, "")

@@ -52,8 +52,9 @@ const (
 	fieldLink         = "link"
 )
 
-func passwordField(label string, m *page.Mistakes) page.Field {
-	return page.Field{Name: fieldPassword, Label: label, Kind: "password", Autocomplete: "current-password", Required: true, Error: m.Of(fieldPassword)}
+// passwordField returns the field of the member's own password.
+func passwordField(name, label string, m *page.Mistakes) page.Field {
+	return page.Field{Name: name, Label: label, Kind: "password", Autocomplete: "current-password", Required: true, Error: m.Of(name)}
 }
 
 func newPasswordFields(label string, m *page.Mistakes) []page.Field {

@@ -44,7 +44,7 @@ func (v *request) showProviderLink() error {
 
 func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *page.Mistakes) error {
 	return v.Render(status, "provider-link", page.Page{Title: "One more step", Errors: wrong.List, Content: providerLinkContent{
-		Provider: v.Provider.Name(), Email: a.Email, Fields: []page.Field{passwordField("Password of your Kith account", wrong)},
+		Provider: v.Provider.Name(), Email: a.Email, Fields: []page.Field{passwordField(fieldPassword, "Password of your Kith account", wrong)},
 		Link: secret, SignUp: page.WithReturn(page.PathSignUp, a.ReturnTo),
 	}})
 }

@@ -59,11 +59,8 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mist
 	}
 	return v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username, EmailFields: emailFields, SecondFactor: v.Login.SecondFactor,
-		Fields:   append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
-		Sessions: sessions, Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
-			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
-			Error: wrong.Of(fieldUnlinkPassword),
-		},
+		Fields:   append([]page.Field{passwordField(fieldPassword, "Current password", wrong)}, newPasswordFields("New password", wrong)...),
+		Sessions: sessions, Events: events, Linked: v.linkedRows(links), UnlinkPassword: passwordField(fieldUnlinkPassword, "Your password", wrong),
 	}})
 }
 

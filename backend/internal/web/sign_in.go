@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 
@@ -65,11 +66,14 @@ func (v *request) showSignIn() error {
 	return v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
 }
 
-func orStart(path string) string {
-	if path == "" {
-		return page.PathStart
+func orStart(path string) string { return cmp.Or(path, page.PathStart) }
+
+// ifMissing returns another error in place of fault.NotFound.
+func ifMissing(err, other error) error {
+	if fault.Is(err, fault.NotFound) {
+		return other
 	}
-	return path
+	return err
 }
 
 func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes) error {
@@ -84,7 +88,7 @@ func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes)
 	content := signInContent{
 		Fields: []page.Field{
 			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username webauthn", Required: true, Plain: true},
-			passwordField("Password", &page.Mistakes{}),
+			passwordField(fieldPassword, "Password", &page.Mistakes{}),
 		},
 		ReturnTo: back, SignUp: page.WithReturn(page.PathSignUp, back), Provider: v.providerName(), Waiting: waiting,
 	}

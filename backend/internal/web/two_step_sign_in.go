@@ -42,10 +42,7 @@ func (v *request) askSecondFactor(access account.Access, step account.SignInStep
 // signInStep returns the sign-in that waits in this browser, and its member.
 func (v *request) signInStep() (*account.SignInStep, *account.Member, error) {
 	step, err := account.GetSignInStep(v.R.Context(), v.Store, account.HashSecret(v.CookieSecret(v.R, stepCookie)))
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil, stepOver()
-	}
-	if err != nil {
+	if err := ifMissing(err, stepOver()); err != nil {
 		return nil, nil, err
 	}
 	m, err := account.GetMemberByID(v.R.Context(), v.Store, step.MemberID)

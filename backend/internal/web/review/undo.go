@@ -123,39 +123,51 @@ func (v *request) changes(ids []string) ([]history.Change, error) {
 }
 
 func (v *request) renderUndo(status int, c *history.Change, undone history.Undone) error {
-	restored, conflicts := undone.Restored[:min(len(undone.Restored), maxEffects)], undone.Conflicts[:min(len(undone.Conflicts), maxConflicts)]
+	first := firstOf(undone, maxEffects, maxConflicts)
 	rows, err := v.rows([]history.Change{*c}, maxEffects, wholeText)
 	if err != nil {
 		return err
 	}
-	content := undoContent{Change: rows[0], More: len(undone.Restored) - len(restored), MoreConflicts: len(undone.Conflicts) - len(conflicts)}
-	if content.Effects, content.Conflicts, err = v.effectRows(c, restored, conflicts); err != nil {
+	content := undoContent{Change: rows[0], More: len(undone.Restored) - len(first.Restored), MoreConflicts: len(undone.Conflicts) - len(first.Conflicts)}
+	recorded := recordedOn(c, first)
+	names, err := v.namesOf(recorded, *c)
+	if err != nil {
 		return err
 	}
-	if content.First, err = v.undoFirst(conflicts); err != nil {
+	content.Effects, content.Conflicts = names.effectRows(recorded, first)
+	if content.First, err = v.undoFirst(first.Conflicts); err != nil {
 		return err
 	}
 	return v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
 }
 
-// effectRows returns the objects of the undo of a change, and those that prevent it.
-func (v *request) effectRows(c *history.Change, restored []history.Object, conflicts []history.Conflict) (effects, inTheWay []effectRow, err error) {
+// firstOf cuts what an undo did, or would do, to its first objects and conflicts.
+func firstOf(u history.Undone, objects, conflicts int) history.Undone {
+	u.Restored, u.Conflicts = u.Restored[:min(len(u.Restored), objects)], u.Conflicts[:min(len(u.Conflicts), conflicts)]
+	return u
+}
+
+// recordedOn returns the effects of a change on the objects of its undo.
+func recordedOn(c *history.Change, u history.Undone) []history.Effect {
 	shown := map[string]bool{}
-	for _, o := range restored {
+	for _, o := range u.Restored {
 		shown[o.Kind+o.ID] = true
 	}
-	for _, o := range conflicts {
+	for _, o := range u.Conflicts {
 		shown[o.Kind+o.ID] = true
 	}
-	recorded := effectsOf(c, shown)
-	names, err := v.namesOf(recorded, *c)
-	for _, o := range restored {
-		effects = append(effects, names.effectRow(o.Kind, o.ID, recorded, effectText(o)))
+	return slices.DeleteFunc(slices.Clone(c.Effects), func(e history.Effect) bool { return !shown[e.Kind+e.ID] })
+}
+
+// effectRows returns the objects of an undo, and those that prevent it.
+func (n objectNames) effectRows(recorded []history.Effect, u history.Undone) (effects, inTheWay []effectRow) {
+	for _, o := range u.Restored {
+		effects = append(effects, n.effectRow(o.Kind, o.ID, recorded, effectText(o)))
 	}
-	for _, o := range conflicts {
-		inTheWay = append(inTheWay, names.effectRow(o.Kind, o.ID, recorded, conflictText(o)))
+	for _, o := range u.Conflicts {
+		inTheWay = append(inTheWay, n.effectRow(o.Kind, o.ID, recorded, conflictText(o)))
 	}
-	return effects, inTheWay, err
+	return effects, inTheWay
 }
 
 func undoTitle(c undoContent) string {

@@ -196,25 +196,23 @@ const shownEffects = 3
 // addMany adds changes that were, or would be, undone.
 func (v *request) addMany(content *manyContent, undone []history.UndoneChange) error {
 	changes := make([]history.Change, len(undone))
+	var recorded []history.Effect
 	for i, u := range undone {
 		changes[i] = u.Change
+		recorded = append(recorded, recordedOn(&u.Change, firstOf(u.Undone, shownEffects, shownEffects))...)
 	}
 	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
 	if err != nil {
 		return err
 	}
-	names, err := v.namesOf(manyEffects(undone), changes...)
+	names, err := v.namesOf(recorded, changes...)
 	if err != nil {
 		return err
 	}
 	for i, u := range undone {
 		row := manyRow{Row: rows[i], Already: u.AlreadyUndone}
-		for _, o := range u.Restored[:min(len(u.Restored), shownEffects)] {
-			row.Effects = append(row.Effects, names.effectRow(o.Kind, o.ID, u.Effects, effectText(o)))
-		}
-		for _, o := range u.Conflicts[:min(len(u.Conflicts), shownEffects)] {
-			row.Effects = append(row.Effects, names.effectRow(o.Kind, o.ID, u.Effects, conflictText(o)))
-		}
+		effects, inTheWay := names.effectRows(u.Effects, firstOf(u.Undone, shownEffects, shownEffects))
+		row.Effects = append(effects, inTheWay...)
 		row.MoreEffects = max(len(u.Restored), len(u.Conflicts)) - len(row.Effects)
 		if u.Never || u.AlreadyUndone || len(u.Conflicts) > 0 {
 			content.Cannot = append(content.Cannot, row)
@@ -223,22 +221,6 @@ func (v *request) addMany(content *manyContent, undone []history.UndoneChange) e
 		}
 	}
 	return nil
-}
-
-// manyEffects returns the recorded effects on the objects that are shown.
-func manyEffects(undone []history.UndoneChange) []history.Effect {
-	var out []history.Effect
-	for i := range undone {
-		u, shown := &undone[i], map[string]bool{}
-		for _, o := range u.Restored[:min(len(u.Restored), shownEffects)] {
-			shown[o.Kind+o.ID] = true
-		}
-		for _, o := range u.Conflicts[:min(len(u.Conflicts), shownEffects)] {
-			shown[o.Kind+o.ID] = true
-		}
-		out = append(out, effectsOf(&u.Change, shown)...)
-	}
-	return out
 }
 
 func (v *request) renderMany(status int, content manyContent, wrong []page.FieldError) error {

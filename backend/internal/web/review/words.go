@@ -112,11 +112,6 @@ func (n objectNames) nameOf(objectID string, r recorded) string {
 	return ""
 }
 
-// effectsOf returns the effects of a change on objects, by kind and id.
-func effectsOf(c *history.Change, shown map[string]bool) []history.Effect {
-	return slices.DeleteFunc(slices.Clone(c.Effects), func(e history.Effect) bool { return !shown[e.Kind+e.ID] })
-}
-
 // effectRow is one object of an undo.
 type effectRow struct {
 	// Kind is the kind of object, Name what the member calls it; empty if not known.
