@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,8 +10,10 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/review"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -136,31 +139,21 @@ func (v *request) heldBy(grants []oauth.Grant) (scopes []string, preset oauth.Pr
 }
 
 // actOnAgent calls act for the agent of a form, records the event, and redirects to the notice.
-func (v *request) actOnAgent(act func(clientID string) error, kind account.EventKind, path, notice string) error {
+func (v *request) actOnAgent(act agentAct, kind account.EventKind, path, notice string) error {
 	clientID := v.Line("id")
-	if err := act(clientID); err != nil {
+	if err := act(v.R.Context(), v.Store, v.Login.MemberID, clientID); err != nil {
 		return err
 	}
 	v.record(kind, v.Login.MemberID, clientID)
 	return v.RedirectDone(path, notice)
 }
 
-func (v *request) revokeAgent() error {
-	return v.actOnAgent(func(clientID string) error {
-		return oauth.RevokeAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
-	}, account.AccessRevoked, page.PathMCP, "agent-revoked")
-}
+// agentAct does something with an agent of a member.
+type agentAct func(ctx context.Context, store *db.DB, owner tenant.ID, clientID string) error
 
-func (v *request) pauseAgent() error {
-	return v.actOnAgent(func(clientID string) error {
-		return oauth.PauseAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
-	}, account.AgentPaused, page.PathAgents, "agent-paused")
-}
-
-func (v *request) resumeAgent() error {
-	return v.actOnAgent(func(clientID string) error {
-		return oauth.ResumeAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID)
-	}, account.AgentResumed, page.PathAgents, "agent-resumed")
+// onAgent returns a handler that calls actOnAgent.
+func onAgent(act agentAct, kind account.EventKind, path, notice string) func(*request) error {
+	return func(v *request) error { return v.actOnAgent(act, kind, path, notice) }
 }
 
 // narrowAgent limits the access of an agent to what the form allows. It never adds access.
@@ -173,8 +166,8 @@ func (v *request) narrowAgent() error {
 		err = v.checkScopes(slices.DeleteFunc(slices.Clone(ticked), func(s string) bool { return s == catalog.ScopeWrite }))
 	}
 	if err == nil {
-		err = v.actOnAgent(func(clientID string) error {
-			return oauth.NarrowAgent(v.R.Context(), v.Store, v.Login.MemberID, clientID, scopes, tools)
+		err = v.actOnAgent(func(ctx context.Context, store *db.DB, owner tenant.ID, clientID string) error {
+			return oauth.NarrowAgent(ctx, store, owner, clientID, scopes, tools)
 		}, account.AgentNarrowed, page.PathAgents, "agent-narrowed")
 	}
 	if !fault.Is(err, fault.Invalid) {

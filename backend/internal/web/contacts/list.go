@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"net/http"
 	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -51,12 +50,8 @@ func (v *request) showList() error {
 			return err
 		}
 	}
-	status := http.StatusOK
-	if len(wrong) > 0 {
-		status = http.StatusBadRequest
-		markWrong(content.Filters, wrong)
-	}
-	return v.Render(status, "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
+	markWrong(content.Filters, wrong)
+	return v.Render(page.StatusOf(wrong), "people", page.Page{Title: "People", Area: page.PathPeople, Errors: wrong, Script: page.ScriptPeople, Content: content})
 }
 
 // fill sets the filters and their chips from the address. It returns the errors of filters.

@@ -156,9 +156,5 @@ func (v *request) mergePeople(a act, who chosen, confirmed bool) error {
 			content.Stays = append(content.Stays, row)
 		}
 	}
-	status := http.StatusOK
-	if len(wrong) > 0 {
-		status = http.StatusBadRequest
-	}
-	return v.confirmAct(status, a, who, content, wrong)
+	return v.confirmAct(page.StatusOf(wrong), a, who, content, wrong)
 }

@@ -2,7 +2,6 @@ package contacts
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -75,11 +74,7 @@ func (v *request) renderViews(content viewsContent, renamed string, wrong []page
 		}
 		content.Views = append(content.Views, row)
 	}
-	status := http.StatusOK
-	if len(wrong) > 0 {
-		status = http.StatusBadRequest
-	}
-	return v.Render(status, "people-views", page.Page{Title: "Saved views", Area: page.PathPeople, Errors: wrong, Content: content})
+	return v.Render(page.StatusOf(wrong), "people-views", page.Page{Title: "Saved views", Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // writeView runs a write to the saved views. It returns the errors of its fields.

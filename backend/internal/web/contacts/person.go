@@ -78,7 +78,6 @@ type relationRow struct{ ID, Name, Type, Words string }
 type dueRow struct {
 	*remindersv1.DueItem
 
-	On   time.Time
 	Form *Form
 }
 
@@ -273,8 +272,7 @@ func (v *request) personContent(p *person, due []*remindersv1.DueItem) personCon
 		content.Archived = c.GetArchivedAt().AsTime().In(v.Zone)
 	}
 	for _, item := range due {
-		on, _ := time.Parse(time.DateOnly, item.GetDueOn()) // zero is not shown
-		content.Due = append(content.Due, dueRow{DueItem: item, On: on})
+		content.Due = append(content.Due, dueRow{DueItem: item})
 	}
 	return content
 }

@@ -206,11 +206,7 @@ func (v *request) showMerge() error {
 	if content.Avatars, err = v.Avatars(people.IDs(content.Found, func(r mergeRow) string { return r.ID })); err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if len(wrong) > 0 {
-		status = http.StatusBadRequest
-	}
-	return v.Render(status, "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
+	return v.Render(page.StatusOf(wrong), "person-merge", page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // mergeCandidates adds the people found by words or, without words, those who may be the

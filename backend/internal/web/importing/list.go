@@ -20,7 +20,6 @@ import (
 
 // listContent is the content of the list of imports.
 type listContent struct {
-	Import  string // the address of the wizard
 	Imports []importRow
 	// Live is set while an import, or the undo of one, is running.
 	Live bool
@@ -63,7 +62,7 @@ func (v *request) showList() error {
 	if err != nil {
 		return err
 	}
-	content := listContent{Import: page.PathImport}
+	var content listContent
 	if content.Imports, err = v.importRows(jobs); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ type progressContent struct {
 	Live bool
 	// Added is how many people the import added that still exist, People the address of the page
 	// with them.
-	Added                           int
-	People, List, Duplicates, Again string
+	Added  int
+	People string
 }
 
 // peopleContent is the content of the page of the people whom an import added.
@@ -54,8 +54,7 @@ func (v *request) showProgress() error {
 		return err
 	}
 	content := progressContent{
-		Steps: stepsAt(3, ""), Row: rows[0], Live: rows[0].live(), People: peoplePath(j.Number), List: page.PathImports,
-		Duplicates: page.PathPeople + "/duplicates", Again: page.PathImport,
+		Steps: stepsAt(3, ""), Row: rows[0], Live: rows[0].live(), People: peoplePath(j.Number),
 	}
 	content.Row.Back = "import"
 	if !content.Live {

@@ -21,7 +21,7 @@ type content struct {
 	Recency         recency
 	Closest, Fading ties
 	Way             way
-	Introductions   []introduction
+	Introductions   []*insightsv1.Introduction
 	// Recent and Overdue are lists of people that the lead names.
 	Recent, Overdue link
 }
@@ -50,12 +50,6 @@ type recency struct {
 	Columns        []column
 	Height         int
 	Earlier, Never link
-}
-
-// introduction is two people who may gain from meeting.
-type introduction struct {
-	First, Second person
-	Reasons       []string
 }
 
 // person is a person in a chart or a list.
@@ -95,11 +89,7 @@ func (v *request) show() error {
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if len(wrong) > 0 {
-		status = http.StatusBadRequest
-	}
-	return v.Render(status, "network", page.Page{Title: "Network", Area: page.PathNetwork, Errors: wrong, Content: c})
+	return v.Render(page.StatusOf(wrong), "network", page.Page{Title: "Network", Area: page.PathNetwork, Errors: wrong, Content: c})
 }
 
 // list returns the address of the list of people with parameters, given as names and values.
@@ -167,13 +157,7 @@ func (v *request) addRecency(c *content) error {
 // addIntroductions adds pairs of people who may gain from meeting.
 func (v *request) addIntroductions(c *content) error {
 	found, _, err := page.Read(v.Member, &insightsv1.SuggestIntroductionsRequest{Limit: new(int32(suggested))}, v.Insights.SuggestIntroductions)
-	for _, pair := range found.GetIntroductions() {
-		out := introduction{First: v.person(pair.GetFirst()), Second: v.person(pair.GetSecond())}
-		for _, reason := range pair.GetReasons() {
-			out.Reasons = append(out.Reasons, reason.GetText())
-		}
-		c.Introductions = append(c.Introductions, out)
-	}
+	c.Introductions = found.GetIntroductions()
 	return err
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -71,6 +72,14 @@ type Select struct {
 
 // FieldError is one line of the summary above a form with errors.
 type FieldError struct{ Name, Message string }
+
+// StatusOf returns the status of a page that shows what was asked for, or what is wrong with that.
+func StatusOf(wrong []FieldError) int {
+	if len(wrong) > 0 {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
 
 // Mistakes collects the errors of a form, one sentence for each field.
 // Its zero value has none.
