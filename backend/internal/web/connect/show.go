@@ -110,8 +110,7 @@ func (v *request) show() error {
 			return err
 		}
 		if v.R.URL.Query().Get("part") == "agents" {
-			v.RenderPart("connect", "agents", c.Agents)
-			return nil
+			return v.RenderPart("connect", "agents", c.Agents)
 		}
 	}
 	if c.Prompts, err = v.prompts(); err != nil {

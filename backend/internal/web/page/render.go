@@ -177,8 +177,8 @@ func in(zone string, t time.Time) time.Time { return t.In(civil.Zone(zone)) }
 
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Render writes a page. Every page shows who is signed in. As all that answer a request, it returns nil
-// for the handler that ends with it.
+// Render writes a page. Every page shows who is signed in. It returns nil, as Redirect does, so that a
+// handler can end with it.
 func (v *Request) Render(status int, name string, p Page) error {
 	f := frame{
 		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
@@ -257,7 +257,7 @@ func (v *Request) addScripts(f *frame) {
 	}
 }
 
-// Broken responds when a template cannot be executed, which is a bug.
+// Broken responds when a template cannot be executed, which is a bug. It returns nil.
 func (v *Request) Broken(err error) error {
 	v.Logger.ErrorContext(v.R.Context(), "render page", "error", err)
 	v.W.Header().Set("Content-Type", "text/plain; charset=utf-8")

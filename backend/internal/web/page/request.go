@@ -232,7 +232,7 @@ func (v *Request) pageToReturnTo() string {
 	return PathStart
 }
 
-// Redirect sends the browser to a path of this site, with GET.
+// Redirect sends the browser to a path of this site, with GET. It returns nil.
 func (v *Request) Redirect(path string) error {
 	http.Redirect(v.W, v.R, path, http.StatusSeeOther)
 	return nil
