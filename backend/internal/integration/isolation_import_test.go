@@ -54,7 +54,7 @@ func importReads(data *db.Tenant) map[string]attempt {
 			found, err := importer.FindPeople(ctx, data, v.signs())
 			return []any{found.People, found.Notes, found.Keys}, err
 		},
-		"KeepUpload": func(ctx context.Context, v victim) (any, error) {
+		"SaveUpload": func(ctx context.Context, v victim) (any, error) {
 			return nil, importer.SaveUpload(ctx, data, "page", &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
 		},
 		"StartImport": func(ctx context.Context, v victim) (any, error) {
@@ -74,7 +74,7 @@ func importReads(data *db.Tenant) map[string]attempt {
 			ids, total, err := importer.ListAdded(ctx, data, v.importID, 0, 10)
 			return []any{ids, total}, err
 		},
-		"Try": func(ctx context.Context, v victim) (any, error) {
+		"NewPreview": func(ctx context.Context, v victim) (any, error) {
 			f := importer.NewFile("mine.csv", []byte("Name,E-mail\nxylophone,"+v.email+"\n"))
 			p, err := importer.NewPreview(ctx, data, f, importer.Options{Rows: map[int]importer.RowChoice{2: {Do: importer.DoSame, Person: v.connection}}})
 			if err != nil {
@@ -96,7 +96,7 @@ func importWrites(u *db.Tx) map[string]attempt {
 		"InsertFile": func(ctx context.Context, v victim) (any, error) {
 			return nil, importer.InsertFile(ctx, u, &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
 		},
-		"TakeFile": func(ctx context.Context, v victim) (any, error) {
+		"ClaimFile": func(ctx context.Context, v victim) (any, error) {
 			return nil, importer.ClaimFile(ctx, u, v.file, "imp_stolen")
 		},
 		"DeleteFile": func(ctx context.Context, v victim) (any, error) { return nil, importer.DeleteFile(ctx, u, v.file) },
@@ -125,7 +125,7 @@ func importWrites(u *db.Tx) map[string]attempt {
 		"FindRelationships": func(ctx context.Context, v victim) (any, error) {
 			return importer.FindRelationships(ctx, u, []string{v.connection, v.relative})
 		},
-		"KeepBatch": func(ctx context.Context, v victim) (any, error) {
+		"InsertBatch": func(ctx context.Context, v victim) (any, error) {
 			stolen := &people.Connection{TenantID: v.tenant, ID: v.connection, Name: "stolen", Version: 2, CreatedAt: u.Now(), UpdatedAt: u.Now()}
 			return nil, importer.InsertBatch(ctx, u, &importer.Batch{
 				Groups:   []*groups.Group{{TenantID: v.tenant, ID: v.group, Name: "stolen", FoldedName: "stolen"}},
