@@ -19,10 +19,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
-
-// headerClientAddress contains the client's address as the edge saw it.
-const headerClientAddress = "Kith-Client-Address"
 
 // pages are the web pages and the authorization server, with the mail that they send.
 type pages struct {
@@ -37,7 +35,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
 		SessionIdle: c.SessionIdle, Used: used,
 		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
-		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
+		ClientAddress:    func(r *http.Request) string { return r.Header.Get(connectheader.ClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),
 		Credits: func(ctx context.Context, owner tenant.ID) (*web.Credits, error) {
 			balance, err := ledger.GetCredits(ctx, owner)

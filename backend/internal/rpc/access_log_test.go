@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // logbook records the lines of a log.
@@ -77,9 +78,9 @@ func TestEachCallHasOneLine(t *testing.T) {
 			"a dead bearer": {create, `{"name":"x"}`, []string{"Authorization", "Bearer " + secret},
 				map[string]any{"outcome": "unauthenticated", "principal": "anonymous", "tool": "create_connection"}},
 			"anonymous":  {members, `{}`, []string{"Authorization", ""}, map[string]any{"outcome": "ok", "principal": "anonymous", "tool": nil}},
-			"no service": {get, `{}`, []string{rpc.HeaderServiceToken, ""}, map[string]any{"outcome": "unavailable", "level": "ERROR"}},
+			"no service": {get, `{}`, []string{connectheader.ServiceToken, ""}, map[string]any{"outcome": "unavailable", "level": "ERROR"}},
 		} {
-			b.call(t, tt.procedure, tt.body, append(tt.headers, rpc.HeaderRequestID, "req_of-the-edge")...)
+			b.call(t, tt.procedure, tt.body, append(tt.headers, connectheader.RequestID, "req_of-the-edge")...)
 			lines, text := book.calls(t)
 			if len(lines) != 1 {
 				t.Errorf("%s: %d lines: %s", name, len(lines), text)
@@ -123,7 +124,7 @@ func TestCallInProcessIsTold(t *testing.T) {
 		if lines, text := book.calls(t); len(lines) != want.fine || want.fine > 0 && lines[0]["level"] != want.level {
 			t.Errorf("%s: %s", level, text)
 		}
-		b.call(t, get, `{}`, rpc.HeaderServiceToken, "")
+		b.call(t, get, `{}`, connectheader.ServiceToken, "")
 		if lines, text := book.calls(t); len(lines) != 1 || lines[0]["level"] != "ERROR" {
 			t.Errorf("%s: an internal error: %s", level, text)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -193,7 +194,7 @@ func decodeResponse(spec connect.Spec, data []byte) (connect.AnyResponse, error)
 	}
 	res := connect.NewResponse(&rendered{Message: message, text: []byte(kept.Body)})
 	maps.Copy(res.Header(), kept.Header)
-	res.Header().Set(HeaderIdempotency, stateReplayed)
+	res.Header().Set(connectheader.Idempotency, stateReplayed)
 	return res, nil
 }
 
@@ -224,7 +225,7 @@ func (k *keptResponse) failure() error {
 		}
 		wire.AddDetail(detail)
 	}
-	wire.Meta().Set(HeaderIdempotency, stateReplayed)
+	wire.Meta().Set(connectheader.Idempotency, stateReplayed)
 	return wire
 }
 
@@ -289,9 +290,9 @@ func codedError(coded *fault.Error) *connect.Error {
 func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error {
 	switch code {
 	case fault.InFlight:
-		wire.Meta().Set(HeaderIdempotency, stateInFlight)
+		wire.Meta().Set(connectheader.Idempotency, stateInFlight)
 	case fault.KeyReused:
-		wire.Meta().Set(HeaderIdempotency, stateReused)
+		wire.Meta().Set(connectheader.Idempotency, stateReused)
 	}
 	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
 		setReceiptHeaders(wire.Meta(), short.Receipt)
@@ -336,7 +337,7 @@ func wireCode(code fault.Code) connect.Code {
 
 // WithRequestID adopts the id that the edge gave the request, from its header.
 func WithRequestID(ctx context.Context, h http.Header) context.Context {
-	if id := h.Get(HeaderRequestID); logging.ValidRequestID(id) {
+	if id := h.Get(connectheader.RequestID); logging.ValidRequestID(id) {
 		return logging.WithRequestID(ctx, id)
 	}
 	return ctx

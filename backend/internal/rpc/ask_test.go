@@ -25,6 +25,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // asking is a backend whose agent asks first, with the workers of its jobs.
@@ -87,8 +88,8 @@ func (a *asking) wantAsked(t *testing.T, got answer, says string) int32 {
 	}
 	debug, _ := got.at("details", 0, "debug").(map[string]any)
 	number, _ := debug["task_id"].(float64)
-	if number == 0 || got.header.Get(rpc.HeaderCharged) != "" || debug["decide_url"] != "https://kith.example/decide" || debug["expires_at"] == nil {
-		t.Fatalf("%v, charged %q", got.body, got.header.Get(rpc.HeaderCharged))
+	if number == 0 || got.header.Get(connectheader.CreditsCharged) != "" || debug["decide_url"] != "https://kith.example/decide" || debug["expires_at"] == nil {
+		t.Fatalf("%v, charged %q", got.body, got.header.Get(connectheader.CreditsCharged))
 	}
 	return int32(number)
 }

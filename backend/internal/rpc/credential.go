@@ -20,20 +20,8 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
-)
-
-// The headers between edge and backend, besides Authorization.
-const (
-	// HeaderServiceToken carries the service credential.
-	HeaderServiceToken = "Kith-Service-Token"
-	// HeaderCredentialID is a response header with the stable id of the caller's credential.
-	HeaderCredentialID = "Kith-Credential-Id"
-	// HeaderRequestID carries the request id of the edge.
-	HeaderRequestID = "Kith-Request-Id"
-	// HeaderSandboxVisitor marks a call from the sandbox's paths. It carries the
-	// visitor's address bucket.
-	HeaderSandboxVisitor = "Kith-Sandbox-Visitor"
 )
 
 // Reasons of a refusal, in kith.access.v1.Refusal.
@@ -95,7 +83,7 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 	}
 	// The demo account's token is public: outside the sandbox, everyone could use it to call
 	// what is for members only. The sandbox must never show a member's data.
-	if fromSandbox := r.Header.Get(HeaderSandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
+	if fromSandbox := r.Header.Get(connectheader.SandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
 		return nil, fault.New(fault.Unauthenticated, "the sandbox's token works on the sandbox's paths, and no other token does there")
 	}
 	a.used(p.Credential.ID, a.now())
@@ -134,8 +122,8 @@ func refusal(message string, why *accessv1.Refusal) *connect.Error {
 func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := authn.GetInfo(r.Context()).(*tenant.Principal); ok {
-			w.Header().Set(HeaderCredentialID, p.Credential.ID)
-			w.Header().Set(tenant.HeaderPlacement, p.Tenant.Placement())
+			w.Header().Set(connectheader.CredentialID, p.Credential.ID)
+			w.Header().Set(connectheader.Placement, p.Tenant.Placement())
 			r = r.WithContext(tenant.WithPrincipal(r.Context(), p))
 		}
 		next.ServeHTTP(w, r)
@@ -163,7 +151,7 @@ func (c ServiceCredential) Trusted(r *http.Request) bool {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		return true
 	}
-	given := sha256.Sum256([]byte(r.Header.Get(HeaderServiceToken)))
+	given := sha256.Sum256([]byte(r.Header.Get(connectheader.ServiceToken)))
 	known := 0
 	for _, sum := range c.sums {
 		known |= subtle.ConstantTimeCompare(given[:], sum[:])
@@ -183,7 +171,7 @@ func (c ServiceCredential) Guard(next http.Handler) http.Handler {
 	})
 }
 
-const missingService = "the service credential is missing or wrong: send it as " + HeaderServiceToken
+const missingService = "the service credential is missing or wrong: send it as " + connectheader.ServiceToken
 
 // The kinds of principals.
 const (

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // callers are the concurrent callers of the benchmarks.
@@ -91,7 +91,7 @@ func (p *paid) furnish(b *testing.B) string {
 func serveOnce(b *testing.B, handler http.Handler, p *paid, procedure, body string) {
 	r := httptest.NewRequest(http.MethodPost, procedure, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(rpc.HeaderServiceToken, serviceToken)
+	r.Header.Set(connectheader.ServiceToken, serviceToken)
 	r.Header.Set("Authorization", "Bearer "+p.bearer)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
@@ -130,11 +130,11 @@ func BenchmarkWriteWithAKey(b *testing.B) {
 				}
 				r := httptest.NewRequest(http.MethodPost, addNote, strings.NewReader(`{"connection_ids":["`+id+`"],"body":"likes tea"}`))
 				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set(rpc.HeaderServiceToken, serviceToken)
+				r.Header.Set(connectheader.ServiceToken, serviceToken)
 				r.Header.Set("Authorization", "Bearer "+p.bearer)
 				if withKey {
-					r.Header.Set(rpc.HeaderIdempotencyKey, fmt.Sprint("key ", n))
-					r.Header.Set(rpc.HeaderFingerprint, strings.Repeat("f", 64))
+					r.Header.Set(connectheader.IdempotencyKey, fmt.Sprint("key ", n))
+					r.Header.Set(connectheader.Fingerprint, strings.Repeat("f", 64))
 				}
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, r)

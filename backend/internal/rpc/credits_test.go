@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
-	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/proto/connectheader"
 	"pgregory.net/rapid"
 )
 
@@ -147,7 +147,7 @@ func TestFailuresAreFree(t *testing.T) {
 			"no credential":          p.call(t, searchPath, anything, "Authorization", ""),
 			"a tool without a price": p.call(t, accountPath, `{}`),
 		} {
-			if got.code() == "" && name != "a tool without a price" || got.header.Get(rpc.HeaderCharged) != "" {
+			if got.code() == "" && name != "a tool without a price" || got.header.Get(connectheader.CreditsCharged) != "" {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
@@ -169,8 +169,8 @@ func TestReceipts(t *testing.T) {
 			{searchPath, anything, "0", "0"},
 		} {
 			got := p.call(t, c.procedure, c.body)
-			if got.header.Get(rpc.HeaderCharged) != c.charged || got.header.Get(rpc.HeaderRemaining) != c.remaining ||
-				got.header.Get(rpc.HeaderReset) != "2026-12-01T00:00:00Z" {
+			if got.header.Get(connectheader.CreditsCharged) != c.charged || got.header.Get(connectheader.CreditsRemaining) != c.remaining ||
+				got.header.Get(connectheader.CreditsReset) != "2026-12-01T00:00:00Z" {
 				t.Errorf("want %+v, got %v %v", c, got.body, got.header)
 			}
 			if want := "resource_exhausted"; (got.code() == want) != (c.charged == "0") {
@@ -275,7 +275,7 @@ func TestSandboxIsNotMetered(t *testing.T) {
 	eachPaid(t, 0, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
 		got := p.call(t, searchPath, anything)
-		if got.status != http.StatusOK || got.header.Get(rpc.HeaderCharged) != "" {
+		if got.status != http.StatusOK || got.header.Get(connectheader.CreditsCharged) != "" {
 			t.Errorf("got %v", got)
 		}
 		if got := p.call(t, accountPath, `{}`); got.at("credits") != nil {

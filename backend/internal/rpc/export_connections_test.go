@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/proto/connectheader"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -113,12 +113,12 @@ func TestExportBecomesFile(t *testing.T) {
 		const whole = `{"format":"json"}`
 		got := p.withKey(t, "k", exportPeople, whole)
 		if got.at("task_id") != 1.0 || got.at("content") != "" || got.at("count") != 3.0 || got.at("has_more") != false ||
-			!strings.Contains(fmt.Sprint(got.at("note")), "32 KB") || got.header.Get(rpc.HeaderCharged) != "2" || got.header.Get(rpc.HeaderRemaining) != "98" {
+			!strings.Contains(fmt.Sprint(got.at("note")), "32 KB") || got.header.Get(connectheader.CreditsCharged) != "2" || got.header.Get(connectheader.CreditsRemaining) != "98" {
 			t.Errorf("%v %v", got.body, got.header)
 		}
 		wantReplay(t, got, p.withKey(t, "k", exportPeople, whole))
 		wantNext(t, "an export as a job", got, "get_job map[task_id:1 wait_seconds:20]")
-		if again := p.call(t, exportPeople, whole); again.at("task_id") != 1.0 || again.header.Get(rpc.HeaderCharged) != "" {
+		if again := p.call(t, exportPeople, whole); again.at("task_id") != 1.0 || again.header.Get(connectheader.CreditsCharged) != "" {
 			t.Errorf("the same while it is made: %v %v", again.body, again.header)
 		}
 		other := p.call(t, exportPeople, `{"format":"json"`+p.selected(t, `"query":"Person"`)+`}`)

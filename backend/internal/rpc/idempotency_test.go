@@ -12,17 +12,17 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/retention"
-	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // withKey makes a call under a key, with the body as its fingerprint.
 func (b *bundle) withKey(t *testing.T, key, procedure, body string, headers ...string) answer {
 	t.Helper()
 	fingerprint := fmt.Sprintf("%.100s", procedure+body)
-	return b.call(t, procedure, body, append([]string{rpc.HeaderIdempotencyKey, key, rpc.HeaderFingerprint, fingerprint}, headers...)...)
+	return b.call(t, procedure, body, append([]string{connectheader.IdempotencyKey, key, connectheader.Fingerprint, fingerprint}, headers...)...)
 }
 
-func (a answer) state() string { return a.header.Get(rpc.HeaderIdempotency) }
+func (a answer) state() string { return a.header.Get(connectheader.Idempotency) }
 
 // wantReplay checks that again equals first, and is marked as a replay.
 func wantReplay(t *testing.T, first, again answer) {
@@ -33,7 +33,7 @@ func wantReplay(t *testing.T, first, again answer) {
 	if first.status != again.status || !reflect.DeepEqual(first.body, again.body) {
 		t.Errorf("%v, then %v", first.body, again.body)
 	}
-	for _, name := range []string{rpc.HeaderCharged, rpc.HeaderRemaining, rpc.HeaderReset} {
+	for _, name := range []string{connectheader.CreditsCharged, connectheader.CreditsRemaining, connectheader.CreditsReset} {
 		if first.header.Get(name) != again.header.Get(name) {
 			t.Errorf("%s: %q, then %q", name, first.header.Get(name), again.header.Get(name))
 		}
@@ -64,7 +64,7 @@ func TestWriteWithAKeyIsDoneOnce(t *testing.T) {
 			t.Errorf("%d answers, %d effects", done, n)
 		}
 		p.wantBalance(t, 98)
-		wantReplay(t, answer{status: 200, header: http.Header{rpc.HeaderCharged: {"2"}, rpc.HeaderRemaining: {"98"}, rpc.HeaderReset: {"2026-12-01T00:00:00Z"}},
+		wantReplay(t, answer{status: 200, header: http.Header{connectheader.CreditsCharged: {"2"}, connectheader.CreditsRemaining: {"98"}, connectheader.CreditsReset: {"2026-12-01T00:00:00Z"}},
 			body: other.withKey(t, "k", create, ana).body}, p.withKey(t, "k", create, ana))
 	})
 }
@@ -206,7 +206,7 @@ func TestEveryAnswerBindsItsKey(t *testing.T) {
 func TestRefusalsStay(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		fingerprint := []string{rpc.HeaderIdempotencyKey, "e", rpc.HeaderFingerprint, "f"}
+		fingerprint := []string{connectheader.IdempotencyKey, "e", connectheader.Fingerprint, "f"}
 		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections'")
 		first := p.withKey(t, "k", create, ana)
 		edges := p.call(t, refuseCall, `{"error":{"code":-32001,"message":"Refused."}}`, fingerprint...)
@@ -230,7 +230,7 @@ func TestOutOfCreditsBindsItsKey(t *testing.T) {
 		calls := map[string]string{create: `{"name":"Bo"}`, searchPath: anything}
 		for procedure, body := range calls {
 			firsts[procedure] = p.withKey(t, procedure, procedure, body)
-			if got := firsts[procedure]; got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
+			if got := firsts[procedure]; got.code() != "resource_exhausted" || got.header.Get(connectheader.CreditsRemaining) != "0" {
 				t.Errorf("out of credits: %v", got)
 			}
 		}
@@ -257,7 +257,7 @@ func TestWhatLeavesTheKeyFree(t *testing.T) {
 				}
 			}
 		}
-		if got := p.withKey(t, "k", create, ana, rpc.HeaderServiceToken, "wrong"); got.code() != "unavailable" {
+		if got := p.withKey(t, "k", create, ana, connectheader.ServiceToken, "wrong"); got.code() != "unavailable" {
 			t.Errorf("without the service credential: %v", got)
 		}
 		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 0 {
@@ -334,14 +334,14 @@ func TestKeysOfSandboxVisitors(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		first := p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
-		if got := p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
+		first := p.withKey(t, "k", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.1")
+		if got := p.withKey(t, "k", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.2"); got.state() != "" {
 			t.Errorf("another address: %v", got)
 		}
-		if got := p.withKey(t, "k", searchPath, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
+		if got := p.withKey(t, "k", searchPath, `{"query":"y"}`, connectheader.SandboxVisitor, "192.0.2.1"); got.state() != "reused" {
 			t.Errorf("another query: %v", got)
 		}
-		wantReplay(t, first, p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		wantReplay(t, first, p.withKey(t, "k", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.1"))
 		if n := p.count(t, "idempotency_keys", "tenant_id IS NULL AND scope = 'address:192.0.2.1'"); n != 1 {
 			t.Errorf("%d rows of the address", n)
 		}
@@ -398,8 +398,8 @@ func TestCallerHangsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, value := range map[string]string{
-			"Content-Type": "application/json", rpc.HeaderServiceToken: serviceToken, "Authorization": "Bearer " + p.bearer,
-			rpc.HeaderIdempotencyKey: "k", rpc.HeaderFingerprint: create + ana,
+			"Content-Type": "application/json", connectheader.ServiceToken: serviceToken, "Authorization": "Bearer " + p.bearer,
+			connectheader.IdempotencyKey: "k", connectheader.Fingerprint: create + ana,
 		} {
 			r.Header.Set(name, value)
 		}
@@ -437,11 +437,11 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 			{`{"id":"` + id + `"}`, "replayed"},
 			{`{"id":"` + id + `","include":["notes"]}`, ""},
 		} {
-			p.withKey(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1")
-			if got := p.withKey(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
+			p.withKey(t, c.body[:20]+c.again, get, c.body, connectheader.SandboxVisitor, "192.0.2.1")
+			if got := p.withKey(t, c.body[:20]+c.again, get, c.body, connectheader.SandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
 				t.Errorf("%s: %q %v", c.body, got.state(), got.code())
 			}
-			if got := p.withKey(t, c.body[:20]+c.again, searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
+			if got := p.withKey(t, c.body[:20]+c.again, searchPath, anything, connectheader.SandboxVisitor, "192.0.2.1"); got.state() != "reused" {
 				t.Errorf("another request with the key of %s: %q %v", c.body, got.state(), got.body)
 			}
 		}
@@ -475,7 +475,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		p.withKey(t, "old", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		p.withKey(t, "old", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.1")
 		p.exec(t, "DELETE FROM idempotency_keys")
 		tx, err := p.db.Begin()
 		if err != nil {
@@ -490,15 +490,15 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
+		got := p.withKey(t, "one more", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.7")
 		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "at most 1000") {
 			t.Errorf("got %v", got.body)
 		}
-		if got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
+		if got := p.withKey(t, "one more", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.8"); got.code() != "" {
 			t.Errorf("another address: %v", got.body)
 		}
 		p.exec(t, "DELETE FROM idempotency_keys WHERE key = 'k7'")
-		if got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
+		if got := p.withKey(t, "one more", searchPath, anything, connectheader.SandboxVisitor, "192.0.2.7"); got.code() != "" {
 			t.Errorf("with room again: %v", got.body)
 		}
 	})
@@ -508,9 +508,9 @@ func TestKeysThatTheEdgeWouldNotSend(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		for name, headers := range map[string][]string{
-			"too long":       {rpc.HeaderIdempotencyKey, strings.Repeat("k", 256), rpc.HeaderFingerprint, "f"},
-			"not ASCII":      {rpc.HeaderIdempotencyKey, "schlüssel", rpc.HeaderFingerprint, "f"},
-			"no fingerprint": {rpc.HeaderIdempotencyKey, "k"},
+			"too long":       {connectheader.IdempotencyKey, strings.Repeat("k", 256), connectheader.Fingerprint, "f"},
+			"not ASCII":      {connectheader.IdempotencyKey, "schlüssel", connectheader.Fingerprint, "f"},
+			"no fingerprint": {connectheader.IdempotencyKey, "k"},
 		} {
 			if got := p.call(t, create, ana, headers...); got.code() != "invalid_argument" {
 				t.Errorf("%s: %v", name, got.body)

@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
-	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 const (
@@ -62,7 +62,7 @@ func TestImportIsToldAndUndone(t *testing.T) {
 			big += fmt.Sprintf("P %d,p%d@x.example\n", i, i)
 		}
 		started := p.call(t, importFile, inline(big, `,"filename":"big.csv"`))
-		if started.code() != "" || started.at("task_id") != float64(1) || started.header.Get(rpc.HeaderCharged) != "5" {
+		if started.code() != "" || started.at("task_id") != float64(1) || started.header.Get(connectheader.CreditsCharged) != "5" {
 			t.Fatalf("%v", started)
 		}
 		done := p.finish(t, 1, p.time)

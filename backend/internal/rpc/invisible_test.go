@@ -11,8 +11,8 @@ import (
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/proto/connectheader"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 	"pgregory.net/rapid"
@@ -80,7 +80,7 @@ languages = '["%[1]s"]', open_to = '["%[1]s"]', links = '[{"Label":"%[1]s","URL"
 		}
 		asEdge := connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 			return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-				req.Header().Set(rpc.HeaderServiceToken, serviceToken)
+				req.Header().Set(connectheader.ServiceToken, serviceToken)
 				return next(ctx, req)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/connectheader"
 	"pgregory.net/rapid"
 )
 
@@ -140,7 +140,7 @@ func (s *spender) do(t *testing.T, d deed, process *bundle) answer {
 
 // note counts what an answer says was done and charged.
 func (s *spender) note(rt *rapid.T, d deed, got answer) {
-	charged, remaining := got.header.Get(rpc.HeaderCharged), got.header.Get(rpc.HeaderRemaining)
+	charged, remaining := got.header.Get(connectheader.CreditsCharged), got.header.Get(connectheader.CreditsRemaining)
 	if n, err := strconv.Atoi(remaining); remaining != "" && (err != nil || n < 0) {
 		rt.Fatalf("%+v leaves %q", d, remaining)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 const serviceToken = "a-service-token-for-tests"
@@ -96,10 +96,10 @@ func (b *bundle) call(t *testing.T, procedure, body string, headers ...string) a
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(rpc.HeaderServiceToken, serviceToken)
+	req.Header.Set(connectheader.ServiceToken, serviceToken)
 	req.Header.Set("Authorization", "Bearer "+b.bearer)
 	if b.visitor != "" {
-		req.Header.Set(rpc.HeaderSandboxVisitor, b.visitor)
+		req.Header.Set(connectheader.SandboxVisitor, b.visitor)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -144,8 +144,8 @@ func TestAccess(t *testing.T) {
 			headers   []string
 			code      string
 		}{
-			"no service credential":    {searchPath, []string{rpc.HeaderServiceToken, ""}, "unavailable"},
-			"wrong service credential": {searchPath, []string{rpc.HeaderServiceToken, serviceToken + "x"}, "unavailable"},
+			"no service credential":    {searchPath, []string{connectheader.ServiceToken, ""}, "unavailable"},
+			"wrong service credential": {searchPath, []string{connectheader.ServiceToken, serviceToken + "x"}, "unavailable"},
 			"no bearer":                {searchPath, []string{"Authorization", ""}, "unauthenticated"},
 			"wrong bearer":             {searchPath, []string{"Authorization", "Bearer kith_pat_wrong"}, "unauthenticated"},
 			"other scheme":             {searchPath, []string{"Authorization", "Basic " + b.bearer}, "unauthenticated"},
@@ -194,8 +194,8 @@ func TestRevokedBearerIsRefusedByTheNextCall(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		got := b.call(t, accountPath, `{}`)
 		id, _ := got.at("credential", "id").(string)
-		if id == "" || got.header.Get(rpc.HeaderCredentialID) != id {
-			t.Fatalf("credential %q, header %q", id, got.header.Get(rpc.HeaderCredentialID))
+		if id == "" || got.header.Get(connectheader.CredentialID) != id {
+			t.Fatalf("credential %q, header %q", id, got.header.Get(connectheader.CredentialID))
 		}
 		if err := account.RevokePersonalToken(t.Context(), b.store, b.member, id, time.Now()); err != nil {
 			t.Fatal(err)

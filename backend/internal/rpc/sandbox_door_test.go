@@ -10,7 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
-	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/proto/connectheader"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -27,7 +27,7 @@ func TestDemoTokenWorksInTheSandboxOnly(t *testing.T) {
 			if got := b.call(t, procedure, body); got.code() == "unauthenticated" {
 				t.Errorf("%s in the sandbox: %v", procedure, got.body)
 			}
-			if got := b.call(t, procedure, body, rpc.HeaderSandboxVisitor, ""); got.code() != "unauthenticated" {
+			if got := b.call(t, procedure, body, connectheader.SandboxVisitor, ""); got.code() != "unauthenticated" {
 				t.Errorf("%s outside: %v", procedure, got.body)
 			}
 			if got := b.call(t, procedure, body, "Authorization", member); got.code() != "unauthenticated" {
@@ -46,7 +46,7 @@ func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
 		refused := 0
 		for round := range 32 {
 			for _, got := range together(16, func(i int) answer {
-				return p.withKey(t, fmt.Sprint("k", 16*round+i), get, large, rpc.HeaderSandboxVisitor, fmt.Sprintf("192.0.2.%d", i%2))
+				return p.withKey(t, fmt.Sprint("k", 16*round+i), get, large, connectheader.SandboxVisitor, fmt.Sprintf("192.0.2.%d", i%2))
 			}) {
 				switch {
 				case got.code() == "resource_exhausted" && strings.Contains(got.message(), "without an Idempotency-Key"):
@@ -74,20 +74,20 @@ func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.withKey(t, "member", create, ana)
 		question := p.visitors(t, 10)
-		first := p.withKey(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		first := p.withKey(t, "early", get, question, connectheader.SandboxVisitor, "192.0.2.1")
 		p.exec(t, "INSERT INTO idempotency_keys (scope, key, tenant_id, fingerprint, answer, expires_at) VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
 			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[db.IsPostgres(p.database)]+
 			", '2026-11-22 12:00:00')")
 		p.advance(11 * time.Minute) // until the total is measured again
 		for _, state := range []string{"", "replayed"} {
-			if got := p.withKey(t, "late", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.code() != "" || got.state() != state {
+			if got := p.withKey(t, "late", get, question, connectheader.SandboxVisitor, "192.0.2.1"); got.code() != "" || got.state() != state {
 				t.Errorf("late: %v, %q", got.body, got.state())
 			}
 		}
 		if left := p.kept(t, "WHERE scope = 'address:192.0.2.9'"); left != 0 {
 			t.Errorf("%d bytes of the largest owner are left", left)
 		}
-		wantReplay(t, first, p.withKey(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		wantReplay(t, first, p.withKey(t, "early", get, question, connectheader.SandboxVisitor, "192.0.2.1"))
 		p.exec(t, "UPDATE tenant_states SET read_only = FALSE")
 		p.withKey(t, "member's own", create, `{"name":"Bo"}`)
 		if got := p.withKey(t, "member's own", create, `{"name":"Bo"}`); got.state() != "replayed" {

@@ -17,9 +17,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // BenchmarkTools measures the cost of each tool for a member with many people, compared with
@@ -254,11 +254,11 @@ func (m *benched) run(b *testing.B, statement string) {
 func (m *benched) serve(b *testing.B, procedure, body string, keyed bool) {
 	r := httptest.NewRequest(http.MethodPost, procedure, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(rpc.HeaderServiceToken, serviceToken)
+	r.Header.Set(connectheader.ServiceToken, serviceToken)
 	r.Header.Set("Authorization", "Bearer "+m.bearer)
 	if keyed {
-		r.Header.Set(rpc.HeaderIdempotencyKey, fmt.Sprint("key ", m.calls))
-		r.Header.Set(rpc.HeaderFingerprint, strings.Repeat("f", 64))
+		r.Header.Set(connectheader.IdempotencyKey, fmt.Sprint("key ", m.calls))
+		r.Header.Set(connectheader.Fingerprint, strings.Repeat("f", 64))
 	}
 	w := httptest.NewRecorder()
 	m.handler.ServeHTTP(w, r)

@@ -19,18 +19,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
-)
-
-// Response headers that say what the call cost.
-const (
-	HeaderCharged   = "Kith-Credits-Charged"
-	HeaderRemaining = "Kith-Credits-Remaining"
-	HeaderReset     = "Kith-Credits-Reset"
 )
 
 // usualWriteTimeout bounds a write, which continues when its caller disconnects.
@@ -236,9 +230,9 @@ func (x *transactions) effect(ctx context.Context, c *invocation, u *db.Tx, mont
 }
 
 func setReceiptHeaders(h http.Header, r billing.Receipt) {
-	h[HeaderCharged] = []string{strconv.Itoa(r.Charged)}
-	h[HeaderRemaining] = []string{strconv.Itoa(r.Remaining)}
-	h[HeaderReset] = []string{r.ResetsAt.UTC().Format(time.RFC3339)}
+	h[connectheader.CreditsCharged] = []string{strconv.Itoa(r.Charged)}
+	h[connectheader.CreditsRemaining] = []string{strconv.Itoa(r.Remaining)}
+	h[connectheader.CreditsReset] = []string{r.ResetsAt.UTC().Format(time.RFC3339)}
 }
 
 // maxFingerprint bounds a fingerprint, in characters; SHA-256 in hex has 64.
@@ -247,19 +241,19 @@ const maxFingerprint = 128
 // keyOf returns the key of a request, or nil when it has none. A key is ignored for RPCs
 // that are not calls of tools: they are not repeated.
 func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
-	lines := h.Values(HeaderIdempotencyKey)
+	lines := h.Values(connectheader.IdempotencyKey)
 	if len(lines) == 0 || rule.Tool == nil && rule.Procedure != accessv1connect.AccessServiceRefuseCallProcedure {
 		return nil, nil
 	}
-	print := h.Get(HeaderFingerprint)
+	print := h.Get(connectheader.Fingerprint)
 	if len(lines) > 1 || !idempotency.Valid(lines[0]) || len(print) == 0 || len(print) > maxFingerprint {
-		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", HeaderIdempotencyKey, HeaderFingerprint)
+		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", connectheader.IdempotencyKey, connectheader.Fingerprint)
 	}
 	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
 	if p.ReadOnly {
 		// All visitors of the sandbox share a credential, so each is identified by address,
 		// with the bounds of a caller without a credential.
-		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(HeaderSandboxVisitor)), ""
+		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(connectheader.SandboxVisitor)), ""
 	}
 	return k, nil
 }
@@ -306,17 +300,7 @@ func methodOf(procedure string) protoreflect.MethodDescriptor {
 	return found.(protoreflect.MethodDescriptor) //nolint:forcetypeassert // its generated name says so
 }
 
-// Headers of a request that may be repeated, and of the answer to it.
-const (
-	// HeaderIdempotencyKey carries the key, HeaderFingerprint a hash of the public
-	// request that it stands for.
-	HeaderIdempotencyKey = "Kith-Idempotency-Key"
-	HeaderFingerprint    = "Kith-Request-Fingerprint"
-	// HeaderIdempotency is a response header with one of the states below, or absent.
-	HeaderIdempotency = "Kith-Idempotency"
-)
-
-// The states of the key.
+// The states of the key, in connectheader.Idempotency.
 const (
 	stateReplayed = "replayed"  // this is the answer of an earlier request
 	stateInFlight = "in_flight" // the earlier request is not answered yet

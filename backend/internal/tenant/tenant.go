@@ -18,9 +18,6 @@ import (
 // ID is a tenant's identifier, equal to its member's.
 type ID string
 
-// HeaderPlacement is a response header with the caller's Placement, for the edge.
-const HeaderPlacement = "Kith-Placement"
-
 // Placement returns the text by which the edge sends all calls of the tenant to the same backend,
 // whichever credential they have. It does not reveal the id.
 func (t ID) Placement() string {

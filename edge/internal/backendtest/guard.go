@@ -10,6 +10,7 @@ import (
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
 	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 type principalKey struct{}
@@ -21,28 +22,28 @@ func (b *Backend) guard() connect.UnaryInterceptorFunc {
 			if err := b.injected(); err != nil {
 				return nil, err
 			}
-			if r.Header().Get("Kith-Service-Token") != ServiceToken {
+			if r.Header().Get(connectheader.ServiceToken) != ServiceToken {
 				return nil, connect.NewError(connect.CodeUnavailable, errors.New("wrong service credential"))
 			}
 			p, err := b.admit(r)
 			if err != nil {
 				return nil, err
 			}
-			if err := keyTaken(r.Header().Get("Kith-Idempotency-Key")); err != nil {
+			if err := keyTaken(r.Header().Get(connectheader.IdempotencyKey)); err != nil {
 				return nil, err
 			}
 			response, err := next(context.WithValue(ctx, principalKey{}, p), r)
-			if failure, ok := errors.AsType[*connect.Error](err); ok && r.Header().Get("Kith-Idempotency-Key") == KeyReplayed {
-				failure.Meta().Set("Kith-Idempotency", "replayed")
+			if failure, ok := errors.AsType[*connect.Error](err); ok && r.Header().Get(connectheader.IdempotencyKey) == KeyReplayed {
+				failure.Meta().Set(connectheader.Idempotency, "replayed")
 			}
-			if err == nil && r.Header().Get("Kith-Idempotency-Key") == KeyReplayed {
-				response.Header().Set("Kith-Idempotency", "replayed")
+			if err == nil && r.Header().Get(connectheader.IdempotencyKey) == KeyReplayed {
+				response.Header().Set(connectheader.Idempotency, "replayed")
 			}
 			if err == nil && p != nil {
-				response.Header().Set("Kith-Credential-Id", p.GetCredentialId())
-				response.Header().Set("Kith-Credits-Charged", "1")
-				response.Header().Set("Kith-Credits-Remaining", "999")
-				response.Header().Set("Kith-Credits-Reset", "2026-12-01T00:00:00Z")
+				response.Header().Set(connectheader.CredentialID, p.GetCredentialId())
+				response.Header().Set(connectheader.CreditsCharged, "1")
+				response.Header().Set(connectheader.CreditsRemaining, "999")
+				response.Header().Set(connectheader.CreditsReset, "2026-12-01T00:00:00Z")
 			}
 			return response, err
 		}
@@ -62,10 +63,10 @@ func keyTaken(key string) error {
 	switch key {
 	case KeyInFlight:
 		failure = connect.NewError(connect.CodeAborted, errors.New("in flight"))
-		failure.Meta().Set("Kith-Idempotency", "in_flight")
+		failure.Meta().Set(connectheader.Idempotency, "in_flight")
 	case KeyReused:
 		failure = connect.NewError(connect.CodeFailedPrecondition, errors.New("reused"))
-		failure.Meta().Set("Kith-Idempotency", "reused")
+		failure.Meta().Set(connectheader.Idempotency, "reused")
 	default:
 		return nil
 	}
@@ -95,7 +96,7 @@ func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, e
 	if p == nil {
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the credential is not valid"))
 	}
-	if sandbox := r.Header().Get("Kith-Sandbox-Visitor") != ""; sandbox != p.GetReadOnly() {
+	if sandbox := r.Header().Get(connectheader.SandboxVisitor) != ""; sandbox != p.GetReadOnly() {
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the sandbox's token only works in the sandbox"))
 	}
 	if p.GetReadOnly() && rpc.Writes {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kith-crm/kith/observability/metrics"
 
-	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // knownCredentials is how many credentials are remembered, at about 200 bytes each.
@@ -51,7 +51,7 @@ type Placement struct {
 	options  Options
 	sites    []site
 	backends atomic.Pointer[[]*backend]            // at least one
-	members  *lru.Cache[[sha256.Size]byte, string] // values of upstream.HeaderPlacement, by credential hash
+	members  *lru.Cache[[sha256.Size]byte, string] // values of connectheader.Placement, by credential hash
 	next     atomic.Uint64                         // round robin of calls without a member
 	stop     context.CancelFunc                    // nil before Start
 	stopped  chan struct{}
@@ -134,7 +134,7 @@ func (p *Placement) RoundTrip(r *http.Request) (*http.Response, error) {
 // caller returns the hash of the request's credential, nil if there is none, and the key for
 // rendezvous hashing: the member's, if a backend has sent it, or else the hash.
 func (p *Placement) caller(r *http.Request) (credential *[sha256.Size]byte, key string) {
-	if r.Header.Get(upstream.HeaderVisitor) != "" {
+	if r.Header.Get(connectheader.SandboxVisitor) != "" {
 		return nil, "" // all visitors of the sandbox share one small account
 	}
 	secret := r.Header.Get("Authorization")
@@ -155,7 +155,7 @@ func (p *Placement) caller(r *http.Request) (credential *[sha256.Size]byte, key 
 // learn remembers the member of an answered request's credential, and of a session that the answer
 // begins.
 func (p *Placement) learn(credential *[sha256.Size]byte, response *http.Response) {
-	member := response.Header.Get(upstream.HeaderPlacement)
+	member := response.Header.Get(connectheader.Placement)
 	if member == "" {
 		return
 	}
@@ -172,7 +172,7 @@ func (p *Placement) learn(credential *[sha256.Size]byte, response *http.Response
 // repeatable reports whether a request may be sent again although a backend may have served it: a
 // read, or a call that the backend recognises by its idempotency key.
 func (p *Placement) repeatable(r *http.Request) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodHead || p.options.Reads(r.URL.Path) || r.Header.Get(upstream.HeaderKey) != ""
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || p.options.Reads(r.URL.Path) || r.Header.Get(connectheader.IdempotencyKey) != ""
 }
 
 // replayable reports whether the request's body can be sent again.

@@ -25,7 +25,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
-	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // The maximum sizes of forwarded bodies in bytes: for the authorization server, for pages,
@@ -87,7 +87,7 @@ func New(o Options) (*Proxy, error) {
 // client address and the trace.
 func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	for name := range r.Out.Header {
-		if strings.HasPrefix(name, upstream.HeaderPrefix) {
+		if strings.HasPrefix(name, connectheader.Prefix) {
 			delete(r.Out.Header, name)
 		}
 	}
@@ -98,16 +98,16 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 		p.Inject(r.In.Context(), r.Out.Header)
 	}
 	if p.ServiceToken != "" {
-		r.Out.Header.Set(upstream.HeaderServiceToken, p.ServiceToken)
+		r.Out.Header.Set(connectheader.ServiceToken, p.ServiceToken)
 	}
-	r.Out.Header.Set(upstream.HeaderRequestID, requestlog.RequestID(r.In.Context()))
-	r.Out.Header.Set(upstream.HeaderClientAddress, p.ClientAddress(r.In))
+	r.Out.Header.Set(connectheader.RequestID, requestlog.RequestID(r.In.Context()))
+	r.Out.Header.Set(connectheader.ClientAddress, p.ClientAddress(r.In))
 }
 
 // hideInternals removes the internal headers between edge and backend from the answer.
 func hideInternals(res *http.Response) error {
 	for name := range res.Header {
-		if strings.HasPrefix(name, upstream.HeaderPrefix) {
+		if strings.HasPrefix(name, connectheader.Prefix) {
 			delete(res.Header, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/connectheader"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
@@ -20,22 +21,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
-
-// HeaderPrefix begins the names of headers that only the edge and the backend send each other.
-const HeaderPrefix = "Kith-"
-
-// Headers of a call.
-const (
-	HeaderServiceToken  = "Kith-Service-Token"
-	HeaderRequestID     = "Kith-Request-Id"
-	HeaderClientAddress = "Kith-Client-Address"
-	HeaderKey           = "Kith-Idempotency-Key"
-	HeaderVisitor       = "Kith-Sandbox-Visitor"
-	headerFingerprint   = "Kith-Request-Fingerprint"
-)
-
-// HeaderPlacement is the header of the backend with the key by which calls of a member are placed.
-const HeaderPlacement = "Kith-Placement"
 
 // call makes one typed call within the timeout and classifies its error. The
 // answer is nil if there is an error.
@@ -152,10 +137,10 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	h := request.Header()
 	h["Authorization"] = []string{"Bearer " + call.Bearer}
 	if r := call.Retry; r != nil {
-		h[HeaderKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
+		h[connectheader.IdempotencyKey], h[connectheader.Fingerprint] = []string{r.Key}, []string{r.Fingerprint}
 	}
 	if call.Visitor != "" {
-		h[HeaderVisitor] = []string{call.Visitor}
+		h[connectheader.SandboxVisitor] = []string{call.Visitor}
 	}
 	response, err := tool.CallUnary(ctx, request)
 	if err != nil {
@@ -212,10 +197,10 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 			h := r.Header()
 			if serviceToken != "" {
-				h[HeaderServiceToken] = []string{serviceToken}
+				h[connectheader.ServiceToken] = []string{serviceToken}
 			}
 			if id := requestlog.RequestID(ctx); id != "" {
-				h[HeaderRequestID] = []string{id}
+				h[connectheader.RequestID] = []string{id}
 			}
 			return next(ctx, r)
 		}
@@ -240,7 +225,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	event := requestlog.FromContext(r.Context())
 	event.Await(time.Since(start))
 	if err == nil {
-		if member := response.Header.Get(HeaderPlacement); member != "" {
+		if member := response.Header.Get(connectheader.Placement); member != "" {
 			event.Member = member
 		}
 	}
@@ -265,16 +250,7 @@ type doer struct {
 // Do makes the call.
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d.transport.RoundTrip(r) }
 
-// Headers of the backend with the credential and the cost of a call. Each may be absent.
-const (
-	headerCredentialID = "Kith-Credential-Id"
-	headerCharged      = "Kith-Credits-Charged"
-	headerRemaining    = "Kith-Credits-Remaining"
-	headerReset        = "Kith-Credits-Reset"
-	headerIdempotency  = "Kith-Idempotency"
-)
-
-// The values of headerIdempotency.
+// The values of connectheader.Idempotency.
 const (
 	stateReplayed = "replayed"
 	stateInFlight = "in_flight"
@@ -296,17 +272,17 @@ type Receipt struct {
 }
 
 func newReceipt(h http.Header) Receipt {
-	r := Receipt{CredentialID: h.Get(headerCredentialID), Replayed: h.Get(headerIdempotency) == stateReplayed}
-	charged, err := strconv.Atoi(h.Get(headerCharged))
+	r := Receipt{CredentialID: h.Get(connectheader.CredentialID), Replayed: h.Get(connectheader.Idempotency) == stateReplayed}
+	charged, err := strconv.Atoi(h.Get(connectheader.CreditsCharged))
 	if err != nil {
 		return r
 	}
-	remaining, err := strconv.Atoi(h.Get(headerRemaining))
+	remaining, err := strconv.Atoi(h.Get(connectheader.CreditsRemaining))
 	if err != nil {
 		return r
 	}
 	r.Metered, r.Charged, r.Remaining = true, charged, remaining
-	if at, err := time.Parse(time.RFC3339, h.Get(headerReset)); err == nil {
+	if at, err := time.Parse(time.RFC3339, h.Get(connectheader.CreditsReset)); err == nil {
 		r.ResetsAt = at.UTC().Format(time.RFC3339)
 	}
 	return r

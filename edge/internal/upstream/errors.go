@@ -14,6 +14,7 @@ import (
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
 	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // Kind says what a failed call means to the caller of the edge.
@@ -114,7 +115,7 @@ func classify(err error) *Error {
 		return &Error{Kind: localKind(failure.Code()), cause: err}
 	}
 	e := &Error{Kind: wireKind(failure.Code()), cause: err, Receipt: newReceipt(failure.Meta())}
-	switch failure.Meta().Get(headerIdempotency) {
+	switch failure.Meta().Get(connectheader.Idempotency) {
 	case stateInFlight:
 		e.Kind = InFlight
 	case stateReused:

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // maxBody limits a form, in bytes. The longest is the profile: 4,000 characters of
@@ -140,7 +141,7 @@ func (v *Request) admit(route Route) (bool, error) {
 		return false, err
 	}
 	if v.Login != nil {
-		v.W.Header().Set(tenant.HeaderPlacement, v.Login.MemberID.Placement())
+		v.W.Header().Set(connectheader.Placement, v.Login.MemberID.Placement())
 	}
 	v.locale = localeOf(v.Login)
 	enter := route.Enter

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
-	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/connectheader"
 )
 
 // Current implements oauth.Sessions. A POST from another site has no session, whichever
@@ -75,7 +75,7 @@ func (v *Request) BeginWith(access account.Access, create func(*account.LoginSes
 		return err
 	}
 	v.began = row.ID
-	v.W.Header().Set(tenant.HeaderPlacement, owner.Placement())
+	v.W.Header().Set(connectheader.Placement, owner.Placement())
 	v.keep(secret, row.ExpiresAt)
 	return nil
 }
