@@ -174,6 +174,8 @@ type Ledger struct {
 	// months caches, by tenant, the period whose allowance is known to be given.
 	months sync.Map
 
+	// flush is held during Flush.
+	flush  sync.Mutex
 	mu     sync.Mutex
 	usages map[tenant.ID]*usage
 	// flushing runs the next Flush; nil if nothing is in memory.

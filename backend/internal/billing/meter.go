@@ -262,8 +262,10 @@ func (c *charging) end(err error) {
 	u.changed.Broadcast()
 }
 
-// Flush writes the charges of reads that are in memory.
+// Flush writes the charges of reads that are in memory. When it returns, an earlier Flush has ended, too.
 func (l *Ledger) Flush(ctx context.Context) error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	l.mu.Lock()
@@ -275,7 +277,7 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	slices.SortFunc(all, func(a, b *usage) int { return cmp.Compare(a.owner, b.owner) })
 	var errs error
 	for some := range slices.Chunk(all, maxFlush) {
-		errs = errors.Join(errs, l.flush(ctx, some))
+		errs = errors.Join(errs, l.flushSome(ctx, some))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -293,8 +295,8 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	return errs
 }
 
-// flush writes the charges of some members in one transaction.
-func (l *Ledger) flush(ctx context.Context, some []*usage) error {
+// flushSome writes the charges of some members in one transaction.
+func (l *Ledger) flushSome(ctx context.Context, some []*usage) error {
 	var begun []*charging
 	for _, u := range some {
 		c, err := l.begin(u.owner, 0)
