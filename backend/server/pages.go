@@ -41,6 +41,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 			balance, err := ledger.GetCredits(ctx, owner)
 			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
 		},
+		FlushReads:          ledger.Flush,
 		Handlers:            calls,
 		RequireSecondFactor: func(plan string) bool { return c.RequireSecondFactor == "on" || c.RequireSecondFactor == plan },
 		EmbeddingsHost:      vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,

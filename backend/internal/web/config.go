@@ -78,6 +78,8 @@ type Config struct {
 	// Credits returns the credits shown on the settings page for agents; if it or its
 	// result is nil, the section is left out.
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
+	// FlushReads writes the counts of reads that the process has in memory; nil if it has none.
+	FlushReads func(context.Context) error
 	// Handlers are the tools' handlers that the pages call.
 	Handlers *handlers.Handlers
 	// EmbeddingsHost is the remote embedding provider that members may allow, and
@@ -117,6 +119,9 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.Credits == nil {
 		c.Credits = func(context.Context, tenant.ID) (*Credits, error) { return nil, nil }
+	}
+	if c.FlushReads == nil {
+		c.FlushReads = func(context.Context) error { return nil }
 	}
 	if c.RequireSecondFactor == nil {
 		c.RequireSecondFactor = func(string) bool { return false }

@@ -70,7 +70,7 @@ func New(c Config) (*Web, error) {
 		return nil, err
 	}
 	web.events = account.NewEventRecorder(c.Store, c.Logger, web.tell)
-	web.review = &review.Pages{Catalog: c.Catalog, Kinds: c.Kinds, Wake: func() { c.Handlers.Imports.Jobs.Wake() }}
+	web.review = &review.Pages{Catalog: c.Catalog, Kinds: c.Kinds, Wake: func() { c.Handlers.Imports.Jobs.Wake() }, FlushReads: c.FlushReads}
 	web.areas = slices.Concat(
 		today.Routes(c.Handlers), contacts.Routes(c.Handlers), grouping.Routes(c.Handlers),
 		network.Routes(c.Handlers), web.review.Routes(), connect.Routes(c.Handlers, c.SandboxOn),

@@ -68,7 +68,7 @@ func (v *request) showReads() error {
 // reads returns what agents read in the last days, the latest day first; of one agent, if it
 // is given by name or id.
 func (v *request) reads(days int, agent string) ([]readDay, error) {
-	found, err := billing.ListReads(v.Ctx, v.Data(), v.At.AddDate(0, 0, 1-days))
+	found, err := v.listReads(v.Ctx, v.Data(), v.At.AddDate(0, 0, 1-days))
 	var out []readDay
 	last := "" // the credential of the last row
 	for _, r := range found {
@@ -91,6 +91,13 @@ func (v *request) reads(days int, agent string) ([]readDay, error) {
 	return out, err
 }
 
+// listReads is billing.ListReads, with the reads of this moment. Those that cannot be written, because the database is
+// full, are left out.
+func (p *Pages) listReads(ctx context.Context, data db.Reader, since time.Time) ([]billing.Reads, error) {
+	_ = p.FlushReads(ctx) // the ledger logs it
+	return billing.ListReads(ctx, data, since)
+}
+
 // readTitle returns the title of a tool, or its name if there is no such tool any more.
 func (p *Pages) readTitle(tool string) string {
 	if title := p.toolTitle(tool); title != "" {
@@ -101,7 +108,7 @@ func (p *Pages) readTitle(tool string) string {
 
 // ReadsByCredential returns how often each credential read in the days that reads are kept.
 func (p *Pages) ReadsByCredential(ctx context.Context, data db.Reader) (map[string]AgentReads, error) {
-	found, err := billing.ListReads(ctx, data, data.Now().AddDate(0, 0, 1-billing.KeepReadDays))
+	found, err := p.listReads(ctx, data, data.Now().AddDate(0, 0, 1-billing.KeepReadDays))
 	out := map[string]AgentReads{}
 	for _, r := range found {
 		sum := out[r.CredentialID]

@@ -5,6 +5,7 @@
 package review
 
 import (
+	"context"
 	"embed"
 	"net/http"
 	"net/url"
@@ -38,6 +39,8 @@ type Pages struct {
 	Kinds history.Kinds
 	// Wake is called when a job is due.
 	Wake func()
+	// FlushReads writes the counts of reads that are in memory.
+	FlushReads func(context.Context) error
 }
 
 // Routes returns the routes of the pages.
