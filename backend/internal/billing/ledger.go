@@ -389,17 +389,13 @@ func (l *Ledger) openBalance(ctx context.Context, tx db.Querier, owner tenant.ID
 // effect, and writes the charges of reads that are in memory. Call it last: it locks the balance, and the tenant's
 // other writes wait until the transaction ends.
 func (l *Ledger) ChargeTx(ctx context.Context, tx *db.Tx, month Month, price int) (Receipt, error) {
-	running, err := l.begin(tx.TenantID(), price)
-	if err != nil {
-		tx.OnEnd(func(error) { l.config.Watch.Refused(tx.Actor().Tool) })
-		return Receipt{}, err
-	}
+	running := l.begin(tx.TenantID(), price)
 	tx.OnEnd(running.end)
 	if err := l.writeReads(ctx, tx, running, month.Period); err != nil {
 		return Receipt{}, err
 	}
 	b := Balance{Month: month}
-	err = tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
+	err := tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
 RETURNING allowance, balance`, price, tx.TenantID(), month.Period, price).Scan(ctx, &b.Allowance, &b.Remaining)
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.uncovered(ctx, tx, b, price)

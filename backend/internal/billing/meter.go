@@ -36,6 +36,8 @@ type usage struct {
 	reads   []readCharge
 	// writing is how many transactions charge the member at the moment; begun counts them.
 	writing, begun int
+	// taken is how many of them have taken reads.
+	taken int
 	// users is how many calls use it at the moment, some of which wait. It is guarded by Ledger.mu.
 	users int
 }
@@ -187,25 +189,26 @@ type charging struct {
 	left *Balance
 }
 
-// begin starts a transaction that charges a member. Call end once it has ended. It fails with a *Shortage if the price
-// is more than what is left in memory; otherwise the transaction compares it with the stored balance.
-func (l *Ledger) begin(owner tenant.ID, price int) (*charging, error) {
+// begin starts a transaction that charges a member, and reserves the price in memory. The transaction compares it with
+// the stored balance. Call end once it has ended.
+func (l *Ledger) begin(owner tenant.ID, price int) *charging {
 	u := l.use(owner)
 	defer l.release(u)
 	c := &charging{usage: u}
 	if u.loaded && u.balance.Period == MonthOf(l.config.DB.Now()).Period {
-		if price > u.balance.Remaining {
-			return nil, u.balance.Shortage(price)
+		if price <= u.balance.Remaining {
+			u.balance.Remaining -= price
+			c.reserved = price
+		} else {
+			u.loaded = false // the stored balance decides; reads wait until the transaction has ended
 		}
-		u.balance.Remaining -= price
-		c.reserved = price
 	}
 	u.begun++
 	if u.writing == 0 {
 		c.alone = u.begun
 	}
 	u.writing++
-	return c, nil
+	return c
 }
 
 // periods returns the months of the charges that are in memory.
@@ -220,11 +223,15 @@ func (c *charging) periods() (all []string) {
 	return all
 }
 
-// take takes the charges of a month from memory.
+// take takes the charges of a month from memory. The transaction has locked the balance, so another one that has taken
+// charges has ended in the database: take waits until they are in memory again, if it failed.
 func (c *charging) take(period string) (taken []readCharge) {
 	u := c.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	for u.taken > 1 || u.taken == 1 && len(c.reads) == 0 {
+		u.changed.Wait()
+	}
 	var rest []readCharge
 	for _, r := range u.reads {
 		if r.period == period {
@@ -233,15 +240,35 @@ func (c *charging) take(period string) (taken []readCharge) {
 			rest = append(rest, r)
 		}
 	}
+	if len(taken) > 0 && len(c.reads) == 0 {
+		u.taken++
+	}
 	u.reads = rest
 	c.reads = append(c.reads, taken...)
 	return taken
+}
+
+// mayFind reports whether take may find charges of a month: in memory, or with a transaction that may fail. That one
+// counts only if the price is not reserved, because a reserved one leaves what the charges cost.
+func (c *charging) mayFind(period string) bool {
+	u := c.usage
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.ContainsFunc(u.reads, func(r readCharge) bool { return r.period == period }) || c.reserved == 0 && u.taken > 0
 }
 
 // putBack puts what was taken into memory again. The usage is locked.
 func (c *charging) putBack() {
 	for _, r := range c.reads {
 		c.usage.add(r)
+	}
+	c.forget()
+}
+
+// forget ends that the transaction has taken charges. The usage is locked.
+func (c *charging) forget() {
+	if len(c.reads) > 0 {
+		c.usage.taken--
 	}
 	c.reads = nil
 }
@@ -256,6 +283,7 @@ func (c *charging) end(err error) {
 		u.balance.Remaining += c.reserved
 		c.putBack()
 	}
+	c.forget()
 	if err == nil && c.left != nil && c.alone == u.begun { // so that loading never waits for a pause between writes
 		u.setBalance(*c.left)
 	}
@@ -299,10 +327,7 @@ func (l *Ledger) Flush(ctx context.Context) error {
 func (l *Ledger) flushSome(ctx context.Context, some []*usage) error {
 	var begun []*charging
 	for _, u := range some {
-		c, err := l.begin(u.owner, 0)
-		if err != nil { // never: there is no price
-			return err
-		}
+		c := l.begin(u.owner, 0)
 		if len(c.periods()) == 0 {
 			c.end(nil)
 			continue
@@ -336,11 +361,9 @@ func (l *Ledger) flushSome(ctx context.Context, some []*usage) error {
 func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Receipt, end func(error), err error) {
 	at := l.config.DB.Now()
 	month := MonthOf(at)
-	running, err := l.begin(c.Tenant, c.Price)
+	running := l.begin(c.Tenant, c.Price)
 	end = func(err error) {
-		if running != nil {
-			running.end(err)
-		}
+		running.end(err)
 		switch short := (*Shortage)(nil); {
 		case err == nil && c.Price > 0:
 			l.config.Watch.Charged(c.Tool, c.Price)
@@ -348,10 +371,7 @@ func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Recei
 			l.config.Watch.Refused(c.Tool)
 		}
 	}
-	if err == nil {
-		err = l.writeReads(ctx, tx, running, month.Period)
-	}
-	if err != nil {
+	if err := l.writeReads(ctx, tx, running, month.Period); err != nil {
 		return r, end, err
 	}
 	b, err := l.openBalance(ctx, tx, c.Tenant, month.Period)
@@ -371,7 +391,7 @@ func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Recei
 // and the counts of reads. What the balance does not cover, because another process charged the member, is not
 // charged. The reads of a member who is gone are dropped.
 func (l *Ledger) writeReads(ctx context.Context, tx db.Querier, c *charging, period string) error {
-	if !slices.Contains(c.periods(), period) {
+	if !c.mayFind(period) {
 		return nil
 	}
 	owner := c.usage.owner

@@ -250,8 +250,14 @@ func TestReadsOfTwoProcesses(t *testing.T) {
 		if _, err := a.read(a.ledger, "search_connections", 1); !fault.Is(err, fault.Exhausted) {
 			a.Errorf("afterwards: %v", err)
 		}
-		if err := other.SetPlan(a.Context(), "maria", "pro", *a.now.Load()); err != nil {
+		if err := other.SetCredits(a.Context(), "maria", new(30), *a.now.Load()); err != nil { // 15 are spent
 			a.Fatal(err)
+		}
+		if err := a.write(a.ledger, 14, nil); err != nil {
+			a.Errorf("a write after there were credits again: %v", err)
+		}
+		if _, err := a.read(a.ledger, "search_connections", 1); err != nil {
+			a.Errorf("a read after there were credits again: %v", err)
 		}
 	})
 }
