@@ -55,11 +55,11 @@ type SignInStep struct {
 	// Hash is the hash of the secret.
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
-	// AttemptHash is the hash of a sign-in at an identity provider that is linked to the member
-	// afterwards; empty for none.
+	// AttemptHash is the hash of a pending sign-in at an identity provider, which is linked to the member
+	// when this step succeeds; empty without one.
 	AttemptHash string
 	ReturnTo    string
-	// AccessEpoch is the member's when the password was checked.
+	// AccessEpoch is the member's access epoch when the password was checked.
 	AccessEpoch int64
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
@@ -325,7 +325,7 @@ const stepOver = "the sign-in has expired or was completed"
 const deleteSteps = "DELETE FROM sign_in_steps WHERE member_id = ?"
 
 // CreateSignInStep stores a sign-in that waits for the second factor, for SignInStepLifetime. It fails
-// with ErrAccessEnded if access was revoked since the epoch of the row.
+// with ErrAccessEnded if the member's access was revoked after row.AccessEpoch was read.
 func CreateSignInStep(ctx context.Context, s *db.DB, row *SignInStep) error {
 	row.CreatedAt = s.Now()
 	row.ExpiresAt = row.CreatedAt.Add(SignInStepLifetime)

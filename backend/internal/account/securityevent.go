@@ -236,7 +236,7 @@ func LastSecurityEvent(ctx context.Context, s *db.DB) (last int64, err error) {
 	return last, err
 }
 
-// ListCommandEvents returns events that an operator's commands caused, of all members, after the event with an id,
+// ListCommandEvents returns the events of all members that an operator's commands caused, with ids greater than after,
 // the earliest first.
 func ListCommandEvents(ctx context.Context, s *db.DB, after int64) ([]SecurityEvent, error) {
 	const most = 100

@@ -142,14 +142,12 @@ func (l *Ledger) load(ctx context.Context, u *usage) error {
 		if err != nil {
 			return err
 		}
-		if u.begun != begun && !u.loaded {
-			continue
+		if u.begun == begun {
+			u.setBalance(b)
 		}
-		if u.begun != begun {
+		if u.loaded {
 			return nil
 		}
-		u.setBalance(b)
-		return nil
 	}
 }
 
@@ -265,10 +263,11 @@ func (c *charging) putBack() {
 	c.forget()
 }
 
-// forget ends that the transaction has taken charges. The usage is locked.
+// forget ends that the transaction has taken charges, and wakes take. The usage is locked.
 func (c *charging) forget() {
 	if len(c.reads) > 0 {
 		c.usage.taken--
+		c.usage.changed.Broadcast()
 	}
 	c.reads = nil
 }

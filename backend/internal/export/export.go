@@ -111,7 +111,7 @@ const (
 // organisations, groups, relationships, pairs of people who are not the same, reminders,
 // notes, interactions, saved views and changes, each kind in the order of its ids. It holds no transaction
 // while each runs, so a slow reader blocks no one. Data that is written meanwhile may or may not be
-// included, but every object is complete. An error from each ends the export. Jobs and the files that wait for
+// included, but every object is complete. It stops if each fails. Jobs and the files that wait for
 // them are temporary and are left out.
 func Export(ctx context.Context, q db.Reader, each func(object any) error) error {
 	for _, pages := range []func() error{

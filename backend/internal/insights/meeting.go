@@ -190,7 +190,7 @@ func (r MeetingRows) recent(id string, zone *time.Location) []Evidence {
 
 const maxCommon = 20
 
-// common returns what several of the people share, the relationships among them first.
+// common returns what at least two of the people have in common, relationships first.
 func (r MeetingRows) common(zone *time.Location) []Evidence {
 	name := map[string]string{}
 	for _, c := range r.People {

@@ -278,8 +278,8 @@ func fingerprint(r *http.Request, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// registerOnce registers a client, or repeats the stored response. If the metadata is invalid, it
-// stores that response. It continues if the caller disconnects.
+// registerOnce registers a client, or repeats the stored response. The error response to invalid metadata is
+// stored, too. It continues if the caller disconnects.
 func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *Client, invalid error) {
 	var answer []byte
 	old, err := s.Keys.Once(context.WithoutCancel(r.Context()), key, func(ctx context.Context, tx db.Querier) (body []byte, err error) {

@@ -302,7 +302,7 @@ func (j *accessLog) write(ctx context.Context, path string, l *line, failure *lo
 	_ = j.logger.Handler().Handle(ctx, record) // an error here can't be reported anywhere
 }
 
-// levelOf returns the level of a line; it is error for internal errors.
+// levelOf returns the log level of a call by its outcome: error for internal errors.
 func levelOf(outcome string) slog.Level {
 	switch outcome {
 	case connect.CodeInternal.String(), connect.CodeUnknown.String(), connect.CodeUnavailable.String(), connect.CodeDataLoss.String():

@@ -79,8 +79,7 @@ type meaning struct {
 	label string
 }
 
-// headerWords returns the meanings of the known headers, in the form that normalHeader returns. They have
-// no numbers: "E-mail 2 Address" is "e mail address".
+// headerWords maps known headers, as normalHeader returns them, to their meanings. Their numbers are removed: "E-mail 2 Address" is "e mail address".
 //
 //nolint:gochecknoglobals // made once, when the first table is read
 var headerWords = sync.OnceValue(func() map[string]meaning {

@@ -150,7 +150,7 @@ func (in interner) keep(d *Document) *Document {
 	return &c
 }
 
-// textBytes estimates the memory of the texts, without those that are shared.
+// textBytes estimates how many bytes the document's own strings take. Strings that documents share don't count.
 func (d *Document) textBytes() int64 {
 	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
 	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Notes, d.Interactions} {

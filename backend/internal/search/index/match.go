@@ -489,8 +489,8 @@ func (s *segment) mentioned(words Words) bitset {
 // Words are the words of a query, for texts that are not in an index.
 type Words struct{ tokens []token }
 
-// ParseWords reads the words of a query like [Query.Text]: "at", "in", "of" and the
-// like do not count when there are other words.
+// ParseWords parses the words of a query, as for [Query.Text]: words such as "at", "in" and "of" are ignored if
+// there are others.
 func ParseWords(text string) Words {
 	var p plan
 	p.readWords(strings.TrimSpace(firstRunes(text, maxQueryRunes)))
