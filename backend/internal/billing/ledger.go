@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 // The reasons of entries.
@@ -180,6 +181,7 @@ type Ledger struct {
 	usages map[tenant.ID]*usage
 	// flushing runs the next Flush; nil if nothing is in memory.
 	flushing *time.Timer
+	failures logging.Seldom
 }
 
 // NewLedger returns the ledger of a database. Call Flush before the process ends.
@@ -386,16 +388,15 @@ func (l *Ledger) openBalance(ctx context.Context, tx db.Querier, owner tenant.ID
 }
 
 // ChargeTx takes the price of a call off the month's balance, in the transaction of its
-// effect, and writes the charges of reads that are in memory. Call it last: it locks the balance, and the tenant's
-// other writes wait until the transaction ends.
+// effect, and writes the charges of reads that are in memory. Call it once, last: it locks the balance, and the tenant's
+// other calls that are charged wait until the transaction ends.
 func (l *Ledger) ChargeTx(ctx context.Context, tx *db.Tx, month Month, price int) (Receipt, error) {
-	running := l.begin(tx.TenantID(), price)
-	tx.OnEnd(running.end)
-	if err := l.writeReads(ctx, tx, running, month.Period); err != nil {
+	w, err := l.writeReads(ctx, tx, tx.TenantID(), month.Period)
+	if err != nil {
 		return Receipt{}, err
 	}
 	b := Balance{Month: month}
-	err := tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
+	err = tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
 RETURNING allowance, balance`, price, tx.TenantID(), month.Period, price).Scan(ctx, &b.Allowance, &b.Remaining)
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.uncovered(ctx, tx, b, price)
@@ -411,14 +412,12 @@ RETURNING allowance, balance`, price, tx.TenantID(), month.Period, price).Scan(c
 		TenantID: tx.TenantID(), ID: entryID, Period: month.Period, Delta: -price, BalanceAfter: b.Remaining, Reason: ReasonCalls,
 		Tool: tx.Actor().Tool, Calls: 1, CreatedAt: tx.Now(),
 	}
-	_, err = tx.NewInsert().Model(&entry).ModelTableExpr("credit_entries").Exec(ctx)
-	running.left = &b
-	tx.OnEnd(func(err error) {
-		if err == nil {
-			l.config.Watch.Charged(tx.Actor().Tool, price)
-		}
-	})
-	return Receipt{Charged: price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, err
+	if _, err = tx.NewInsert().Model(&entry).ModelTableExpr("credit_entries").Exec(ctx); err != nil {
+		return Receipt{}, err
+	}
+	w.left = &b
+	db.OnCommit(ctx, func() { l.config.Watch.Charged(tx.Actor().Tool, price) })
+	return Receipt{Charged: price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, nil
 }
 
 func (l *Ledger) uncovered(ctx context.Context, tx *db.Tx, b Balance, price int) (Receipt, error) {
@@ -430,12 +429,17 @@ func (l *Ledger) uncovered(ctx context.Context, tx *db.Tx, b Balance, price int)
 	if err != nil {
 		return Receipt{}, err
 	}
-	tx.OnEnd(func(err error) {
+	l.countRefusal(ctx, tx.Actor().Tool)
+	return Receipt{}, b.Shortage(price)
+}
+
+// countRefusal counts a call that the balance does not cover, when the transaction has been rolled back because of it.
+func (l *Ledger) countRefusal(ctx context.Context, tool string) {
+	db.OnEnd(ctx, func(err error) {
 		if err != nil {
-			l.config.Watch.Refused(tx.Actor().Tool)
+			l.config.Watch.Refused(tool)
 		}
 	})
-	return Receipt{}, b.Shortage(price)
 }
 
 // Refund returns credits to the month that they were taken from.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,21 +26,18 @@ const (
 // flush after it.
 type usage struct {
 	owner tenant.ID
-
-	mu sync.Mutex
-	// changed wakes those who wait for loading or writing to end.
-	changed sync.Cond
-	// balance is what is left of the month after all charges in memory, if it is loaded.
-	balance Balance
-	loaded  bool
-	loading bool
-	reads   []readCharge
-	// writing is how many transactions charge the member at the moment; begun counts them.
-	writing, begun int
-	// taken is how many of them have taken reads.
-	taken int
 	// users is how many calls use it at the moment, some of which wait. It is guarded by Ledger.mu.
 	users int
+
+	// mu guards what follows. A transaction that charges the member holds it from the charge to its end, so nobody may
+	// wait for a connection of the database while holding it.
+	mu    sync.Mutex
+	reads []readCharge
+	// balance is what is left of the month after all charges in memory, if that is known.
+	balance Balance
+	known   bool
+	// commits counts the transactions that charged the member.
+	commits int
 }
 
 // readCharge is what a credential spent on reads with one tool. Their time is the last one's.
@@ -58,7 +56,6 @@ func (l *Ledger) use(owner tenant.ID) *usage {
 	u, ok := l.usages[owner]
 	if !ok {
 		u = &usage{owner: owner}
-		u.changed.L = &u.mu
 		l.usages[owner] = u
 		l.schedule()
 	}
@@ -85,7 +82,7 @@ func (l *Ledger) schedule() {
 		l.mu.Lock()
 		l.flushing = nil
 		l.mu.Unlock()
-		if err := l.Flush(context.Background()); err != nil {
+		if err := l.Flush(context.Background()); err != nil && l.failures.Now() {
 			l.config.Logger.Warn("the charges of reads stay in memory, because the database cannot be written", "error", err)
 		}
 	})
@@ -100,7 +97,7 @@ func (l *Ledger) ChargeRead(ctx context.Context, c Charge) (Receipt, error) {
 	at := l.config.DB.Now()
 	month := MonthOf(at)
 	fresh := false
-	for !u.loaded || u.balance.Period != month.Period || (c.Price > u.balance.Remaining && !fresh) {
+	for !u.known || u.balance.Period != month.Period || (c.Price > u.balance.Remaining && !fresh) {
 		if err := l.load(ctx, u); err != nil {
 			return Receipt{}, err
 		}
@@ -116,39 +113,17 @@ func (l *Ledger) ChargeRead(ctx context.Context, c Charge) (Receipt, error) {
 	return Receipt{Charged: c.Price, Remaining: u.balance.Remaining, ResetsAt: month.ResetsAt}, nil
 }
 
-// load reads the balance of the member, whose usage is locked. No transaction may charge the member meanwhile,
-// because its commit may be seen or not: then the balance is read again.
+// load reads the balance of the member, whose usage is locked, but not during the statement. A transaction that ends
+// meanwhile sets the balance itself.
 func (l *Ledger) load(ctx context.Context, u *usage) error {
-	if u.loading {
-		u.changed.Wait()
-		return nil
+	commits := u.commits
+	u.mu.Unlock()
+	b, err := l.storedCredits(ctx, u.owner)
+	u.mu.Lock()
+	if err == nil && u.commits == commits {
+		u.setBalance(b)
 	}
-	u.loading = true
-	defer func() {
-		u.loading = false
-		u.changed.Broadcast()
-	}()
-	for {
-		for u.writing > 0 {
-			u.changed.Wait()
-			if u.loaded { // by the transaction that ended
-				return nil
-			}
-		}
-		begun := u.begun
-		u.mu.Unlock()
-		b, err := l.storedCredits(ctx, u.owner)
-		u.mu.Lock()
-		if err != nil {
-			return err
-		}
-		if u.begun == begun {
-			u.setBalance(b)
-		}
-		if u.loaded {
-			return nil
-		}
-	}
+	return err
 }
 
 // setBalance sets the balance in memory from the stored one.
@@ -158,7 +133,7 @@ func (u *usage) setBalance(stored Balance) {
 			stored.Remaining = max(0, stored.Remaining-r.spent) // another process may have spent more
 		}
 	}
-	u.balance, u.loaded = stored, true
+	u.balance, u.known = stored, true
 }
 
 // add adds a charge to the one of the same credential, tool and day.
@@ -174,119 +149,31 @@ func (u *usage) add(c readCharge) {
 	r.calls, r.spent, r.at, r.CredentialName = r.calls+c.calls, r.spent+c.spent, c.at, c.CredentialName
 }
 
-// charging is a transaction that charges a member, and writes charges of reads that were in memory.
-type charging struct {
-	usage *usage
-	// reads were taken from memory. The transaction has locked their balances, so that nobody spends what they cost.
+// written is what a transaction that charges a member changes in memory when it is committed.
+type written struct {
+	// reads are those that are not written.
 	reads []readCharge
-	// reserved is what it takes off the balance in memory beyond the reads.
-	reserved int
-	// alone is the number of the transaction, if no other one was charging the member when it began.
-	alone int
-	// left is the balance that it stored; nil if it is not known.
+	// left is the balance of the present month that it stored; nil if it stored none.
 	left *Balance
 }
 
-// begin starts a transaction that charges a member, and reserves the price in memory. The transaction compares it with
-// the stored balance. Call end once it has ended.
-func (l *Ledger) begin(owner tenant.ID, price int) *charging {
+// hold locks the usage of a member until the transaction of ctx ends.
+func (l *Ledger) hold(ctx context.Context, owner tenant.ID) *written {
 	u := l.use(owner)
-	defer l.release(u)
-	c := &charging{usage: u}
-	if u.loaded && u.balance.Period == MonthOf(l.config.DB.Now()).Period {
-		if price <= u.balance.Remaining {
-			u.balance.Remaining -= price
-			c.reserved = price
-		} else {
-			u.loaded = false // the stored balance decides; reads wait until the transaction has ended
+	w := &written{reads: u.reads}
+	db.OnEnd(ctx, func(err error) {
+		defer l.release(u)
+		switch {
+		case err != nil: // it may be committed all the same, if the connection was lost
+			u.known = false
+		case w.left != nil:
+			u.reads, u.commits = w.reads, u.commits+1
+			u.setBalance(*w.left)
+		default:
+			u.reads, u.commits, u.known = w.reads, u.commits+1, false
 		}
-	}
-	u.begun++
-	if u.writing == 0 {
-		c.alone = u.begun
-	}
-	u.writing++
-	return c
-}
-
-// periods returns the months of the charges that are in memory.
-func (c *charging) periods() (all []string) {
-	c.usage.mu.Lock()
-	defer c.usage.mu.Unlock()
-	for _, r := range c.usage.reads {
-		if !slices.Contains(all, r.period) {
-			all = append(all, r.period)
-		}
-	}
-	return all
-}
-
-// take takes the charges of a month from memory. The transaction has locked the balance, so another one that has taken
-// charges has ended in the database: take waits until they are in memory again, if it failed.
-func (c *charging) take(period string) (taken []readCharge) {
-	u := c.usage
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for u.taken > 1 || u.taken == 1 && len(c.reads) == 0 {
-		u.changed.Wait()
-	}
-	var rest []readCharge
-	for _, r := range u.reads {
-		if r.period == period {
-			taken = append(taken, r)
-		} else {
-			rest = append(rest, r)
-		}
-	}
-	if len(taken) > 0 && len(c.reads) == 0 {
-		u.taken++
-	}
-	u.reads = rest
-	c.reads = append(c.reads, taken...)
-	return taken
-}
-
-// mayFind reports whether take may find charges of a month: in memory, or with a transaction that may fail. That one
-// counts only if the price is not reserved, because a reserved one leaves what the charges cost.
-func (c *charging) mayFind(period string) bool {
-	u := c.usage
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.ContainsFunc(u.reads, func(r readCharge) bool { return r.period == period }) || c.reserved == 0 && u.taken > 0
-}
-
-// putBack puts what was taken into memory again. The usage is locked.
-func (c *charging) putBack() {
-	for _, r := range c.reads {
-		c.usage.add(r)
-	}
-	c.forget()
-}
-
-// forget ends that the transaction has taken charges, and wakes take. The usage is locked.
-func (c *charging) forget() {
-	if len(c.reads) > 0 {
-		c.usage.taken--
-		c.usage.changed.Broadcast()
-	}
-	c.reads = nil
-}
-
-// end tells how the transaction ended. If it failed, the charges of reads are in memory again.
-func (c *charging) end(err error) {
-	u := c.usage
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.writing--
-	if err != nil {
-		u.balance.Remaining += c.reserved
-		c.putBack()
-	}
-	c.forget()
-	if err == nil && c.left != nil && c.alone == u.begun { // so that loading never waits for a pause between writes
-		u.setBalance(*c.left)
-	}
-	u.changed.Broadcast()
+	})
+	return w
 }
 
 // Flush writes the charges of reads that are in memory. When it returns, an earlier Flush has ended, too.
@@ -296,120 +183,115 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	l.mu.Lock()
-	all := make([]*usage, 0, len(l.usages))
-	for _, u := range l.usages {
-		all = append(all, u)
-	}
+	all := slices.SortedFunc(maps.Keys(l.usages), cmp.Compare[tenant.ID])
 	l.mu.Unlock()
-	slices.SortFunc(all, func(a, b *usage) int { return cmp.Compare(a.owner, b.owner) })
 	var errs error
+	all = slices.DeleteFunc(all, func(owner tenant.ID) bool { return len(l.periods(owner)) == 0 })
 	for some := range slices.Chunk(all, maxFlush) {
-		errs = errors.Join(errs, l.flushSome(ctx, some))
+		if err := l.flushSome(ctx, some); err != nil {
+			errs = errors.Join(errs, err)
+			for _, owner := range some { // another process may charge until the database can be written
+				u := l.use(owner)
+				u.known = false
+				l.release(u)
+			}
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, u := range all {
-		u.mu.Lock()
-		u.loaded = false // other processes charge, too
-		if len(u.reads) == 0 && u.writing == 0 && u.users == 0 {
-			delete(l.usages, u.owner)
-		}
-		u.mu.Unlock()
-	}
+	maps.DeleteFunc(l.usages, func(_ tenant.ID, u *usage) bool { return u.users == 0 && len(u.reads) == 0 })
 	if len(l.usages) > 0 {
 		l.schedule()
 	}
 	return errs
 }
 
-// flushSome writes the charges of some members in one transaction.
-func (l *Ledger) flushSome(ctx context.Context, some []*usage) error {
-	var begun []*charging
-	for _, u := range some {
-		c := l.begin(u.owner, 0)
-		if len(c.periods()) == 0 {
-			c.end(nil)
-			continue
-		}
-		begun = append(begun, c)
-	}
-	if len(begun) == 0 {
-		return nil
-	}
-	err := l.config.DB.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		for _, c := range begun {
-			c.usage.mu.Lock()
-			c.putBack() // if the transaction is repeated
-			c.usage.mu.Unlock()
-			for _, period := range c.periods() {
-				if err := l.writeReads(ctx, tx, c, period); err != nil {
-					return err
-				}
+// flushSome writes the charges of some members in one transaction: in one order, so that two processes don't wait for each
+// other.
+func (l *Ledger) flushSome(ctx context.Context, some []tenant.ID) error {
+	return l.config.DB.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		for _, owner := range some {
+			if _, err := l.writeReads(ctx, tx, owner, l.periods(owner)...); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
-	for _, c := range begun {
-		c.end(err)
-	}
-	return err
 }
 
-// ChargeIn charges a read in a transaction across tenants, after those that are in memory. Call end with the
-// transaction's error. It fails with a *Shortage if what is left of the month does not cover the price.
-func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (r Receipt, end func(error), err error) {
-	at := l.config.DB.Now()
-	month := MonthOf(at)
-	running := l.begin(c.Tenant, c.Price)
-	end = func(err error) {
-		running.end(err)
-		switch short := (*Shortage)(nil); {
-		case err == nil && c.Price > 0:
-			l.config.Watch.Charged(c.Tool, c.Price)
-		case errors.As(err, &short):
-			l.config.Watch.Refused(c.Tool)
+// periods returns the months of a member's charges that are in memory.
+func (l *Ledger) periods(owner tenant.ID) (all []string) {
+	u := l.use(owner)
+	defer l.release(u)
+	for _, r := range u.reads {
+		if !slices.Contains(all, r.period) {
+			all = append(all, r.period)
 		}
 	}
-	if err := l.writeReads(ctx, tx, running, month.Period); err != nil {
-		return r, end, err
+	return all
+}
+
+// ChargeIn charges a read in a transaction across tenants, after those that are in memory. It fails with a *Shortage if
+// what is left of the month does not cover the price.
+func (l *Ledger) ChargeIn(ctx context.Context, tx db.Querier, c Charge) (Receipt, error) {
+	at := l.config.DB.Now()
+	month := MonthOf(at)
+	w, err := l.writeReads(ctx, tx, c.Tenant, month.Period)
+	if err != nil {
+		return Receipt{}, err
 	}
 	b, err := l.openBalance(ctx, tx, c.Tenant, month.Period)
 	if err != nil {
-		return r, end, err
+		return Receipt{}, err
 	}
+	b.Month = month
 	if c.Price > b.Remaining {
-		return r, end, b.Shortage(c.Price)
+		l.countRefusal(ctx, c.Tool)
+		return Receipt{}, b.Shortage(c.Price)
 	}
-	err = l.writeCharges(ctx, tx, b, c.Tenant, []readCharge{{Charge: c, period: month.Period, at: at, calls: 1, spent: c.Price}})
-	b.Month, b.Remaining = month, b.Remaining-c.Price
-	running.left = &b
-	return Receipt{Charged: c.Price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, end, err
+	if err := l.writeCharges(ctx, tx, &b, c.Tenant, []readCharge{{Charge: c, period: month.Period, at: at, calls: 1, spent: c.Price}}); err != nil {
+		return Receipt{}, err
+	}
+	w.left = &b
+	if c.Price > 0 {
+		db.OnCommit(ctx, func() { l.config.Watch.Charged(c.Tool, c.Price) })
+	}
+	return Receipt{Charged: c.Price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, nil
 }
 
-// writeReads writes the charges of a member's reads of a month that are in memory: the balance, the ledger's entries
-// and the counts of reads. What the balance does not cover, because another process charged the member, is not
-// charged. The reads of a member who is gone are dropped.
-func (l *Ledger) writeReads(ctx context.Context, tx db.Querier, c *charging, period string) error {
-	if !c.mayFind(period) {
-		return nil
+// writeReads holds the usage of a member until the transaction ends, and writes the charges of its reads of some months:
+// the balance, the ledger's entries and the counts of reads. What the balance does not cover, because another process
+// charged the member, is not charged. The reads of a member who is gone are dropped.
+func (l *Ledger) writeReads(ctx context.Context, tx db.Querier, owner tenant.ID, periods ...string) (*written, error) {
+	w := l.hold(ctx, owner)
+	for _, period := range periods {
+		var reads, others []readCharge
+		for _, r := range w.reads {
+			if r.period == period {
+				reads = append(reads, r)
+			} else {
+				others = append(others, r)
+			}
+		}
+		if w.reads = others; len(reads) == 0 {
+			continue
+		}
+		b, err := l.openBalance(ctx, tx, owner, period)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err == nil {
+			err = l.writeCharges(ctx, tx, &b, owner, reads)
+		}
+		if err != nil {
+			return w, err
+		}
 	}
-	owner := c.usage.owner
-	have, err := l.openBalance(ctx, tx, owner, period)
-	if fault.Is(err, fault.NotFound) {
-		c.take(period)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return l.writeCharges(ctx, tx, have, owner, c.take(period))
+	return w, nil
 }
 
-// writeCharges writes charges of reads of one month, whose balance the transaction has locked.
-func (l *Ledger) writeCharges(ctx context.Context, tx db.Querier, have Balance, owner tenant.ID, reads []readCharge) error {
-	if len(reads) == 0 {
-		return nil
-	}
+// writeCharges writes charges of reads of one month, and takes them off its balance, which the transaction has locked.
+func (l *Ledger) writeCharges(ctx context.Context, tx db.Querier, have *Balance, owner tenant.ID, reads []readCharge) error {
 	var entries []Entry
 	var counts readCounts
 	left := have.Remaining
@@ -433,6 +315,7 @@ func (l *Ledger) writeCharges(ctx context.Context, tx db.Querier, have Balance, 
 	if err := counts.storeWith(ctx, tx, update, []any{left, owner, have.Period}); err != nil {
 		return err
 	}
+	have.Remaining = left
 	return l.insertEntries(ctx, tx, entries...)
 }
 

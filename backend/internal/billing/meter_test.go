@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
@@ -233,6 +234,62 @@ func TestWriteTakesReadsAlong(t *testing.T) {
 			a.Errorf("what a read spent already: %v", err)
 		}
 		a.wantLeft(0)
+	})
+}
+
+// A transaction that the database aborts, or that ends in a panic, lets the member's other calls go on, and leaves what was
+// in memory there.
+func TestWriteEndsOnItsWay(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, 100, func(a *account) {
+		month, err := a.ledger.OpenMonth(a.Context(), a.owner)
+		if err != nil {
+			a.Fatal(err)
+		}
+		write := func(end func(try int) error) error {
+			try := 0
+			return a.store.Tenant(a.owner, false).Write(a.Context(), db.Actor{Tool: "add_note"}, func(ctx context.Context, tx *db.Tx) error {
+				if _, err := a.ledger.ChargeTx(ctx, tx, month, 2); err != nil {
+					return err
+				}
+				try++
+				return end(try)
+			})
+		}
+		a.mustRead("search_connections", 3)
+		var others sync.WaitGroup
+		err = write(func(try int) error {
+			if try > 1 {
+				return nil
+			}
+			for range 4 { // they begin when this transaction ends, before it is repeated
+				others.Go(func() {
+					if err := a.write(a.ledger, 1, nil); err != nil {
+						a.Error(err)
+					}
+				})
+			}
+			return &pgconn.PgError{Code: "40001"}
+		})
+		others.Wait()
+		if err != nil {
+			a.Errorf("the transaction that is repeated: %v", err)
+		}
+		a.wantStored("2026-11", 91)
+		a.mustRead("search_connections", 3)
+		func() {
+			defer func() {
+				if recover() == nil {
+					a.Error("no panic")
+				}
+			}()
+			_ = write(func(int) error { panic("the handler fails") })
+		}()
+		a.wantLeft(88)
+		if err := a.write(a.ledger, 1, nil); err != nil {
+			a.Error(err)
+		}
+		a.wantStored("2026-11", 87)
 	})
 }
 

@@ -321,9 +321,9 @@ func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn 
 			}
 			return fn(ctx, tx)
 		}
-		err = pool.RunInTx(ctx, options, run)
+		err = runInTx(ctx, pool, options, run)
 		for try := 1; try < maxTries && isAborted(err) && waitShortly(ctx, try); try++ {
-			err = pool.RunInTx(ctx, options, run)
+			err = runInTx(ctx, pool, options, run)
 		}
 	}
 	if err == nil && writes {
@@ -335,6 +335,42 @@ func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn 
 		err = s.fault("COMMITTED")
 	}
 	return Coded(err)
+}
+
+// endings are the functions to call when a transaction has ended. They are in its context.
+type endings struct{ all []func(error) }
+
+type endingsKey struct{}
+
+var errPanic = errors.New("the transaction ended in a panic")
+
+// runInTx runs fn in one transaction, and then what OnEnd was given.
+func runInTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
+	ends, err := &endings{}, errPanic
+	defer func() {
+		for _, end := range ends.all {
+			end(err)
+		}
+	}()
+	err = pool.RunInTx(context.WithValue(ctx, endingsKey{}, ends), options, fn)
+	return err
+}
+
+// OnEnd makes fn be called when the transaction has ended whose context is given, with its error or nil. A transaction
+// that is repeated ends each time. In SQLite, a crash of the machine may still undo a commit then. OnEnd panics outside of
+// a transaction.
+func OnEnd(ctx context.Context, fn func(error)) {
+	ends := ctx.Value(endingsKey{}).(*endings) //nolint:forcetypeassert // nothing else has the key
+	ends.all = append(ends.all, fn)
+}
+
+// OnCommit makes fn be called when the transaction is committed whose context is given, as with OnEnd.
+func OnCommit(ctx context.Context, fn func()) {
+	OnEnd(ctx, func(err error) {
+		if err == nil {
+			fn()
+		}
+	})
 }
 
 // waitShortly waits up to 20 ms for each try so far. It returns false if the context ends before.

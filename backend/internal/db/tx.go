@@ -54,7 +54,6 @@ type Tx struct {
 	space   space
 	dirty   map[string]struct{}
 	removed []string
-	onEnd   []func(error)
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
@@ -71,15 +70,9 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 		return fault.New(fault.ReadOnly, "this account is read-only")
 	}
 	ctx = withTenant(ctx, t.id)
-	var x *Tx
-	err := t.service.inTx(ctx, t.service.engine.tenantWrite, nil, func(ctx context.Context, tx bun.Tx) error {
-		if x != nil { // the transaction was aborted and is repeated
-			for _, end := range x.onEnd {
-				end(ErrAborted)
-			}
-		}
+	return t.service.inTx(ctx, t.service.engine.tenantWrite, nil, func(ctx context.Context, tx bun.Tx) error {
 		now := t.service.Now()
-		x = &Tx{
+		x := &Tx{
 			reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, actor: actor,
 			dirty: map[string]struct{}{}, space: space{limit: t.service.memberBytes},
 		}
@@ -96,16 +89,7 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 		}
 		return x.keepDirty(ctx)
 	})
-	if x != nil {
-		for _, end := range x.onEnd {
-			end(err)
-		}
-	}
-	return err
 }
-
-// ErrAborted is how a transaction ended that is repeated.
-var ErrAborted = errors.New("the transaction was aborted and is repeated")
 
 // Snapshot runs fn in one reading transaction, so that all its statements see the
 // same state.
@@ -156,18 +140,6 @@ func (x *Tx) MarkDirty(ids ...string) {
 // MarkRemoved records that connections were deleted, for the search indexes: their rows,
 // whose version would show a change, no longer exist.
 func (x *Tx) MarkRemoved(ids ...string) { x.removed = append(x.removed, ids...) }
-
-// OnEnd makes fn be called after the transaction, with its error or nil.
-func (x *Tx) OnEnd(fn func(error)) { x.onEnd = append(x.onEnd, fn) }
-
-// OnCommit makes fn be called after the transaction is committed.
-func (x *Tx) OnCommit(fn func()) {
-	x.OnEnd(func(err error) {
-		if err == nil {
-			fn()
-		}
-	})
-}
 
 func (x *Tx) keepDirty(ctx context.Context) error {
 	if err := x.keepRemoved(ctx); err != nil {

@@ -76,7 +76,7 @@ func (h *RPC) start(ctx context.Context, tx *db.Tx, f File, res *connectionsv1.E
 	}
 	res.TaskId, res.Next = &j.Number, job.Wait(ctx, j.Number)
 	if started {
-		tx.OnCommit(h.Jobs.Wake)
+		db.OnCommit(ctx, h.Jobs.Wake)
 		return nil
 	}
 	var running File

@@ -369,7 +369,6 @@ func (s *Keys) KeepAnswer(
 	ctx context.Context, k Key, charge *billing.Charge, encode func(billing.Receipt) ([]byte, error),
 ) (replayed []byte, err error) {
 	var receipt billing.Receipt
-	var charged func(error) // ends the charge
 	if err := s.makeRoom(ctx, k); err != nil {
 		return nil, err
 	}
@@ -379,10 +378,7 @@ func (s *Keys) KeepAnswer(
 			return err
 		}
 		if charge != nil {
-			if charged != nil {
-				charged(db.ErrAborted)
-			}
-			if receipt, charged, err = s.ledger.ChargeIn(ctx, tx, *charge); err != nil {
+			if receipt, err = s.ledger.ChargeIn(ctx, tx, *charge); err != nil {
 				return err
 			}
 		}
@@ -392,9 +388,6 @@ func (s *Keys) KeepAnswer(
 		}
 		return s.keepAnswer(ctx, tx, k, answer)
 	})
-	if charged != nil {
-		charged(err)
-	}
 	return replayOf(err)
 }
 

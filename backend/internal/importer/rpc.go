@@ -58,7 +58,7 @@ func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accou
 		return &accountv1.UndoChangeResponse{AlreadyUndone: new(true), RestoredCount: new(int32(0))}, nil
 	}
 	if started {
-		u.OnCommit(h.Jobs.Wake)
+		db.OnCommit(ctx, h.Jobs.Wake)
 	}
 	return &accountv1.UndoChangeResponse{TaskId: &j.Number, Next: job.Wait(ctx, j.Number)}, nil
 }
@@ -93,7 +93,7 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 		return nil, err
 	}
 	if started {
-		u.OnCommit(h.Jobs.Wake)
+		db.OnCommit(ctx, h.Jobs.Wake)
 	} else {
 		call.SkipCharge(ctx)
 	}

@@ -43,7 +43,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 		return nil, err
 	}
 	if started {
-		u.OnCommit(h.Jobs.Wake)
+		db.OnCommit(ctx, h.Jobs.Wake)
 	} else {
 		call.SkipCharge(ctx)
 	}

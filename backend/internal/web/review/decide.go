@@ -216,7 +216,7 @@ func (v *request) decide(d *decision.Decision, approve bool, notice string) erro
 		if _, err := decision.Decide(ctx, tx, d.ID, approve); err != nil {
 			return err
 		}
-		tx.OnCommit(v.Wake)
+		db.OnCommit(ctx, v.Wake)
 		return nil
 	})
 	if fault.Is(err, fault.Conflict) {
