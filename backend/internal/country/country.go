@@ -5,6 +5,7 @@
 package country
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"sync"
@@ -43,6 +44,18 @@ func Named(nameOrCode string) string {
 		return ""
 	}
 	return region.Canonicalize().String()
+}
+
+// Name returns the English name of the country with a two-letter code, or the text itself if it is no code.
+func Name(code string) string {
+	if len(code) != 2 {
+		return code
+	}
+	region, err := language.ParseRegion(code)
+	if err != nil || !region.IsCountry() {
+		return code
+	}
+	return cmp.Or(display.English.Regions().Name(region), code)
 }
 
 // others are names that the CLDR does not have.

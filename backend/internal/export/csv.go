@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -45,6 +46,12 @@ func columns(zone *time.Location) []column {
 		{"Phone", values(people.KindPhone)},
 		{"Website", values(people.KindURL)},
 		{"Location", func(p *Person) string { return p.Location }},
+		{"Street", func(p *Person) string { return preferred(p).Street }},
+		{"City", func(p *Person) string { return preferred(p).Locality }},
+		{"Region", func(p *Person) string { return preferred(p).Region }},
+		{"Postcode", func(p *Person) string { return preferred(p).Postcode }},
+		{"Country", func(p *Person) string { return country.Name(preferred(p).Country) }},
+		{"Address", addressTexts},
 		{"About", func(p *Person) string { return p.Bio }},
 		{"Tags", func(p *Person) string { return strings.Join(p.Tags, separator) }},
 		{"Groups", func(p *Person) string { return strings.Join(p.Groups, separator) }},
@@ -103,6 +110,26 @@ func harmless(cell string) string {
 		return "'" + cell
 	}
 	return cell
+}
+
+// preferred is the preferred postal address; an empty one for none.
+func preferred(p *Person) people.Address {
+	if len(p.Addresses) == 0 {
+		return people.Address{}
+	}
+	return p.Addresses[0]
+}
+
+// addressTexts are the text of the preferred postal address, if it has one, and all others.
+func addressTexts(p *Person) string {
+	if len(p.Addresses) == 0 {
+		return ""
+	}
+	texts := []string{p.Addresses[0].Text}
+	for _, a := range p.Addresses[1:] {
+		texts = append(texts, a.String())
+	}
+	return strings.Join(texts, separator)
 }
 
 func birthday(p *Person) string {

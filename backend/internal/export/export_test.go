@@ -195,7 +195,7 @@ func TestJSContact(t *testing.T) {
 		},
 		"phones":    map[string]any{"1": map[string]any{"number": "+34 600 000 000", "label": "mobile", "pref": 1.0}},
 		"links":     map[string]any{"1": map[string]any{"uri": "https://ana.example/a;b,c", "pref": 1.0}},
-		"addresses": map[string]any{"1": map[string]any{"components": []any{map[string]any{"kind": "locality", "value": "Bilbao, ES"}}, "full": "Bilbao, ES"}},
+		"addresses": map[string]any{"1": map[string]any{"components": []any{map[string]any{"kind": "locality", "value": "Bilbao, ES"}}, "full": "Bilbao, ES", "kith:location": true}},
 		"anniversaries": map[string]any{
 			"1": map[string]any{"kind": "birth", "date": map[string]any{"@type": "PartialDate", "month": 2.0, "day": 29.0}},
 			"2": map[string]any{"kind": "wedding", "date": map[string]any{"@type": "PartialDate", "year": 2010.0, "month": 6.0, "day": 1.0}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -59,14 +60,21 @@ type (
 		Label    string          `json:"label,omitempty"`
 	}
 	cardLink struct {
-		URI   string `json:"uri"`
-		Pref  int    `json:"pref,omitempty"`
-		Label string `json:"label,omitempty"`
+		URI      string          `json:"uri"`
+		Contexts map[string]bool `json:"contexts,omitempty"`
+		Pref     int             `json:"pref,omitempty"`
+		Label    string          `json:"label,omitempty"`
 	}
-	// cardAddress has the location as the town, where readers look for it.
+	// cardAddress is an address, or, if Location is set, a location that somebody typed: as the town, where readers look
+	// for it. The standard has no labels of addresses but home and work, so others are in a member of ours.
 	cardAddress struct {
-		Components []cardComponent `json:"components"`
-		Full       string          `json:"full"`
+		Components  []cardComponent `json:"components,omitempty"`
+		CountryCode string          `json:"countryCode,omitempty"`
+		Full        string          `json:"full,omitempty"`
+		Contexts    map[string]bool `json:"contexts,omitempty"`
+		Pref        int             `json:"pref,omitempty"`
+		Label       string          `json:"kith:label,omitempty"`
+		Location    bool            `json:"kith:location,omitempty"`
 	}
 	cardComponent struct {
 		Kind  string `json:"kind"`
@@ -121,8 +129,11 @@ func cardOf(p *Person) card {
 	}
 	c.addPositions(p.Positions)
 	c.addHandles(p)
-	if p.Location != "" {
-		c.Addresses = map[string]cardAddress{"1": {[]cardComponent{{"locality", p.Location}}, p.Location}}
+	for _, a := range p.Addresses {
+		put(&c.Addresses, cardAddressOf(a, pref(c.Addresses)))
+	}
+	if p.HasTypedLocation() {
+		put(&c.Addresses, cardAddress{Components: []cardComponent{{"locality", p.Location}}, Full: p.Location, Location: true})
 	}
 	for _, d := range p.Dates {
 		if kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]; kind != "" {
@@ -153,6 +164,23 @@ func cardOf(p *Person) card {
 		}
 	}
 	return c
+}
+
+func cardAddressOf(a people.Address, pref int) cardAddress {
+	out := cardAddress{Full: a.Text, Pref: pref}
+	out.Contexts, out.Label = contextsOf(a.Label)
+	named := country.Named(a.Country)
+	if named == a.Country {
+		out.CountryCode = a.Country
+	}
+	for _, part := range []cardComponent{
+		{"name", a.Street}, {"locality", a.Locality}, {"region", a.Region}, {"postcode", a.Postcode}, {"country", country.Name(a.Country)},
+	} {
+		if part.Value != "" {
+			out.Components = append(out.Components, part)
+		}
+	}
+	return out
 }
 
 // put adds an entry under the next id.
@@ -190,7 +218,7 @@ func (c *card) addHandles(p *Person) {
 		case people.KindPhone:
 			put(&c.Phones, cardPhone{h.Value, contexts, pref(c.Phones), label})
 		default:
-			put(&c.Links, cardLink{h.Value, pref(c.Links), label})
+			put(&c.Links, cardLink{h.Value, contexts, pref(c.Links), label})
 		}
 	}
 }

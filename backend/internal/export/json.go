@@ -41,6 +41,7 @@ type (
 		ArchivedAt        time.Time            `json:"archived_at,omitzero"`
 		MergedInto        string               `json:"merged_into,omitempty"` // in exports of accounts only
 		Handles           []HandleRecord       `json:"handles"`
+		Addresses         []people.Address     `json:"addresses,omitempty"`
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
 		Photo             string               `json:"photo,omitempty"` // a data: URI; not in account.json
@@ -138,11 +139,11 @@ func LeftOut(format string) string {
 	const others = "; notes, interactions, reminders, and who is not the same person."
 	switch format {
 	case CSV:
-		return "Labels of addresses, numbers and links; positions but the current one; dates but the birthday; relationships; photos" + others
+		return "Labels; the parts of postal addresses but the preferred one; positions but the current one; dates but the birthday; relationships; photos" + others
 	case VCard:
 		return own + ", and when they were added; which categories are tags and which are groups" + others
 	case JSContact:
-		return own + "; photos; dates but birthdays and anniversaries; which keywords are tags and which are groups; home and work of links" + others
+		return own + "; photos; dates but birthdays and anniversaries; which keywords are tags and which are groups" + others
 	}
 	return ""
 }
@@ -190,7 +191,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
-		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses,
 	}
 	for _, h := range c.Handles {
 		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
@@ -209,6 +210,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
 		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, CadenceDays: p.CadenceDays,
+		Addresses: p.Addresses,
 	}
 	for _, h := range p.Handles {
 		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -84,9 +85,7 @@ func (c *cards) person(p *Person) {
 	} {
 		c.handles(p, of.kind, of.name)
 	}
-	if p.Location != "" {
-		c.line("ADR:;;;" + escape(p.Location) + ";;;") // a free text, where readers look for the town
-	}
+	c.addresses(p)
 	c.property("NOTE", p.Bio)
 	if len(p.Picture.Data) > 0 {
 		c.line("PHOTO:" + p.Picture.URI())
@@ -148,6 +147,38 @@ func (c *cards) handles(p *Person, kind, name string) {
 		c.line(group + name + types + preferred + ":" + value)
 		preferred = ""
 	}
+}
+
+// LocationMark is the parameter of an ADR that is no address but a location that somebody typed: a free text, where readers
+// look for the town.
+const LocationMark = "X-KITH-LOCATION"
+
+// addresses writes the postal addresses, and the location unless it follows from them.
+func (c *cards) addresses(p *Person) {
+	preferred := ";PREF=1"
+	for _, a := range p.Addresses {
+		types, group := typeParameter("ADR", a.Label), ""
+		if types == "" {
+			group = c.labelled(a.Label)
+		}
+		whole := ""
+		if a.Text != "" {
+			whole = ";LABEL=" + quoteParameter(a.Text)
+		}
+		c.line(group + "ADR" + types + preferred + whole + ":;;" + strings.Join([]string{
+			escape(a.Street), escape(a.Locality), escape(a.Region), escape(a.Postcode), escape(country.Name(a.Country)),
+		}, ";"))
+		preferred = ""
+	}
+	if p.HasTypedLocation() {
+		c.line("ADR;" + LocationMark + "=1:;;;" + escape(p.Location) + ";;;")
+	}
+}
+
+// quoteParameter writes the value of a parameter, with the escapes of RFC 6868, and doubles backslashes, which other programs
+// use for escapes there.
+func quoteParameter(s string) string {
+	return `"` + strings.NewReplacer("^", "^^", `\`, `\\`, "\r\n", "^n", "\n", "^n", "\r", "^n", `"`, "^'").Replace(s) + `"`
 }
 
 // labelled writes a label as Apple does, and returns the group of the property that has it; both

@@ -59,6 +59,9 @@ type Connection struct {
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 
+	// Addresses are the postal addresses, the preferred one first. The column holds them as JSON.
+	Addresses []Address `bun:",nullzero" json:"addresses"`
+
 	Handles   []Handle        `bun:"-" json:"handles"`
 	Positions []Position      `bun:"-" json:"positions"`
 	Tags      []string        `bun:"-" json:"tags"`
@@ -174,7 +177,7 @@ func (p Position) Headline() string {
 func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
-	out.Dates = slices.Clone(c.Dates)
+	out.Dates, out.Addresses = slices.Clone(c.Dates), slices.Clone(c.Addresses)
 	return &out
 }
 
@@ -194,7 +197,10 @@ type Draft struct {
 	Starred                                                           bool
 	Dates                                                             []DateDraft
 	Jobs                                                              []JobDraft
-	Source                                                            string
+	Addresses                                                         []Address
+	// Labels are those of e-mail addresses, phone numbers and links, by value.
+	Labels map[string]string
+	Source string
 	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
 	OnDuplicate string
 }
@@ -210,6 +216,9 @@ type Patch struct {
 	Emails, Phones, URLs, Tags Edit
 	Dates                      DateEdit
 	Jobs                       JobEdit
+	Addresses                  AddressEdit
+	// Labels are new ones of e-mail addresses, phone numbers and links, by value; an empty one removes it.
+	Labels map[string]string
 }
 
 // textField is a text field of a person: its name in the contract, where it is stored, and
@@ -310,6 +319,9 @@ func (c *Connection) checkLimits() error {
 	}
 	if len(c.Positions) > MaxPositions {
 		return fault.InvalidField("positions", "one person holds %d at most", MaxPositions)
+	}
+	if len(c.Addresses) > MaxAddresses {
+		return fault.InvalidField("addresses", "one person holds %d at most", MaxAddresses)
 	}
 	if len(c.Dates) > MaxDates {
 		return fault.InvalidField("important_dates", "one person holds %d at most", MaxDates)

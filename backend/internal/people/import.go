@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -37,6 +38,12 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
+	addresses := c.Addresses
+	c.Addresses = nil
+	for _, a := range addresses {
+		c.addAddress(a.clean())
+	}
+	c.Location = cmp.Or(c.Location, c.derivedPlace())
 	if err := c.addDates("important_dates", dates); err != nil {
 		return nil, err
 	}
@@ -60,7 +67,10 @@ type Unused struct {
 // never change. Versions and times are left to the caller.
 func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connection, changed bool, unused []Unused, err error) {
 	b := blend{Connection: c.clone(), overwrite: overwrite}
+	typed := b.HasTypedLocation()
+	b.addresses(from.Addresses)
 	b.fields(from)
+	b.location(from, typed)
 	b.handles(from.Handles)
 	b.positions(from.Positions)
 	for _, d := range from.Dates {
@@ -103,11 +113,12 @@ func (b *blend) leave(name, stored, said string) {
 
 func (b *blend) fields(from *Connection) {
 	words := map[string]string{
-		"name": "name", "nickname": "nickname", "location": "place", "bio": "text about the person", "met_on": "day when you met", "met_how": "story of how you met",
+		"name": "name", "nickname": "nickname", "bio": "text about the person", "met_on": "day when you met", "met_how": "story of how you met",
 	}
 	theirs := from.texts()
 	for i, mine := range b.texts() {
-		if mine.name != "name" || from.Name != GuessName(from.Handles) { // a guess overwrites no name
+		// A guess overwrites no name.
+		if mine.name != "location" && (mine.name != "name" || from.Name != GuessName(from.Handles)) {
 			set(b, words[mine.name], mine.value, *theirs[i].value)
 		}
 	}
@@ -139,6 +150,40 @@ func (b *blend) handles(from []Handle) {
 		set(b, "label of "+b.Handles[at].Value, &b.Handles[at].Label, h.Label)
 		if b.overwrite { // it is the same address in another spelling
 			set(b, "", &b.Handles[at].Value, h.Value)
+		}
+	}
+}
+
+// location sets the place. A stored one that was not typed follows the addresses, unless the file has a typed one.
+func (b *blend) location(from *Connection, typed bool) {
+	switch place := b.derivedPlace(); {
+	case typed && from.HasTypedLocation():
+		set(b, "place", &b.Location, from.Location)
+	case from.HasTypedLocation():
+		b.changed = b.changed || b.Location != from.Location
+		b.Location = from.Location
+	case !typed && place != "":
+		b.Location = place
+	}
+}
+
+// addresses adds addresses, or what the file knows beyond the stored ones.
+func (b *blend) addresses(from []Address) {
+	for _, a := range from {
+		at := slices.IndexFunc(b.Addresses, a.same)
+		switch {
+		case at >= 0:
+			both := b.Addresses[at].with(a)
+			if b.overwrite {
+				both = a.with(b.Addresses[at])
+			}
+			b.changed = b.changed || both != b.Addresses[at]
+			b.Addresses[at] = both
+		case len(b.Addresses) < MaxAddresses:
+			b.Addresses = append(b.Addresses, a)
+			b.changed = true
+		default:
+			b.unused = append(b.unused, Unused{"number of addresses", strconv.Itoa(MaxAddresses), strings.ReplaceAll(a.String(), "\n", ", ")})
 		}
 	}
 }

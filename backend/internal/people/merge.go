@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
-	away.Handles, away.Positions, away.Tags, away.Dates = nil, nil, nil, nil
+	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses = nil, nil, nil, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
@@ -223,9 +224,16 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflicts = append(conflicts, MergeConflict{Field: field, Kept: kept, Dropped: dropped})
 		}
 	}
+	typed := c.HasTypedLocation()
 	its := other.texts()
 	for i, mine := range c.texts() {
 		dropped := *its[i].value
+		if taken := dropped != "" && slices.Contains(take, mine.name); mine.name == "location" && (!typed || !other.HasTypedLocation()) {
+			if taken || !typed && other.HasTypedLocation() {
+				c.Location, typed = dropped, true
+			}
+			continue // what is dropped is in the addresses
+		}
 		if mine.name == "bio" {
 			if both, fits := joinBios(*mine.value, dropped); fits {
 				*mine.value = both
@@ -267,6 +275,16 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 		if h.Label != "" && mine.Label != h.Label {
 			conflict("label", mine.Value+": "+mine.Label, h.Value+": "+h.Label)
 		}
+	}
+	for _, a := range other.Addresses {
+		if at := slices.IndexFunc(c.Addresses, a.same); at >= 0 {
+			c.Addresses[at] = c.Addresses[at].with(a)
+		} else {
+			c.Addresses = append(c.Addresses, a)
+		}
+	}
+	if !typed {
+		c.Location = cmp.Or(c.derivedPlace(), c.Location)
 	}
 	for _, p := range other.Positions {
 		c.absorbPosition(p)

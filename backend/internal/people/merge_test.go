@@ -133,3 +133,34 @@ func TestNormalRelationship(t *testing.T) {
 		}
 	}
 }
+
+// What a file or a merged person knows of an address is added to it; other addresses are kept beside it.
+func TestAddressesAreJoined(t *testing.T) {
+	t.Parallel()
+	home := Address{Label: "home", Street: "Rua do Sol 3", Locality: "Lisbon", Postcode: "1200-109", Country: "PT"}
+	work := Address{Label: "work", Street: "1 Main St", Locality: "Austin", Country: "US"}
+	part := Address{Street: "rua do sol 3", Locality: "LISBON", Region: "Estremadura"}
+	joined := home
+	joined.Region = "Estremadura"
+	for name, c := range map[string]struct {
+		mine, its []Address
+		want      []Address
+	}{
+		"a part of it":       {[]Address{home}, []Address{part}, []Address{joined}},
+		"another":            {[]Address{home}, []Address{work}, []Address{home, work}},
+		"one without street": {[]Address{home}, []Address{{Locality: "Lisbon"}}, []Address{home, {Locality: "Lisbon"}}},
+		"another label":      {[]Address{home}, []Address{{Label: "work", Street: home.Street}}, []Address{home, {Label: "work", Street: home.Street}}},
+		"another text":       {[]Address{{Text: "a"}}, []Address{{Text: "b"}, {Text: "A"}}, []Address{{Text: "a"}, {Text: "b"}}},
+	} {
+		held, said := &Connection{Name: "Ana", Addresses: c.mine}, &Connection{Name: "Ana", Addresses: c.its}
+		got, _, unused, err := held.MergeFrom(said, false)
+		if diff := cmp.Diff(c.want, got.Addresses); diff != "" || err != nil || unused != nil {
+			t.Errorf("%s from a file: %v, %v (-want +got):\n%s", name, unused, err, diff)
+		}
+		merged := held.clone()
+		conflicts := merged.absorb(said, nil)
+		if diff := cmp.Diff(c.want, merged.Addresses); diff != "" || conflicts != nil {
+			t.Errorf("%s merged: %v (-want +got):\n%s", name, conflicts, diff)
+		}
+	}
+}

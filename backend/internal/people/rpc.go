@@ -199,7 +199,48 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
+		Addresses: addressMessages(c.Addresses), Labels: labelMessages(c.Handles),
 	}
+}
+
+func addressMessages(addresses []Address) []*connectionsv1.PostalAddress {
+	out := make([]*connectionsv1.PostalAddress, len(addresses))
+	for i, a := range addresses {
+		out[i] = &connectionsv1.PostalAddress{
+			Label: call.Optional(a.Label), Street: call.Optional(a.Street), Locality: call.Optional(a.Locality), Region: call.Optional(a.Region),
+			Postcode: call.Optional(a.Postcode), Country: call.Optional(a.Country), Text: call.Optional(a.Text),
+		}
+	}
+	return out
+}
+
+// AddressesOf returns the postal addresses of a message; nil for none.
+func AddressesOf(addresses []*connectionsv1.PostalAddress) (out []Address) {
+	for _, a := range addresses {
+		out = append(out, Address{
+			Label: a.GetLabel(), Street: a.GetStreet(), Locality: a.GetLocality(), Region: a.GetRegion(), Postcode: a.GetPostcode(), Country: a.GetCountry(),
+			Text: a.GetText(),
+		})
+	}
+	return out
+}
+
+func labelMessages(handles []Handle) (out []*connectionsv1.Label) {
+	for _, h := range handles {
+		if h.Label != "" {
+			out = append(out, &connectionsv1.Label{Of: h.Value, Label: h.Label})
+		}
+	}
+	return out
+}
+
+// LabelsOf returns the labels of a message, by what they are of.
+func LabelsOf(labels []*connectionsv1.Label) map[string]string {
+	out := make(map[string]string, len(labels))
+	for _, l := range labels {
+		out[l.GetOf()] = l.GetLabel()
+	}
+	return out
 }
 
 func PositionMessages(positions []Position) []*connectionsv1.Position {
@@ -297,6 +338,7 @@ func DraftOf(req *connectionsv1.CreateConnectionRequest, source string) Draft {
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
 		Starred: req.GetStarred(), Source: source, OnDuplicate: req.GetOnDuplicate(),
 		Dates: dateDrafts(req.GetImportantDates()), Jobs: jobDrafts(req.GetPositions()),
+		Addresses: AddressesOf(req.GetAddresses()), Labels: LabelsOf(req.GetLabels()),
 	}
 }
 
@@ -331,7 +373,8 @@ func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 			Replace: dateDrafts(req.GetImportantDates()), Add: dateDrafts(req.GetAddImportantDates()),
 			Remove: dateDrafts(req.GetRemoveImportantDates()),
 		},
-		Jobs: JobEdit{Add: jobDrafts(req.GetAddPositions()), Remove: jobDrafts(req.GetRemovePositions())},
+		Jobs:      JobEdit{Add: jobDrafts(req.GetAddPositions()), Remove: jobDrafts(req.GetRemovePositions())},
+		Addresses: AddressEdit{Set: AddressesOf(req.GetAddresses())}, Labels: LabelsOf(req.GetLabels()),
 	})
 	if err != nil {
 		return nil, err

@@ -123,6 +123,12 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 	if err := c.addDates("important_dates", d.Dates); err != nil {
 		return nil, err
 	}
+	if err := c.editAddresses(AddressEdit{Replace: d.Addresses}); err != nil {
+		return nil, err
+	}
+	if err := c.setLabels(d.Labels); err != nil {
+		return nil, err
+	}
 	c.setPosition(text.Line(d.Organization), text.Line(d.Title))
 	if err := c.addJobs("positions", d.Jobs); err != nil {
 		return nil, err
@@ -243,6 +249,12 @@ func (p Patch) apply(c *Connection) error {
 	c.editHandles(KindPhone, p.Phones)
 	c.editHandles(KindURL, p.URLs)
 	c.editTags(p.Tags)
+	if err := c.editAddresses(p.Addresses); err != nil {
+		return err
+	}
+	if err := c.setLabels(p.Labels); err != nil {
+		return err
+	}
 	return c.editDates(p.Dates)
 }
 
@@ -307,6 +319,22 @@ func (c *Connection) editHandles(kind string, e Edit) {
 		kept = append(kept, h.closest(held))
 	}
 	c.Handles = kept
+}
+
+// setLabels sets the labels of handles, by value.
+func (c *Connection) setLabels(labels map[string]string) error {
+	for value, label := range labels {
+		found := false
+		for i := range c.Handles {
+			if h := &c.Handles[i]; h.NormalValue == NormalValue(h.Kind, text.Line(value)) {
+				h.Label, found = text.Line(label), true
+			}
+		}
+		if !found {
+			return fault.InvalidField("labels", "%s is none of the person's e-mail addresses, phone numbers and links", text.Quote(value))
+		}
+	}
+	return nil
 }
 
 // closest returns the stored handle with the same address, in its current spelling, or h

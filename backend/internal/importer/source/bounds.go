@@ -26,6 +26,11 @@ const (
 	maxOrganization = 200
 	maxTitle        = 160
 	maxLocation     = 120
+	maxStreet       = 300
+	maxPlace        = 100 // a town or a region
+	maxPostcode     = 20
+	maxCountry      = 60
+	maxAddress      = 600
 	maxBio          = 2000
 	maxMetHow       = 500
 	maxNote         = 20_000

@@ -99,6 +99,11 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	for _, h := range p.Handles {
 		d.handle(h)
 	}
+	for _, a := range p.Addresses {
+		d.addAddress(place{
+			label: a.Label, lines: []string{a.Street}, postcode: a.Postcode, city: a.Locality, region: a.Region, country: a.Country, whole: a.Text, exact: true,
+		}.address(&d))
+	}
 	for _, o := range p.Positions {
 		d.addPosition(export.PositionRecord{Organization: o.Organization, Title: o.Title, StartedOn: o.StartedOn, EndedOn: o.EndedOn, Current: o.Current})
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -306,7 +308,7 @@ func (d *draft) record(row int) Record {
 		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
 	}
 	d.finishHandles()
-	d.finishPlace()
+	d.finishPlaces()
 	d.birth.addTo(d)
 	if key := keyOf(d.ID); key != d.ID {
 		if key == "" && text.Visible(d.ID) {
@@ -444,8 +446,9 @@ type place struct {
 	// lines are what is above the town: the street, the post office box and the like.
 	lines                           []string
 	postcode, city, region, country string
-	// whole is the address in one text.
+	// whole is the address in one text; if exact is set, it is kept even if it says no more than the parts.
 	whole string
+	exact bool
 	pref  int
 }
 
@@ -460,31 +463,29 @@ func (d *draft) place(number string) *place {
 	return &d.places[len(d.places)-1]
 }
 
-// location returns where a person with that address lives or works: the town, region and country.
-// A street is no location.
-func (p place) location() string { return joined(p.city, p.region, p.country) }
-
-// address returns the whole address for the import note; it is empty if there is no more than the
-// location.
-func (p place) address() string {
-	whole := joined(strings.FieldsFunc(p.whole, func(r rune) bool { return r == '\n' || r == '\r' })...)
-	parts := append(slices.Clone(p.lines), p.postcode, p.city, p.region, p.country)
-	full := joined(append(slices.Clone(p.lines), p.postcode+" "+p.city, p.region, p.country)...)
-	missing := func(part string) bool { return !strings.Contains(compactWords(whole), compactWords(part)) }
-	switch {
-	case (whole == "" || text.Fold(whole) == text.Fold(p.location())) && len(p.lines) == 0 && p.postcode == "":
-		return ""
-	case whole == "":
-		return full
-	case !slices.ContainsFunc(parts, missing):
-		return whole
+// address returns the address. Its text as a whole is left out if it says no more than the parts.
+func (p place) address(d *draft) people.Address {
+	a := people.Address{
+		Label: d.line("label of an address", p.label, maxLabel), Street: d.lines("street", p.lines, maxStreet), Locality: d.line("town", p.city, maxPlace),
+		Region: d.line("region", p.region, maxPlace), Postcode: d.line("postcode", p.postcode, maxPostcode), Country: d.line("country", p.country, maxCountry),
 	}
-	return full + " (" + whole + ")"
+	whole, _ := firstBytes(p.whole, maxCell)
+	parts := text.Words(strings.Join([]string{a.Street, a.Locality, a.Region, a.Postcode, a.Country, country.Name(a.Country)}, " "))
+	if p.exact || len(parts) == 0 && text.Visible(whole) || slices.ContainsFunc(text.Words(whole), func(word string) bool { return !slices.Contains(parts, word) }) {
+		a.Text = d.lines("address", []string{p.whole}, maxAddress)
+	}
+	return a
 }
 
-func compactWords(s string) string {
-	head, _ := firstBytes(s, maxCell)
-	return strings.Join(text.Words(head), "")
+// lines cuts and cleans a text of several lines, as line does one of a line.
+func (d *draft) lines(what string, parts []string, limit int) string {
+	value := strings.Join(slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return !text.Visible(s) }), "\n")
+	short, cut := clean(value, limit)
+	if cut {
+		d.addToNote(what, value)
+		d.warn("the %s was cut to %d characters; a note has all of it", what, limit)
+	}
+	return short
 }
 
 // joined joins the visible texts with commas.
@@ -498,33 +499,21 @@ func joined(parts ...string) string {
 	return strings.Join(out, ", ")
 }
 
-// finishPlace makes the town of the first of the preferred addresses the location, unless the file
-// says where the person is. All that is not in the location is kept in the import note.
-func (d *draft) finishPlace() {
-	best := -1
-	for i, p := range d.places {
-		if p.location() != "" && (best < 0 || rank(p.pref) < rank(d.places[best].pref)) {
-			best = i
-		}
+// finishPlaces adds the addresses, the preferred ones first.
+func (d *draft) finishPlaces() {
+	slices.SortStableFunc(d.places, func(a, b place) int { return cmp.Compare(rank(a.pref), rank(b.pref)) })
+	for _, p := range d.places {
+		d.addAddress(p.address(d))
 	}
-	if d.Location == "" && best >= 0 {
-		d.Location = d.line("location", d.places[best].location(), maxLocation)
-	}
-	for i, p := range d.places {
-		address := p.address()
-		if address == "" && i != best && p.location() != "" && text.Fold(p.location()) != text.Fold(d.Location) {
-			address = p.location()
-		}
-		if address == "" && i == best && text.Fold(p.location()) != text.Fold(d.Location) {
-			address = p.location()
-		}
-		if address != "" {
-			what := "Address"
-			if p.label != "" {
-				what += " (" + p.label + ")"
-			}
-			d.addToNote(what, address)
-		}
+}
+
+func (d *draft) addAddress(a people.Address) {
+	switch {
+	case a == people.Address{Label: a.Label} || slices.Contains(d.Addresses, a):
+	case len(d.Addresses) == people.MaxAddresses:
+		d.keepInNote("address", joined(strings.Split(a.String(), "\n")...), fmt.Sprintf("one person has %d at most", people.MaxAddresses))
+	default:
+		d.Addresses = append(d.Addresses, a)
 	}
 }
 

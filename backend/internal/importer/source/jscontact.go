@@ -36,7 +36,6 @@ func (f *File) openJSContact(text []byte, o Options) error {
 			return err
 		}
 		for m := range members(e.raw) {
-			c.streets = c.streets || m.name == "addresses" && hasJSStreet(m)
 			uid := ""
 			if m.name == "uid" {
 				if _, err := m.decode(&uid); err == nil {
@@ -113,20 +112,6 @@ func jsGroup(e element) (name string, members []string) {
 		members = append(members, keyOf(member))
 	}
 	return cmp.Or(strings.TrimSpace(card.Name.Full), "Group"), members
-}
-
-// hasJSStreet reports whether addresses have more than a town.
-func hasJSStreet(m element) bool {
-	var places map[string]jsItem
-	_, err := m.decode(&places)
-	for _, p := range places {
-		for _, part := range p.Components {
-			if err == nil && (part.Kind == "name" || part.Kind == "number" || part.Kind == "postcode") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // inOrder calls see with the entries of a map: the preferred ones first, then in the order
@@ -273,8 +258,13 @@ func (d *draft) jsService(a jsItem) {
 }
 
 func (d *draft) jsPlace(id string, p jsItem) {
+	if p.Location {
+		d.setText("location", p.Full)
+		return
+	}
 	at := d.place(id)
-	at.whole, at.country, at.pref = p.Full, p.CountryCode, p.Pref
+	at.whole, at.country, at.pref, at.label = p.Full, p.CountryCode, p.Pref, cmp.Or(p.AddressLabel, p.label())
+	street := -1
 	for _, part := range p.Components {
 		switch part.Kind {
 		case "locality":
@@ -286,6 +276,12 @@ func (d *draft) jsPlace(id string, p jsItem) {
 		case "postcode":
 			at.postcode = joined(at.postcode, part.Value)
 		case "separator":
+		case "name", "number":
+			if street < 0 {
+				street, at.lines = len(at.lines), append(at.lines, part.Value)
+			} else {
+				at.lines[street] += " " + part.Value
+			}
 		default:
 			at.lines = append(at.lines, part.Value)
 		}
@@ -376,6 +372,10 @@ type (
 		Pref           int             `json:"pref"`
 		Label          string          `json:"label"`
 		Date           jsDate          `json:"date"`
+		// AddressLabel is the label of an address, for which the standard has none, and Location marks a typed location,
+		// in Kith's own cards.
+		AddressLabel string `json:"kith:label"`
+		Location     bool   `json:"kith:location"`
 	}
 	// jsPart is a unit of an organisation, or a component of a name or an address.
 	jsPart struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -119,13 +120,43 @@ func drawHandles(t *rapid.T) []people.Handle {
 	return handles
 }
 
+func drawAddresses(t *rapid.T) []people.Address {
+	var all []people.Address
+	for i := range rapid.IntRange(0, 3).Draw(t, "addresses") {
+		a := people.Address{
+			Label:    rapid.OneOf(rapid.SampledFrom([]string{"", "home", "work"}), rapid.Custom(func(t *rapid.T) string { return drawLine(t, "label", 60) })).Draw(t, "label"),
+			Street:   text.Clean(fmt.Sprint(i+1, " ", drawLine(t, "street", 60), "\n", drawLine(t, "flat", 60))),
+			Locality: drawLine(t, "town", 100), Region: drawLine(t, "region", 100), Postcode: drawLine(t, "postcode", 20),
+			Country: rapid.SampledFrom([]string{"", "PT", "US", "Nowhere land"}).Draw(t, "country"),
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "form") {
+		case 0:
+			a.Text = fmt.Sprint("whole address ", i, drawText(t, "whole"))
+		case 1:
+			a = people.Address{Label: a.Label, Text: fmt.Sprint("whole ", i, " ", drawText(t, "whole"))}
+		}
+		a.Text = text.Clean(a.Text)
+		all = append(all, a)
+	}
+	return all
+}
+
+// namedCountries are addresses with the names of countries in place of codes, as most formats have them.
+func namedCountries(p export.Person) []people.Address {
+	out := slices.Clone(p.Addresses)
+	for i := range out {
+		out[i].Country = country.Name(out[i].Country)
+	}
+	return out
+}
+
 func drawPerson(t *rapid.T) export.Person {
 	p := export.Person{Connection: people.Connection{
 		ID: rapid.StringMatching(`con_[0-9A-HJKMNP-TV-Z]{26}`).Draw(t, "id"), Name: "A" + drawLine(t, "name", 199), Nickname: drawLine(t, "nickname", 100),
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),
-		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"),
+		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
 		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
@@ -160,7 +191,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -200,6 +231,15 @@ func heldByCSV(p export.Person) export.PersonRecord {
 	out.NotSameAs, out.Photo = nil, ""
 	out.CreatedAt, out.LastInteractionAt = day(p.CreatedAt), day(p.LastInteractionAt)
 	out.Handles = handlesAs(p, func(people.Handle) string { return "" })
+	out.Addresses = namedCountries(p)
+	for i, a := range out.Addresses {
+		if i > 0 {
+			out.Addresses[i] = people.Address{Text: p.Addresses[i].String()}
+		} else {
+			a.Label = ""
+			out.Addresses[i] = a
+		}
+	}
 	if at := p.CurrentPosition(); at.Organization+at.Title != "" {
 		out.Positions = []export.PositionRecord{{Organization: at.Organization, Title: at.Title, Current: true}}
 	}
@@ -235,7 +275,10 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo,
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p),
+	}
+	if !p.HasTypedLocation() {
+		out.Location = "" // it follows from the addresses
 	}
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		if label := strings.ToLower(h.Label); label == "home" || label == "work" || label == "mobile" && h.Kind == people.KindPhone {
@@ -252,10 +295,8 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 	out := heldByVCard(p)
 	out.CreatedAt, out.Positions, out.ImportantDates, out.Relationships, out.Photo = p.CreatedAt, nil, nil, nil, ""
 	out.Handles = handlesAs(p, func(h people.Handle) string {
-		if label := strings.ToLower(h.Label); (label == "home" || label == "work") && h.Kind != people.KindURL && h.Kind != people.KindSocial {
+		if label := strings.ToLower(h.Label); label == "home" || label == "work" {
 			return label
-		} else if label == "home" || label == "work" {
-			return "" // the writer has no context for links
 		}
 		return h.Label
 	})

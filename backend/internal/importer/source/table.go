@@ -96,7 +96,6 @@ func (t *table) tooWide(r row) bool {
 func (f *File) survey(t *table, days calendar) error {
 	dates := make([]dateColumn, len(t.layout.columns))
 	noted, ignored := map[int]bool{}, map[int]bool{}
-	streets := false
 	for r := range t.rows {
 		if err := f.count("people"); err != nil {
 			return err
@@ -110,8 +109,6 @@ func (f *File) survey(t *table, days calendar) error {
 				f.keys.add(r.cells[i])
 			case c.field.isDate():
 				dates[i].add(r.cells[i])
-			case c.field == fieldStreet || c.field == fieldWholeAddress || c.field == fieldPostcode:
-				streets = true
 			case c.field == fieldUnknown && !isDefault(r.cells[i]):
 				noted[i] = true
 			case c.field == fieldIgnored && !c.chosen && !c.isLabel && !isDefault(r.cells[i]):
@@ -129,14 +126,8 @@ func (f *File) survey(t *table, days calendar) error {
 	for _, warning := range t.layout.readDates(dates, days) {
 		f.warn(warning)
 	}
-	if streets {
-		f.warn(streetWarning)
-	}
 	return nil
 }
-
-// streetWarning is for all formats with postal addresses.
-const streetWarning = "The town, region and country of a postal address become the place of the person; the address itself is kept in a note."
 
 // isDefault reports whether a value is what Outlook writes into empty columns.
 func isDefault(cell string) bool {

@@ -270,7 +270,7 @@ func TestChosenColumns(t *testing.T) {
 	r, _ := readOne(t, content, source.Options{Columns: []source.Choice{
 		{Header: "wer", Field: "name"}, {Header: "Wo", Field: "city"}, {Header: "Was", Field: "organization"},
 	}})
-	if r.Person.Name != "Ana López" || r.Person.Location != "Bilbao" || len(r.Person.Positions) != 1 || r.Person.Positions[0].Organization != "Helios" {
+	if r.Person.Name != "Ana López" || len(r.Person.Addresses) != 1 || r.Person.Addresses[0].Locality != "Bilbao" || len(r.Person.Positions) != 1 || r.Person.Positions[0].Organization != "Helios" {
 		t.Errorf("%+v", r.Person)
 	}
 	for name, c := range map[string]struct {

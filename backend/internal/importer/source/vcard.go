@@ -30,10 +30,8 @@ type addressBook struct {
 	days   calendar
 	// groups are the names of the groups in the file, by the keys of their members.
 	groups map[string][]string
-	// noted are the names of properties that are kept in notes, dropped those that are not imported;
-	// streets says that there are postal addresses.
+	// noted are the names of properties that are kept in notes, dropped those that are not imported.
 	noted, dropped map[string]bool
-	streets        bool
 }
 
 func (f *File) addressBook(o Options) addressBook {
@@ -71,9 +69,6 @@ func (b *addressBook) end() {
 	if len(b.dropped) > 0 {
 		b.file.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(b.dropped)))))
 	}
-	if b.streets {
-		b.file.warn(streetWarning)
-	}
 	b.file.endKeys()
 }
 
@@ -109,7 +104,6 @@ func (f *File) openCards(text []byte, set charset, o Options) error {
 		}
 		for i := range card.properties {
 			p := &card.properties[i]
-			c.streets = c.streets || p.name == "ADR" && hasStreet(p.value)
 			if p.name == "UID" {
 				uid, _ := c.set.value(p.bytes(), p.charset)
 				f.keys.add(unescape(uid))
@@ -241,12 +235,6 @@ func (c *cards) group(card *card) (name string, members []string) {
 		name = "Group"
 	}
 	return name, members
-}
-
-// hasStreet reports whether an address has a line above the town.
-func hasStreet(value []byte) bool {
-	parts := bytes.SplitN(value, []byte{';'}, 4)
-	return len(bytes.TrimSpace(bytes.Join(parts[:min(len(parts), 3)], nil))) > 0
 }
 
 // isDropped reports whether a property is not imported and may be large.
@@ -435,8 +423,9 @@ type property struct {
 	charset  string
 	// label is the LABEL of an address.
 	label string
-	// person is the key of another person, in Kith's own cards.
-	person string
+	// person is the key of another person, and location marks a typed location, in Kith's own cards.
+	person   string
+	location bool
 	// omitYear is the placeholder by which Apple marks a date without a year.
 	omitYear string
 	value    []byte
@@ -515,6 +504,8 @@ func (p *property) parameter(s string) {
 		p.charset = strings.Trim(value, `"`)
 	case "LABEL":
 		p.label = unescapeParameter(strings.Trim(value, `"`))
+	case export.LocationMark:
+		p.location = true
 	case export.RelatedID:
 		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":
@@ -532,7 +523,7 @@ func ownWord(word string) string {
 
 // unescapeParameter reads the escapes of RFC 6868.
 func unescapeParameter(s string) string {
-	return strings.NewReplacer("^n", "\n", "^N", "\n", "^'", `"`, "^^", "^", `\n`, "\n", `\,`, ",").Replace(s)
+	return strings.NewReplacer(`\\`, `\`, "^n", "\n", "^N", "\n", "^'", `"`, "^^", "^", `\n`, "\n", `\,`, ",").Replace(s)
 }
 
 // is reports whether the property has one of the types.

@@ -285,6 +285,10 @@ func (r *cardReader) profile(p *property) {
 // postal code and country.
 func (r *cardReader) address(p *property) {
 	parts := append(r.list(p, ';'), make([]string, 7)...)
+	if p.location {
+		r.setText("location", parts[3])
+		return
+	}
 	at := r.place(strconv.Itoa(len(r.places)))
 	for _, line := range parts[:3] {
 		if text.Visible(line) {

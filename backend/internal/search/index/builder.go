@@ -27,8 +27,10 @@ type Document struct {
 	Organization string // the current one
 	Title        string
 	Location     string
-	Bio          string // up to 2,000 characters
-	MetHow       string // how they met
+	// Places are those of further postal addresses.
+	Places []string
+	Bio    string // up to 2,000 characters
+	MetHow string // how they met
 
 	Organizations []string // all, the current ones first
 	CurrentJobs   int32    // how many of Organizations are current
@@ -203,6 +205,10 @@ func (b *builder) add(doc uint32, d *Document) {
 	b.whole(valueTitle, fieldTitle, d.Title)
 	b.whole(valueLocation, fieldLocation, d.Location)
 	b.value(valueCountry, country.Of(d.Location))
+	for _, place := range d.Places {
+		b.whole(valueLocation, fieldLocation, place)
+		b.value(valueCountry, country.Of(place))
+	}
 	b.whole(valueCompany, fieldOrganization, d.Organization)
 	for _, o := range d.Organizations {
 		if o != d.Organization {

@@ -40,6 +40,7 @@ func recordedFields(section string) []recordedField {
 			{"archived_at", "Archived"},
 		},
 		sectionWays:      {{"handles", "Ways to reach them"}},
+		sectionAddresses: {{"addresses", "Addresses"}},
 		sectionPositions: {{"positions", "Positions"}},
 		sectionDates:     {{"dates", "Dates"}},
 		sectionGroups:    {{"tags", "Tags"}, {"groups", "Groups"}},
@@ -145,7 +146,14 @@ func (r reader) value(e history.Effect, recorded json.RawMessage, field string) 
 func (r reader) words(field string, value json.RawMessage) string {
 	switch field {
 	case "handles":
-		return joinRecorded(value, func(h people.Handle) string { return h.Value })
+		return joinRecorded(value, func(h people.Handle) string {
+			if h.Label != "" {
+				return h.Value + " (" + h.Label + ")"
+			}
+			return h.Value
+		})
+	case "addresses":
+		return joinRecorded(value, func(a people.Address) string { return strings.ReplaceAll(a.String(), "\n", ", ") })
 	case "positions":
 		return joinRecorded(value, positionWords)
 	case "dates":

@@ -1,11 +1,13 @@
 package contacts
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
@@ -18,9 +20,10 @@ func (v *request) parts(p *person) []part {
 			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()),
 			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
 		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
-			partRow{Label: "E-mail", Values: linked(c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
-			partRow{Label: "Phone", Values: linked(c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
-			partRow{Label: "Links", Values: linked(c.GetUrls(), webAddress)})},
+			partRow{Label: "E-mail", Values: labelled(c, c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
+			partRow{Label: "Phone", Values: labelled(c, c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
+			partRow{Label: "Links", Values: labelled(c, c.GetUrls(), webAddress)})},
+		{Name: sectionAddresses, Title: "Addresses", Rows: addressRows(c)},
 		{Name: sectionPositions, Title: "Positions", Rows: v.positionRows(p)},
 		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
 		{Name: sectionRelations, Title: "Relations", Rows: v.relationRows(c), Linked: relations(c)},
@@ -67,6 +70,23 @@ func linked(values []string, address func(string) string) []contactLink {
 			link.Path = template.URL(address(value))
 		}
 		out = append(out, link)
+	}
+	return out
+}
+
+// labelled is linked with the labels of the values.
+func labelled(c *connectionsv1.Connection, values []string, address func(string) string) []contactLink {
+	labels := people.LabelsOf(c.GetLabels())
+	out := linked(values, address)
+	for i := range out {
+		out[i].Note = labels[out[i].Text]
+	}
+	return out
+}
+
+func addressRows(c *connectionsv1.Connection) (out []partRow) {
+	for _, a := range people.AddressesOf(c.GetAddresses()) {
+		out = append(out, partRow{Label: cmp.Or(a.Label, "Address"), Values: linked([]string{a.String()}, nil), Long: true})
 	}
 	return out
 }

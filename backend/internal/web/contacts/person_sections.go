@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -23,6 +25,7 @@ import (
 const (
 	sectionName      = "name"
 	sectionWays      = "ways"
+	sectionAddresses = "addresses"
 	sectionPositions = "positions"
 	sectionDates     = "dates"
 	sectionRelations = "relations"
@@ -50,7 +53,8 @@ type section struct {
 func sections() []section {
 	return []section{
 		{name: sectionName, fields: nameFields, save: saveTexts},
-		{name: sectionWays, fields: wayFields, save: saveTexts},
+		{name: sectionWays, fields: wayFields, save: saveWays},
+		{name: sectionAddresses, fields: addressFields, row: addressRow, save: saveAddresses},
 		{name: sectionPositions, fields: positionFields, row: positionRow, save: savePositions},
 		{name: sectionDates, fields: dateFields, row: dateFieldRow, save: saveDates},
 		{name: sectionGroups, fields: groupFields, save: saveGroups},
@@ -82,12 +86,95 @@ func nameFields(_ *request, p *person) ([]FormField, error) {
 
 func wayFields(_ *request, p *person) ([]FormField, error) {
 	c := p.GetConnection()
-	joined := func(values []string) string { return strings.Join(values, "\n") }
+	labels := people.LabelsOf(c.GetLabels())
+	joined := func(values []string) string {
+		return strings.Join(people.IDs(values, func(value string) string {
+			if label := labels[value]; label != "" {
+				value += " (" + label + ")"
+			}
+			return value
+		}), "\n")
+	}
 	return []FormField{
-		linesField("emails", "E-mail addresses", "One a line, the preferred one first.").with(joined(c.GetEmails())),
-		linesField("phones", "Phone numbers", "One a line, with the country code.").with(joined(c.GetPhones())),
+		linesField("emails", "E-mail addresses", "One a line, the preferred one first. A label may follow: ana@example.com (work).").with(joined(c.GetEmails())),
+		linesField("phones", "Phone numbers", "One a line, with the country code: +44 20 7946 0000 (mobile).").with(joined(c.GetPhones())),
 		linesField("urls", "Links", "One a line, beginning with https://.").with(joined(c.GetUrls())),
 	}, nil
+}
+
+// labelAfter matches a value with a label in parentheses after it. A label has a letter, unlike parts of phone numbers.
+var labelAfter = regexp.MustCompile(`^(.*\S)\s+\(([^()]*\pL[^()]*)\)$`)
+
+// saveWays writes addresses, numbers and links with their labels.
+func saveWays(v *request, p *person, f *Form, changed map[string]bool) ([]page.FieldError, string, error) {
+	c := p.GetConnection()
+	req := &connectionsv1.UpdateConnectionRequest{Id: c.GetId(), ExpectedVersion: &c.Version}
+	labels := people.LabelsOf(c.GetLabels())
+	for _, field := range f.Fields {
+		if !changed[field.Name] {
+			continue
+		}
+		values := lines(field.Value)
+		for i, value := range values {
+			label := ""
+			if m := labelAfter.FindStringSubmatch(value); m != nil {
+				values[i], label = m[1], m[2]
+			}
+			if label != labels[values[i]] {
+				req.Labels = append(req.Labels, &connectionsv1.Label{Of: values[i], Label: label})
+			}
+		}
+		field.Value = strings.Join(values, "\n")
+		setField(req, field, c)
+	}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.UpdateConnection)
+	return wrong, res.GetChangeId(), err
+}
+
+func addressRow(i int) []FormField {
+	return []FormField{
+		textField(rowName("label", i), "Label", "home, work or your own word."), areaField(rowName("street", i), "Street", "", 2),
+		textField(rowName("postcode", i), "Postcode", ""), textField(rowName("locality", i), "Town", ""), textField(rowName("region", i), "Region", ""),
+		textField(rowName("country", i), "Country", ""), areaField(rowName("text", i), "Or all of it as one text", "", 2),
+	}
+}
+
+func addressFields(_ *request, p *person) ([]FormField, error) {
+	var fields []FormField
+	for i, a := range people.AddressesOf(p.GetConnection().GetAddresses()) {
+		fields = append(fields, filled(addressRow(i), a.Label, a.Street, a.Postcode, a.Locality, a.Region, country.Name(a.Country), a.Text)...)
+	}
+	return fields, nil
+}
+
+// saveAddresses writes all addresses.
+func saveAddresses(v *request, p *person, f *Form, _ map[string]bool) ([]page.FieldError, string, error) {
+	values := valuesOf(f.Fields)
+	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
+	var rows []int
+	var wrong []page.FieldError
+	for i := range len(f.Fields) / len(addressRow(0)) {
+		at := func(name string) *string { return optional(values[rowName(name, i)]) }
+		a := &connectionsv1.PostalAddress{
+			Label: at("label"), Street: at("street"), Postcode: at("postcode"), Locality: at("locality"), Region: at("region"), Country: at("country"), Text: at("text"),
+		}
+		if proto.Size(a) == 0 {
+			continue
+		}
+		found, err := v.checkRow(a, "street", i)
+		if err != nil {
+			return nil, "", err
+		}
+		req.Addresses, rows, wrong = append(req.Addresses, a), append(rows, i), append(wrong, found...)
+	}
+	if len(wrong) > 0 {
+		return wrong, "", nil
+	}
+	written, wrong, err := page.Write(v.Member, pageName, req, func(ctx context.Context, tx *db.Tx, req *connectionsv1.UpdateConnectionRequest) (people.Written, error) {
+		all := append([]people.Address{}, people.AddressesOf(req.GetAddresses())...) // replaced by none, too
+		return people.Update(ctx, tx, people.Patch{ID: req.GetId(), ExpectedVersion: req.ExpectedVersion, Addresses: people.AddressEdit{Replace: all}})
+	})
+	return ofRows(wrong, rows), written.ChangeID, err
 }
 
 func aboutFields(_ *request, p *person) ([]FormField, error) {

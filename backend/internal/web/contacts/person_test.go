@@ -64,6 +64,10 @@ func TestEditSections(t *testing.T) {
 			{"name", url.Values{"location": {"Porto"}, "nickname": {""}, "met_on": {"2025-05"}}, []string{"Porto", "2025-05"}, "Place: Lisbon → Porto"},
 			{"ways", url.Values{"emails": {"a@b.example\nada@helios.example"}, "phones": {"+351 21 000 0000"}}, []string{"a@b.example, ada@helios.example", "+351 21 000 0000"}, "ada@helios.example → a@b.example"},
 			{"ways", url.Values{"emails": {""}}, []string{"+351 21 000 0000"}, "a@b.example"},
+			{"ways", url.Values{"emails": {"ada@home.example (home)\nada@work.example"}, "phones": {"+1 (212) 555 0100 (mobile)"}},
+				[]string{"ada@home.example home", "+1 (212) 555 0100 mobile"}, "ada@home.example (home)"},
+			{"addresses", url.Values{"label.0": {"home"}, "street.0": {"Rua do Sol 3"}, "locality.0": {"Tavira"}, "country.0": {"portugal"}, "label.1": {""}, "text.1": {"Behind the mill"}},
+				[]string{"homeRua do Sol 3 Tavira Portugal", "AddressBehind the mill"}, "Rua do Sol 3, Tavira, Portugal"},
 			{"positions", url.Values{"title.0": {"CEO"}, "started_on.0": {"2020"}, "organization.1": {"Tideline"}, "title.1": {"Adviser"}}, []string{"CEO (2020–)", "Works atTideline Adviser"}, "CTO at Helios → CEO at Helios"},
 			{"dates", url.Values{"kind.1": {"other"}, "date.1": {"--12-01"}, "label.1": {"Name day"}}, []string{"Name day", "1990-05-14"}, "birthday 1990-05-14 → birthday 1990-05-14, Name day --12-01"},
 			{"dates", url.Values{"date.0": {""}, "date.1": {""}, "label.1": {""}}, []string{"Important dates"}, "→ nothing"},
@@ -236,6 +240,7 @@ func TestWrongInput(t *testing.T) {
 		{"name", "met_on", url.Values{"met_on": {"in spring"}, "nickname": {"Kept words"}}},
 		{"ways", "emails", url.Values{"emails": {"ada@helios.example\nno address"}, "phones": {"+1 23 4567"}}},
 		{"ways", "urls", url.Values{"urls": {"ftp://x"}}},
+		{"addresses", "country.0", url.Values{"street.0": {"Kept words"}, "country.0": {"Nowhere land"}}},
 		{"positions", "started_on.0", url.Values{"started_on.0": {"last year"}, "title.0": {"Kept words"}}},
 		{"positions", "ended_on.0", url.Values{"started_on.0": {"2020"}, "ended_on.0": {"2019"}, "title.0": {"Kept words"}}},
 		{"positions", "title.1", url.Values{"title.1": {strings.Repeat("a", 200)}}},
@@ -506,7 +511,7 @@ func TestFormsShowTextAsText(t *testing.T) {
 	for _, form := range p.Forms(path + "/entry") {
 		pages = append(pages, path+"?entry="+form.Get("entry"))
 	}
-	for _, section := range []string{"name", "ways", "positions", "dates", "relations", "groups", "cadence", "about"} {
+	for _, section := range []string{"name", "ways", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
 		pages = append(pages, path+"?edit="+section, path+"?history="+section)
 	}
 	for _, address := range pages {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -144,6 +145,10 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 	switch field {
 	case "emails", "phones", "urls":
 		return part("value")
+	case "addresses":
+		return strings.ReplaceAll(people.Address{
+			Label: part("label"), Street: part("street"), Locality: part("locality"), Region: part("region"), Postcode: part("postcode"), Country: part("country"), Text: part("text"),
+		}.String(), "\n", ", ")
 	case "positions":
 		return strings.Join(slices.DeleteFunc([]string{part("title"), part("organization")}, func(s string) bool { return s == "" }), " at ")
 	case "dates":

@@ -925,7 +925,11 @@ type Connection struct {
 	// How close the member is to them, 0 to 100, from recorded interactions.
 	Strength int32 `protobuf:"varint,25,opt,name=strength,proto3" json:"strength,omitempty"`
 	// When they were archived; absent if they are not.
-	ArchivedAt    *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=archived_at,proto3,oneof" json:"archived_at,omitempty"`
+	ArchivedAt *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=archived_at,proto3,oneof" json:"archived_at,omitempty"`
+	// Postal addresses, the preferred one first.
+	Addresses []*PostalAddress `protobuf:"bytes,27,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	// Labels of e-mail addresses, phones and links that have one.
+	Labels        []*Label `protobuf:"bytes,28,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1142,6 +1146,175 @@ func (x *Connection) GetArchivedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Connection) GetAddresses() []*PostalAddress {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *Connection) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// A postal address: its parts, or one text.
+type PostalAddress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// home, work or an own word.
+	Label *string `protobuf:"bytes,1,opt,name=label,proto3,oneof" json:"label,omitempty"`
+	// Lines.
+	Street *string `protobuf:"bytes,2,opt,name=street,proto3,oneof" json:"street,omitempty"`
+	// Town.
+	Locality *string `protobuf:"bytes,3,opt,name=locality,proto3,oneof" json:"locality,omitempty"`
+	// Region.
+	Region *string `protobuf:"bytes,4,opt,name=region,proto3,oneof" json:"region,omitempty"`
+	// Postcode.
+	Postcode *string `protobuf:"bytes,5,opt,name=postcode,proto3,oneof" json:"postcode,omitempty"`
+	// Code or name.
+	Country *string `protobuf:"bytes,6,opt,name=country,proto3,oneof" json:"country,omitempty"`
+	// Whole.
+	Text          *string `protobuf:"bytes,7,opt,name=text,proto3,oneof" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostalAddress) Reset() {
+	*x = PostalAddress{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostalAddress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostalAddress) ProtoMessage() {}
+
+func (x *PostalAddress) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostalAddress.ProtoReflect.Descriptor instead.
+func (*PostalAddress) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PostalAddress) GetLabel() string {
+	if x != nil && x.Label != nil {
+		return *x.Label
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetStreet() string {
+	if x != nil && x.Street != nil {
+		return *x.Street
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetLocality() string {
+	if x != nil && x.Locality != nil {
+		return *x.Locality
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetRegion() string {
+	if x != nil && x.Region != nil {
+		return *x.Region
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetPostcode() string {
+	if x != nil && x.Postcode != nil {
+		return *x.Postcode
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetCountry() string {
+	if x != nil && x.Country != nil {
+		return *x.Country
+	}
+	return ""
+}
+
+func (x *PostalAddress) GetText() string {
+	if x != nil && x.Text != nil {
+		return *x.Text
+	}
+	return ""
+}
+
+// The label of an e-mail address, a phone or a link.
+type Label struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which.
+	Of string `protobuf:"bytes,1,opt,name=of,proto3" json:"of,omitempty"`
+	// home, work, mobile or an own word; empty removes it.
+	Label         string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Label) Reset() {
+	*x = Label{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Label) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Label) ProtoMessage() {}
+
+func (x *Label) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Label.ProtoReflect.Descriptor instead.
+func (*Label) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Label) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
+}
+
+func (x *Label) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 // A yearly date. Year, month and day may be unknown, but not all.
 type ImportantDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1157,7 +1330,7 @@ type ImportantDate struct {
 
 func (x *ImportantDate) Reset() {
 	*x = ImportantDate{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1342,7 @@ func (x *ImportantDate) String() string {
 func (*ImportantDate) ProtoMessage() {}
 
 func (x *ImportantDate) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1355,7 @@ func (x *ImportantDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportantDate.ProtoReflect.Descriptor instead.
 func (*ImportantDate) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ImportantDate) GetKind() string {
@@ -1221,7 +1394,7 @@ type Relationship struct {
 
 func (x *Relationship) Reset() {
 	*x = Relationship{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1406,7 @@ func (x *Relationship) String() string {
 func (*Relationship) ProtoMessage() {}
 
 func (x *Relationship) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1419,7 @@ func (x *Relationship) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relationship.ProtoReflect.Descriptor instead.
 func (*Relationship) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Relationship) GetConnectionId() string {
@@ -1291,7 +1464,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1476,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1489,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Position) GetOrganization() string {
@@ -1395,14 +1568,18 @@ type CreateConnectionRequest struct {
 	// Birthday and other yearly dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,15,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	// Jobs with dates.
-	Positions     []*Job `protobuf:"bytes,16,rep,name=positions,proto3" json:"positions,omitempty"`
+	Positions []*Job `protobuf:"bytes,16,rep,name=positions,proto3" json:"positions,omitempty"`
+	// Preferred one first.
+	Addresses []*PostalAddress `protobuf:"bytes,17,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	// Of emails, phones and urls.
+	Labels        []*Label `protobuf:"bytes,18,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateConnectionRequest) Reset() {
 	*x = CreateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1591,7 @@ func (x *CreateConnectionRequest) String() string {
 func (*CreateConnectionRequest) ProtoMessage() {}
 
 func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1604,7 @@ func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CreateConnectionRequest) GetName() string {
@@ -1542,6 +1719,20 @@ func (x *CreateConnectionRequest) GetPositions() []*Job {
 	return nil
 }
 
+func (x *CreateConnectionRequest) GetAddresses() []*PostalAddress {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *CreateConnectionRequest) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 // A job to add, or to remove.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1559,7 +1750,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1762,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1775,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Job) GetOrganization() string {
@@ -1634,7 +1825,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1837,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1850,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -1705,7 +1896,7 @@ type SameAddress struct {
 
 func (x *SameAddress) Reset() {
 	*x = SameAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1908,7 @@ func (x *SameAddress) String() string {
 func (*SameAddress) ProtoMessage() {}
 
 func (x *SameAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1921,7 @@ func (x *SameAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
 func (*SameAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SameAddress) GetId() string {
@@ -1813,13 +2004,17 @@ type UpdateConnectionRequest struct {
 	AddPositions []*Job `protobuf:"bytes,27,rep,name=add_positions,proto3" json:"add_positions,omitempty"`
 	// All that match.
 	RemovePositions []*Job `protobuf:"bytes,28,rep,name=remove_positions,proto3" json:"remove_positions,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Each replaces the one with its label, or is added; only a label removes it.
+	Addresses []*PostalAddress `protobuf:"bytes,29,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	// Of emails, phones and urls.
+	Labels        []*Label `protobuf:"bytes,30,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +2026,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +2039,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -2043,6 +2238,20 @@ func (x *UpdateConnectionRequest) GetRemovePositions() []*Job {
 	return nil
 }
 
+func (x *UpdateConnectionRequest) GetAddresses() []*PostalAddress {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *UpdateConnectionRequest) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 // The connection after the change.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2058,7 +2267,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +2279,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +2292,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -2118,7 +2327,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2339,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2352,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -2164,7 +2373,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2385,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2398,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -2214,7 +2423,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2435,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2448,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -2280,7 +2489,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2292,7 +2501,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2305,7 +2514,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -2353,7 +2562,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2574,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2587,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -2426,7 +2635,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2438,7 +2647,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2451,7 +2660,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -2495,7 +2704,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2507,7 +2716,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2520,7 +2729,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -2556,7 +2765,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2568,7 +2777,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2581,7 +2790,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -2634,7 +2843,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2855,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2868,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -2696,7 +2905,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2708,7 +2917,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2721,7 +2930,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -2755,7 +2964,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +2976,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +2989,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -2832,7 +3041,7 @@ type MergeConnectionsRequest struct {
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +3053,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +3066,7 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
@@ -2915,7 +3124,7 @@ type MergePair struct {
 
 func (x *MergePair) Reset() {
 	*x = MergePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3136,7 @@ func (x *MergePair) String() string {
 func (*MergePair) ProtoMessage() {}
 
 func (x *MergePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3149,7 @@ func (x *MergePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergePair.ProtoReflect.Descriptor instead.
 func (*MergePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MergePair) GetKeepId() string {
@@ -2980,7 +3189,7 @@ type MergeConnectionsResponse struct {
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2992,7 +3201,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3005,7 +3214,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -3072,7 +3281,7 @@ type MergedPerson struct {
 
 func (x *MergedPerson) Reset() {
 	*x = MergedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3293,7 @@ func (x *MergedPerson) String() string {
 func (*MergedPerson) ProtoMessage() {}
 
 func (x *MergedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3306,7 @@ func (x *MergedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedPerson.ProtoReflect.Descriptor instead.
 func (*MergedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MergedPerson) GetId() string {
@@ -3138,7 +3347,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3150,7 +3359,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3163,7 +3372,7 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MergeConflict) GetConnectionId() string {
@@ -3211,7 +3420,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3432,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3445,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -3280,7 +3489,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3292,7 +3501,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3305,7 +3514,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -3341,7 +3550,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3562,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3575,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -3431,7 +3640,7 @@ type ExportConnectionsResponse struct {
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3443,7 +3652,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3456,7 +3665,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -3663,7 +3872,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\xeb\t\n" +
+	"_change_id\"\xf5\n" +
+	"\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
@@ -3697,9 +3907,32 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x102R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
-	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01B\x16\n" +
+	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12J\n" +
+	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
+	"R\taddresses\x12<\n" +
+	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labelsB\x16\n" +
 	"\x14_last_interaction_atB\x0e\n" +
-	"\f_archived_at\"\xf4\x01\n" +
+	"\f_archived_at\"\x8a\x03\n" +
+	"\rPostalAddress\x12&\n" +
+	"\x05label\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01H\x00R\x05label\x88\x01\x01\x12)\n" +
+	"\x06street\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01H\x01R\x06street\x88\x01\x01\x12,\n" +
+	"\blocality\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18d\xe0\xf3\x18\x01H\x02R\blocality\x88\x01\x01\x12(\n" +
+	"\x06region\x18\x04 \x01(\tB\v\xbaH\x04r\x02\x18d\xe0\xf3\x18\x01H\x03R\x06region\x88\x01\x01\x12,\n" +
+	"\bpostcode\x18\x05 \x01(\tB\v\xbaH\x04r\x02\x18\x14\xe0\xf3\x18\x01H\x04R\bpostcode\x88\x01\x01\x12*\n" +
+	"\acountry\x18\x06 \x01(\tB\v\xbaH\x04r\x02\x18<\xe0\xf3\x18\x01H\x05R\acountry\x88\x01\x01\x12%\n" +
+	"\x04text\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xd8\x04\xe0\xf3\x18\x01H\x06R\x04text\x88\x01\x01B\b\n" +
+	"\x06_labelB\t\n" +
+	"\a_streetB\v\n" +
+	"\t_localityB\t\n" +
+	"\a_regionB\v\n" +
+	"\t_postcodeB\n" +
+	"\n" +
+	"\b_countryB\a\n" +
+	"\x05_text\"F\n" +
+	"\x05Label\x12\x1a\n" +
+	"\x02of\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x02of\x12!\n" +
+	"\x05label\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\xf4\x01\n" +
 	"\rImportantDate\x127\n" +
 	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\x86\x01\n" +
 	"\x04date\x18\x02 \x01(\tBr\xbaHo\xc8\x01\x01rj\x18\n" +
@@ -3719,7 +3952,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
 	"\acurrent\x18\x05 \x01(\bR\acurrent\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xfd\b\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\x87\n" +
+	"\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -3740,7 +3974,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\amet_how\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\bR\amet_how\x88\x01\x01\x12N\n" +
 	"\fon_duplicate\x18\x0e \x01(\tB%\xbaH\"r R\x0freturn_existingR\x06createR\x05errorH\tR\fon_duplicate\x88\x01\x01\x12V\n" +
 	"\x0fimportant_dates\x18\x0f \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12@\n" +
-	"\tpositions\x18\x10 \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\tpositions:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\tpositions\x18\x10 \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\tpositions\x12J\n" +
+	"\taddresses\x18\x11 \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
+	"R\taddresses\x12<\n" +
+	"\x06labels\x18\x12 \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -3783,7 +4020,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
-	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xef\r\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xf9\x0e\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -3821,7 +4058,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x13add_important_dates\x18\x19 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x13add_important_dates\x12d\n" +
 	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x16remove_important_dates\x12H\n" +
 	"\radd_positions\x18\x1b \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\radd_positions\x12N\n" +
-	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positionsB\x13\n" +
+	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positions\x12J\n" +
+	"\taddresses\x18\x1d \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
+	"R\taddresses\x12<\n" +
+	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labelsB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -4015,7 +4255,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -4024,104 +4264,112 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*GetConnectionResponse)(nil),      // 4: kith.connections.v1.GetConnectionResponse
 	(*MissingConnection)(nil),          // 5: kith.connections.v1.MissingConnection
 	(*Connection)(nil),                 // 6: kith.connections.v1.Connection
-	(*ImportantDate)(nil),              // 7: kith.connections.v1.ImportantDate
-	(*Relationship)(nil),               // 8: kith.connections.v1.Relationship
-	(*Position)(nil),                   // 9: kith.connections.v1.Position
-	(*CreateConnectionRequest)(nil),    // 10: kith.connections.v1.CreateConnectionRequest
-	(*Job)(nil),                        // 11: kith.connections.v1.Job
-	(*CreateConnectionResponse)(nil),   // 12: kith.connections.v1.CreateConnectionResponse
-	(*SameAddress)(nil),                // 13: kith.connections.v1.SameAddress
-	(*UpdateConnectionRequest)(nil),    // 14: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 15: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 16: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 17: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 18: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 19: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 20: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 21: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 22: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 23: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 24: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 25: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 26: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 27: kith.connections.v1.MergeConnectionsRequest
-	(*MergePair)(nil),                  // 28: kith.connections.v1.MergePair
-	(*MergeConnectionsResponse)(nil),   // 29: kith.connections.v1.MergeConnectionsResponse
-	(*MergedPerson)(nil),               // 30: kith.connections.v1.MergedPerson
-	(*MergeConflict)(nil),              // 31: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 32: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 33: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 34: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 35: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 36: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 37: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 39: kith.tool.v1.NextCall
+	(*PostalAddress)(nil),              // 7: kith.connections.v1.PostalAddress
+	(*Label)(nil),                      // 8: kith.connections.v1.Label
+	(*ImportantDate)(nil),              // 9: kith.connections.v1.ImportantDate
+	(*Relationship)(nil),               // 10: kith.connections.v1.Relationship
+	(*Position)(nil),                   // 11: kith.connections.v1.Position
+	(*CreateConnectionRequest)(nil),    // 12: kith.connections.v1.CreateConnectionRequest
+	(*Job)(nil),                        // 13: kith.connections.v1.Job
+	(*CreateConnectionResponse)(nil),   // 14: kith.connections.v1.CreateConnectionResponse
+	(*SameAddress)(nil),                // 15: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 16: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 17: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 18: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 19: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 20: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 21: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 22: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 23: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 24: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 25: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 26: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 27: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 28: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 29: kith.connections.v1.MergeConnectionsRequest
+	(*MergePair)(nil),                  // 30: kith.connections.v1.MergePair
+	(*MergeConnectionsResponse)(nil),   // 31: kith.connections.v1.MergeConnectionsResponse
+	(*MergedPerson)(nil),               // 32: kith.connections.v1.MergedPerson
+	(*MergeConflict)(nil),              // 33: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 34: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 35: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 36: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 37: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 38: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 39: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 40: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 41: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	6,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	36, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	37, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	9,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	38, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	39, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	11, // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
 	6,  // 5: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
 	5,  // 6: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	38, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	38, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	38, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	7,  // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
-	8,  // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	38, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
-	7,  // 13: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 14: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
-	6,  // 15: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	13, // 16: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	7,  // 17: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	7,  // 18: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	7,  // 19: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 20: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	11, // 21: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	6,  // 22: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	7,  // 23: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	18, // 24: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	19, // 25: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	38, // 26: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	26, // 27: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	19, // 28: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	19, // 29: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	28, // 30: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
-	6,  // 31: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	31, // 32: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	30, // 33: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
-	8,  // 34: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	39, // 35: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 36: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 37: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	10, // 38: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	14, // 39: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	16, // 40: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	20, // 41: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	22, // 42: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	24, // 43: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	27, // 44: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	32, // 45: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	34, // 46: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 47: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 48: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	12, // 49: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	15, // 50: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	17, // 51: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	21, // 52: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	23, // 53: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	25, // 54: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	29, // 55: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	33, // 56: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	35, // 57: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	47, // [47:58] is the sub-list for method output_type
-	36, // [36:47] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	40, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	40, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	40, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	9,  // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	10, // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	40, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	7,  // 13: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
+	8,  // 14: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
+	9,  // 15: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	13, // 16: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	7,  // 17: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	8,  // 18: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	6,  // 19: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	15, // 20: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	9,  // 21: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	9,  // 22: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	9,  // 23: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	13, // 24: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	13, // 25: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	7,  // 26: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	8,  // 27: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	6,  // 28: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	9,  // 29: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	20, // 30: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	21, // 31: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	40, // 32: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	28, // 33: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	21, // 34: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	21, // 35: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	30, // 36: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	6,  // 37: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	33, // 38: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	32, // 39: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	10, // 40: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	41, // 41: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 42: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 43: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	12, // 44: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	16, // 45: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	18, // 46: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	22, // 47: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	24, // 48: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	26, // 49: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	29, // 50: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	34, // 51: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	36, // 52: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 53: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 54: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	14, // 55: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	17, // 56: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	19, // 57: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	23, // 58: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	25, // 59: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	27, // 60: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	31, // 61: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	35, // 62: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	37, // 63: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	53, // [53:64] is the sub-list for method output_type
+	42, // [42:53] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -4136,28 +4384,29 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[6].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[13].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[14].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[15].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[21].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[16].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[22].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[23].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[32].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[33].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[34].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[35].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[36].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
