@@ -45,6 +45,9 @@ func columns(zone *time.Location) []column {
 		{"E-mail", values(people.KindEmail)},
 		{"Phone", values(people.KindPhone)},
 		{"Website", values(people.KindURL)},
+		{"Accounts", func(p *Person) string {
+			return strings.Join(people.IDs(p.Accounts, func(a people.Account) string { return a.Service + ": " + a.Handle }), separator)
+		}},
 		{"Location", func(p *Person) string { return p.Location }},
 		{"Street", func(p *Person) string { return preferred(p).Street }},
 		{"City", func(p *Person) string { return preferred(p).Locality }},

@@ -28,6 +28,7 @@ type (
 		Emails        map[string]cardEmail    `json:"emails,omitempty"`
 		Phones        map[string]cardPhone    `json:"phones,omitempty"`
 		Links         map[string]cardLink     `json:"links,omitempty"`
+		Services      map[string]cardService  `json:"onlineServices,omitempty"`
 		Addresses     map[string]cardAddress  `json:"addresses,omitempty"`
 		Anniversaries map[string]anniversary  `json:"anniversaries,omitempty"`
 		Notes         map[string]cardNote     `json:"notes,omitempty"`
@@ -57,6 +58,12 @@ type (
 		Number   string          `json:"number"`
 		Contexts map[string]bool `json:"contexts,omitempty"`
 		Pref     int             `json:"pref,omitempty"`
+		Label    string          `json:"label,omitempty"`
+	}
+	cardService struct {
+		Service  string          `json:"service"`
+		User     string          `json:"user"`
+		Contexts map[string]bool `json:"contexts,omitempty"`
 		Label    string          `json:"label,omitempty"`
 	}
 	cardLink struct {
@@ -129,6 +136,10 @@ func cardOf(p *Person) card {
 	}
 	c.addPositions(p.Positions)
 	c.addHandles(p)
+	for _, a := range p.Accounts {
+		contexts, label := contextsOf(a.Label)
+		put(&c.Services, cardService{a.Service, a.Handle, contexts, label})
+	}
 	for _, a := range p.Addresses {
 		put(&c.Addresses, cardAddressOf(a, pref(c.Addresses)))
 	}

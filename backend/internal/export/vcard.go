@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -85,6 +86,7 @@ func (c *cards) person(p *Person) {
 	} {
 		c.handles(p, of.kind, of.name)
 	}
+	c.accounts(p)
 	c.addresses(p)
 	c.property("NOTE", p.Bio)
 	if len(p.Picture.Data) > 0 {
@@ -146,6 +148,22 @@ func (c *cards) handles(p *Person, kind, name string) {
 		}
 		c.line(group + name + types + preferred + ":" + value)
 		preferred = ""
+	}
+}
+
+// accounts writes the accounts. Those of messengers that other programs know by a scheme are IMPP.
+func (c *cards) accounts(p *Person) {
+	for _, a := range p.Accounts {
+		types, group := typeParameter("IMPP", a.Label), ""
+		if types == "" {
+			group = c.labelled(a.Label)
+		}
+		switch a.Service {
+		case "xmpp", "skype", "sip", "aim", "icq", "msn", "yahoo", "matrix", "telegram", "signal", "whatsapp":
+			c.line(group + "IMPP;X-SERVICE-TYPE=" + a.Shown() + types + ":" + a.Service + ":" + url.PathEscape(a.Handle))
+		default:
+			c.line(group + "SOCIALPROFILE;SERVICE-TYPE=" + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
+		}
 	}
 }
 

@@ -102,20 +102,13 @@ func (a Address) with(b Address) Address {
 	}
 }
 
-// addAddress adds an address, or what it knows beyond an existing one. It returns false if there is no room for it.
-func (c *Connection) addAddress(a Address) bool {
-	if a.empty() {
-		return true
-	}
+// absorbAddress adds an address, or what it knows beyond the same one.
+func (c *Connection) absorbAddress(a Address) {
 	if at := slices.IndexFunc(c.Addresses, a.same); at >= 0 {
 		c.Addresses[at] = c.Addresses[at].with(a)
-		return true
+	} else if !a.empty() {
+		c.Addresses = append(c.Addresses, a)
 	}
-	if len(c.Addresses) == MaxAddresses {
-		return false
-	}
-	c.Addresses = append(c.Addresses, a)
-	return true
 }
 
 // check returns an error that names the field if a draft is no address, or is in no country.
@@ -149,9 +142,7 @@ func (c *Connection) editAddresses(e AddressEdit) error {
 			c.Addresses[at] = d
 			continue
 		}
-		if !c.addAddress(d) {
-			return fault.InvalidField("addresses", "one person holds %d at most", MaxAddresses)
-		}
+		c.absorbAddress(d)
 	}
 	if len(c.Addresses) == 0 {
 		c.Addresses = nil

@@ -62,6 +62,9 @@ type Connection struct {
 	// Addresses are the postal addresses, the preferred one first. The column holds them as JSON.
 	Addresses []Address `bun:",nullzero" json:"addresses"`
 
+	// Accounts are those with messengers and networks, in the order in which they are shown. The column holds them as JSON.
+	Accounts []Account `bun:",nullzero" json:"accounts"`
+
 	Handles   []Handle        `bun:"-" json:"handles"`
 	Positions []Position      `bun:"-" json:"positions"`
 	Tags      []string        `bun:"-" json:"tags"`
@@ -177,7 +180,7 @@ func (p Position) Headline() string {
 func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
-	out.Dates, out.Addresses = slices.Clone(c.Dates), slices.Clone(c.Addresses)
+	out.Dates, out.Addresses, out.Accounts = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts)
 	return &out
 }
 
@@ -198,6 +201,7 @@ type Draft struct {
 	Dates                                                             []DateDraft
 	Jobs                                                              []JobDraft
 	Addresses                                                         []Address
+	Accounts                                                          []Account
 	// Labels are those of e-mail addresses, phone numbers and links, by value.
 	Labels map[string]string
 	Source string
@@ -217,6 +221,8 @@ type Patch struct {
 	Dates                      DateEdit
 	Jobs                       JobEdit
 	Addresses                  AddressEdit
+	// Accounts are set by their services: see editAccounts.
+	Accounts []Account
 	// Labels are new ones of e-mail addresses, phone numbers and links, by value; an empty one removes it.
 	Labels map[string]string
 }
@@ -322,6 +328,9 @@ func (c *Connection) checkLimits() error {
 	}
 	if len(c.Addresses) > MaxAddresses {
 		return fault.InvalidField("addresses", "one person holds %d at most", MaxAddresses)
+	}
+	if len(c.Accounts) > MaxAccounts {
+		return fault.InvalidField("accounts", "one person holds %d at most", MaxAccounts)
 	}
 	if len(c.Dates) > MaxDates {
 		return fault.InvalidField("important_dates", "one person holds %d at most", MaxDates)

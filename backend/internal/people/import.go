@@ -38,10 +38,13 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
-	addresses := c.Addresses
-	c.Addresses = nil
+	addresses, accounts := c.Addresses, c.Accounts
+	c.Addresses, c.Accounts = nil, nil
+	for _, a := range accounts {
+		c.absorbAccount(a.Clean())
+	}
 	for _, a := range addresses {
-		c.addAddress(a.clean())
+		c.absorbAddress(a.clean())
 	}
 	c.Location = cmp.Or(c.Location, c.derivedPlace())
 	if err := c.addDates("important_dates", dates); err != nil {
@@ -69,6 +72,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	b := blend{Connection: c.clone(), overwrite: overwrite}
 	typed := b.HasTypedLocation()
 	b.addresses(from.Addresses)
+	b.accounts(from.Accounts)
 	b.fields(from)
 	b.location(from, typed)
 	b.handles(from.Handles)

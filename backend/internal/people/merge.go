@@ -184,7 +184,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
-	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses = nil, nil, nil, nil, nil
+	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts = nil, nil, nil, nil, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
@@ -277,10 +277,11 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 		}
 	}
 	for _, a := range other.Addresses {
-		if at := slices.IndexFunc(c.Addresses, a.same); at >= 0 {
-			c.Addresses[at] = c.Addresses[at].with(a)
-		} else {
-			c.Addresses = append(c.Addresses, a)
+		c.absorbAddress(a)
+	}
+	for _, a := range other.Accounts {
+		if mine := c.absorbAccount(a); a.Label != "" && a.Label != mine.Label {
+			conflict("label", mine.Handle+": "+mine.Label, a.Handle+": "+a.Label)
 		}
 	}
 	if !typed {

@@ -199,7 +199,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
-		Addresses: addressMessages(c.Addresses), Labels: labelMessages(c.Handles),
+		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Labels: labelMessages(c.Handles),
 	}
 }
 
@@ -221,6 +221,22 @@ func AddressesOf(addresses []*connectionsv1.PostalAddress) (out []Address) {
 			Label: a.GetLabel(), Street: a.GetStreet(), Locality: a.GetLocality(), Region: a.GetRegion(), Postcode: a.GetPostcode(), Country: a.GetCountry(),
 			Text: a.GetText(),
 		})
+	}
+	return out
+}
+
+func accountMessages(accounts []Account) []*connectionsv1.Account {
+	out := make([]*connectionsv1.Account, len(accounts))
+	for i, a := range accounts {
+		out[i] = &connectionsv1.Account{Service: a.Service, Handle: a.Handle, Label: call.Optional(a.Label)}
+	}
+	return out
+}
+
+// AccountsOf returns the accounts of a message; nil for none.
+func AccountsOf(accounts []*connectionsv1.Account) (out []Account) {
+	for _, a := range accounts {
+		out = append(out, Account{Service: a.GetService(), Handle: a.GetHandle(), Label: a.GetLabel()})
 	}
 	return out
 }
@@ -338,7 +354,7 @@ func DraftOf(req *connectionsv1.CreateConnectionRequest, source string) Draft {
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
 		Starred: req.GetStarred(), Source: source, OnDuplicate: req.GetOnDuplicate(),
 		Dates: dateDrafts(req.GetImportantDates()), Jobs: jobDrafts(req.GetPositions()),
-		Addresses: AddressesOf(req.GetAddresses()), Labels: LabelsOf(req.GetLabels()),
+		Addresses: AddressesOf(req.GetAddresses()), Accounts: AccountsOf(req.GetAccounts()), Labels: LabelsOf(req.GetLabels()),
 	}
 }
 
@@ -374,7 +390,7 @@ func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 			Remove: dateDrafts(req.GetRemoveImportantDates()),
 		},
 		Jobs:      JobEdit{Add: jobDrafts(req.GetAddPositions()), Remove: jobDrafts(req.GetRemovePositions())},
-		Addresses: AddressEdit{Set: AddressesOf(req.GetAddresses())}, Labels: LabelsOf(req.GetLabels()),
+		Addresses: AddressEdit{Set: AddressesOf(req.GetAddresses())}, Accounts: AccountsOf(req.GetAccounts()), Labels: LabelsOf(req.GetLabels()),
 	})
 	if err != nil {
 		return nil, err

@@ -126,6 +126,9 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 	if err := c.editAddresses(AddressEdit{Replace: d.Addresses}); err != nil {
 		return nil, err
 	}
+	if err := c.editAccounts(d.Accounts); err != nil {
+		return nil, err
+	}
 	if err := c.setLabels(d.Labels); err != nil {
 		return nil, err
 	}
@@ -250,6 +253,9 @@ func (p Patch) apply(c *Connection) error {
 	c.editHandles(KindURL, p.URLs)
 	c.editTags(p.Tags)
 	if err := c.editAddresses(p.Addresses); err != nil {
+		return err
+	}
+	if err := c.editAccounts(p.Accounts); err != nil {
 		return err
 	}
 	if err := c.setLabels(p.Labels); err != nil {

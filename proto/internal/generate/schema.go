@@ -143,6 +143,9 @@ func (s *schemas) value(f protoreflect.FieldDescriptor, rules *validate.FieldRul
 	case protoreflect.DoubleKind:
 		return s.number("number", rules.GetDouble(), nullable)
 	case protoreflect.MessageKind:
+		if undetailed, _ := proto.GetExtension(f.Options(), toolv1.E_Undetailed).(bool); undetailed && s.form == output {
+			return typed("object", nullable)
+		}
 		return s.message(f.Message(), nullable)
 	default: // Catalog refuses integers other than those of 32 bits
 		return s.number("integer", rules.GetInt32(), nullable)

@@ -26,6 +26,8 @@ const (
 	maxOrganization = 200
 	maxTitle        = 160
 	maxLocation     = 120
+	maxService      = 40
+	maxHandle       = 200 // of an account
 	maxStreet       = 300
 	maxPlace        = 100 // a town or a region
 	maxPostcode     = 20

@@ -32,10 +32,12 @@ const (
 	fieldPhone      field = "phone"
 	fieldWebAddress field = "web_address"
 	fieldProfile    field = "profile"
-	fieldCity       field = "city"
-	fieldRegion     field = "region"
-	fieldCountry    field = "country"
-	fieldPostcode   field = "postcode"
+	// fieldAccount is an account; the label is the service, or is in the value before a colon.
+	fieldAccount  field = "account"
+	fieldCity     field = "city"
+	fieldRegion   field = "region"
+	fieldCountry  field = "country"
+	fieldPostcode field = "postcode"
 	// fieldStreet is any line of an address above the town.
 	fieldStreet field = "street"
 	// fieldWholeAddress is an address in one text; fieldLocation says where the person is.
@@ -204,6 +206,8 @@ func Fields() []Field {
 		{"phone_work", "Phone (work)", meaning{fieldPhone, "work"}}, {"phone_home", "Phone (home)", meaning{fieldPhone, "home"}},
 		{"website", "Website", meaning{fieldWebAddress, ""}}, {"linkedin", "LinkedIn", meaning{fieldProfile, "linkedin"}},
 		{"twitter", "X or Twitter", meaning{fieldProfile, "twitter"}}, {"facebook", "Facebook", meaning{fieldProfile, "facebook"}}, {"github", "GitHub", meaning{fieldProfile, "github"}},
+		{"account", "Messenger or network", meaning{fieldAccount, ""}}, {"whatsapp", "WhatsApp", meaning{fieldAccount, "whatsapp"}},
+		{"signal", "Signal", meaning{fieldAccount, "signal"}}, {"telegram", "Telegram", meaning{fieldAccount, "telegram"}}, {"skype", "Skype", meaning{fieldAccount, "skype"}},
 		{"organization", "Organisation", meaning{fieldOrganization, ""}}, {"job_title", "Job title", meaning{fieldJobTitle, ""}},
 		{"location", "Place", meaning{fieldLocation, ""}}, {"city", "Town", meaning{fieldCity, ""}}, {"region", "Region", meaning{fieldRegion, ""}},
 		{"country", "Country", meaning{fieldCountry, ""}}, {"postcode", "Postcode", meaning{fieldPostcode, ""}},

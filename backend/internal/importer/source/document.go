@@ -99,6 +99,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	for _, h := range p.Handles {
 		d.handle(h)
 	}
+	for _, a := range p.Accounts {
+		d.account(a.Service, a.Handle, a.Label)
+	}
 	for _, a := range p.Addresses {
 		d.addAddress(place{
 			label: a.Label, lines: []string{a.Street}, postcode: a.Postcode, city: a.Locality, region: a.Region, country: a.Country, whole: a.Text, exact: true,

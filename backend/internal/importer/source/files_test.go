@@ -142,6 +142,7 @@ func TestFiles(t *testing.T) {
 		{name: "vCard: long parameters", file: "vcard_long_parameters.vcf"},
 		{name: "vCard: only a group", file: "bad_only_group.vcf"},
 		{name: "vCard: positions by group, own labels", file: "vcard_positions.vcf"},
+		{name: "vCard: messengers and networks", file: "vcard_accounts.vcf"},
 
 		{name: "JSContact: a card", file: "jscontact_card.json"},
 		{name: "JSContact: 2.0, without uid", file: "jscontact_2_0.json"},

@@ -57,6 +57,54 @@ func (d *draft) web(kind, value, label string, pref int) {
 	}
 }
 
+// account adds an account with a messenger or a network. An account that is given by its web address is a link.
+func (d *draft) account(service, handle, label string) {
+	head, _ := firstBytes(handle, maxURLs)
+	if head = strings.TrimSpace(head); strings.HasPrefix(strings.ToLower(head), "http://") || strings.HasPrefix(strings.ToLower(head), "https://") {
+		d.web(people.KindSocial, head, cmp.Or(label, service), 0)
+		return
+	}
+	if service == "" && label != "home" && label != "work" { // such as a person's own type of the property
+		service, label = label, ""
+	}
+	a := people.Account{
+		Service: d.line("name of a service", cmp.Or(service, "other"), maxService), Handle: d.line("account", handle, maxHandle), Label: d.line("label of an account", label, maxLabel),
+	}.Clean()
+	if (people.Account{Service: a.Label}).Clean().Service == a.Service { // a type of the property that is the service
+		a.Label = ""
+	}
+	switch {
+	case !text.Visible(a.Handle) || isPlaceholder(a.Handle) || slices.Contains(d.Accounts, a):
+	case len(d.Accounts) == people.MaxAccounts:
+		d.keepInNote("account", a.Shown()+" "+a.Handle, fmt.Sprintf("one person has %d at most", people.MaxAccounts))
+	default:
+		d.Accounts = append(d.Accounts, a)
+	}
+}
+
+// accountURI reads an account that is a URI such as xmpp:ana@chat.example, whose scheme is the service unless that is known.
+func (d *draft) accountURI(service, uri, label string) {
+	scheme, rest, found := strings.Cut(strings.TrimSpace(uri), ":")
+	scheme = strings.ToLower(scheme)
+	if !found || !anyScheme.MatchString(scheme) || scheme == "http" || scheme == "https" {
+		d.account(service, uri, label)
+		return
+	}
+	handle, query, _ := strings.Cut(rest, "?")
+	if plain, err := url.PathUnescape(strings.TrimPrefix(handle, "//")); err == nil {
+		handle = plain
+	}
+	if values, err := url.ParseQuery(query); err == nil && values.Get("screenname") != "" { // as in aim:goim?screenname=ana
+		handle = values.Get("screenname")
+	} else if query != "" {
+		d.addToNote("Account", uri)
+	}
+	if scheme == "x-apple" || scheme == "x-user" {
+		scheme = ""
+	}
+	d.account(cmp.Or(service, scheme), handle, label)
+}
+
 // splitURLs splits a text between web addresses: before a scheme or www, and at white space, commas
 // and semicolons if each part looks like an address.
 func splitURLs(s string) []string {

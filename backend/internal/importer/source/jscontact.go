@@ -244,17 +244,19 @@ func (a jsItem) label() string {
 	return ""
 }
 
-// jsService reads an account at a service; only accounts with a page are imported.
+// jsService reads an account with a service; one with a page is a link, too.
 func (d *draft) jsService(a jsItem) {
-	label := strings.ToLower(a.Service)
-	if a.Label != "" {
-		label = a.Label
+	uri := strings.ToLower(a.URI)
+	isPage := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
+	switch {
+	case isPage:
+		d.web(people.KindSocial, a.URI, cmp.Or(a.Label, strings.ToLower(a.Service)), a.Pref)
+	case a.User == "":
+		d.accountURI(a.Service, a.URI, a.label())
 	}
-	if a.URI == "" {
-		d.keepInNote("online service", strings.TrimSpace(a.Service+" "+a.User), "it is no web address")
-		return
+	if a.User != "" {
+		d.account(a.Service, a.User, a.label())
 	}
-	d.web(people.KindSocial, a.URI, label, a.Pref)
 }
 
 func (d *draft) jsPlace(id string, p jsItem) {

@@ -349,6 +349,14 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 		d.web(people.KindURL, value, m.label, pref)
 	case fieldProfile:
 		d.web(people.KindSocial, value, m.label, pref)
+	case fieldAccount:
+		service, handle := m.label, value
+		if service == "" {
+			if before, after, found := strings.Cut(value, ":"); found {
+				service, handle = before, after
+			}
+		}
+		d.account(service, handle, "")
 	case fieldAboutText:
 		d.addText(value)
 	case fieldTags:
@@ -542,7 +550,7 @@ func (l *layout) google() {
 
 func googleMeaning(thing, part string) meaning {
 	f := map[string]field{
-		"E-mail Value": fieldEmail, "Phone Value": fieldPhone, "Website Value": fieldWebAddress, "Event Value": fieldOtherDate,
+		"E-mail Value": fieldEmail, "Phone Value": fieldPhone, "Website Value": fieldWebAddress, "Event Value": fieldOtherDate, "IM Value": fieldAccount,
 		"Relation Value": fieldRelation, "Organization Name": fieldOrganization, "Organization Title": fieldJobTitle,
 		"Address City": fieldCity, "Address Region": fieldRegion, "Address Country": fieldCountry, "Address Postal Code": fieldPostcode,
 		"Address Street": fieldStreet, "Address PO Box": fieldStreet, "Address Extended Address": fieldStreet, "Address Formatted": fieldWholeAddress,

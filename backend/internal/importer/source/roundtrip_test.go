@@ -141,6 +141,17 @@ func drawAddresses(t *rapid.T) []people.Address {
 	return all
 }
 
+func drawAccounts(t *rapid.T) []people.Account {
+	var all []people.Account
+	for i := range rapid.IntRange(0, 3).Draw(t, "accounts") {
+		all = append(all, people.Account{
+			Service: rapid.SampledFrom([]string{"signal", "xmpp", "mastodon", "github", "Own net", "skype", "other"}).Draw(t, "service"),
+			Handle:  strings.TrimSpace(fmt.Sprint("h", i, drawLine(t, "handle", 100))), Label: drawLine(t, "label", 60),
+		})
+	}
+	return all
+}
+
 // namedCountries are addresses with the names of countries in place of codes, as most formats have them.
 func namedCountries(p export.Person) []people.Address {
 	out := slices.Clone(p.Addresses)
@@ -156,7 +167,7 @@ func drawPerson(t *rapid.T) export.Person {
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),
-		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t),
+		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
 		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
@@ -191,7 +202,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -231,6 +242,10 @@ func heldByCSV(p export.Person) export.PersonRecord {
 	out.NotSameAs, out.Photo = nil, ""
 	out.CreatedAt, out.LastInteractionAt = day(p.CreatedAt), day(p.LastInteractionAt)
 	out.Handles = handlesAs(p, func(people.Handle) string { return "" })
+	out.Accounts = slices.Clone(p.Accounts)
+	for i := range out.Accounts {
+		out.Accounts[i].Label = ""
+	}
 	out.Addresses = namedCountries(p)
 	for i, a := range out.Addresses {
 		if i > 0 {
@@ -275,7 +290,7 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p),
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts,
 	}
 	if !p.HasTypedLocation() {
 		out.Location = "" // it follows from the addresses

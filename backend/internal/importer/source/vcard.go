@@ -426,6 +426,9 @@ type property struct {
 	// person is the key of another person, and location marks a typed location, in Kith's own cards.
 	person   string
 	location bool
+	// service and user are those of an account; isText says that its value is no URI.
+	service, user string
+	isText        bool
 	// omitYear is the placeholder by which Apple marks a date without a year.
 	omitYear string
 	value    []byte
@@ -504,6 +507,12 @@ func (p *property) parameter(s string) {
 		p.charset = strings.Trim(value, `"`)
 	case "LABEL":
 		p.label = unescapeParameter(strings.Trim(value, `"`))
+	case "X-SERVICE-TYPE", "SERVICE-TYPE":
+		p.service = unescapeParameter(strings.Trim(value, `"`))
+	case "X-USER", "USERNAME":
+		p.user = unescapeParameter(strings.Trim(value, `"`))
+	case "VALUE":
+		p.isText = strings.EqualFold(value, "text")
 	case export.LocationMark:
 		p.location = true
 	case export.RelatedID:

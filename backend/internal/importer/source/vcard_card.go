@@ -78,13 +78,18 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"NICKNAME": func(r *cardReader, p *property) {
 			r.setText("nickname", strings.Join(r.list(p, ','), ", "))
 		},
-		"UID":              func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
-		"ORG":              (*cardReader).org,
-		"TITLE":            func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
-		"ROLE":             func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
-		"EMAIL":            func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
-		"TEL":              func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
-		"URL":              func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
+		"UID":     func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
+		"ORG":     (*cardReader).org,
+		"TITLE":   func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
+		"ROLE":    func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
+		"EMAIL":   func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
+		"TEL":     func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
+		"URL":     func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
+		"IMPP":    func(r *cardReader, p *property) { r.accountURI(p.service, r.uri(p), r.label(p)) },
+		"X-SKYPE": accountWith("skype"), "X-SKYPE-USERNAME": accountWith("skype"), "X-JABBER": accountWith("xmpp"), "X-AIM": accountWith("aim"),
+		"X-ICQ": accountWith("icq"), "X-MSN": accountWith("msn"), "X-YAHOO": accountWith("yahoo"), "X-GADUGADU": accountWith("gadugadu"),
+		"X-GROUPWISE": accountWith("groupwise"), "X-MATRIX": accountWith("matrix"), "X-TELEGRAM": accountWith("telegram"), "X-SIGNAL": accountWith("signal"),
+		"X-WHATSAPP": accountWith("whatsapp"), "X-TWITTER": accountWith("x"), "X-MASTODON": accountWith("mastodon"),
 		"X-SOCIALPROFILE":  (*cardReader).profile,
 		"SOCIALPROFILE":    (*cardReader).profile,
 		"ADR":              (*cardReader).address,
@@ -270,13 +275,36 @@ func pairUp(texts, values []grouped) []int {
 	return of
 }
 
-// profile reads a page at a social network.
+// accountWith reads an account with a service.
+func accountWith(service string) func(*cardReader, *property) {
+	return func(r *cardReader, p *property) { r.account(service, r.text(p), r.label(p)) }
+}
+
+// profile reads a page at a social network, or an account without one.
 func (r *cardReader) profile(p *property) {
 	label := r.label(p)
+	if p.isText {
+		r.account(p.service, r.text(p), label)
+		return
+	}
+	if scheme, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(r.uri(p))), ":"); scheme == "x-apple" || people.KnownService(scheme) {
+		service := p.service
+		for _, word := range p.types {
+			if service == "" && people.KnownService(word) {
+				service = word
+			}
+		}
+		r.accountURI(service, cmp.Or(strings.TrimPrefix(r.uri(p), "x-apple:"), p.user), label)
+		return
+	}
 	for _, service := range p.types {
 		if service != "home" && service != "work" {
 			label = service
 		}
+	}
+	label = cmp.Or(label, p.service)
+	if user := strings.TrimPrefix(p.user, "@"); user != "" && !strings.Contains(r.uri(p), user) {
+		r.account(cmp.Or(p.service, label), p.user, "")
 	}
 	r.web(people.KindSocial, r.uri(p), label, p.pref)
 }

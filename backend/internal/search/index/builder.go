@@ -27,6 +27,8 @@ type Document struct {
 	Organization string // the current one
 	Title        string
 	Location     string
+	// Accounts are the handles of accounts.
+	Accounts []string
 	// Places are those of further postal addresses.
 	Places []string
 	Bio    string // up to 2,000 characters
@@ -243,6 +245,9 @@ func (b *builder) handles(d *Document) {
 	}
 	for _, raw := range d.Phones {
 		b.value(valuePhone, phoneKey(normalizePhone(raw)))
+	}
+	for _, handle := range d.Accounts {
+		b.words(fieldURL, handle)
 	}
 	for _, raw := range d.URLs {
 		url := normalizeURL(raw)

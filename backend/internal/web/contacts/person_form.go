@@ -148,8 +148,8 @@ func fieldName(name string) string {
 	switch {
 	case m == nil:
 		return strings.TrimPrefix(strings.TrimPrefix(name, "add_"), "remove_")
-	case m[1] == "positions" || m[1] == "important_dates" || m[1] == "addresses":
-		first := map[string]string{"positions": "organization", "important_dates": "date", "addresses": "street"}[m[1]]
+	case m[1] == "positions" || m[1] == "important_dates" || m[1] == "addresses" || m[1] == "accounts":
+		first := map[string]string{"positions": "organization", "important_dates": "date", "addresses": "street", "accounts": "service"}[m[1]]
 		if m[3] != "" {
 			first = m[3]
 		}

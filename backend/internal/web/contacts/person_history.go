@@ -40,6 +40,7 @@ func recordedFields(section string) []recordedField {
 			{"archived_at", "Archived"},
 		},
 		sectionWays:      {{"handles", "Ways to reach them"}},
+		sectionAccounts:  {{"accounts", "Messengers and networks"}},
 		sectionAddresses: {{"addresses", "Addresses"}},
 		sectionPositions: {{"positions", "Positions"}},
 		sectionDates:     {{"dates", "Dates"}},
@@ -152,6 +153,8 @@ func (r reader) words(field string, value json.RawMessage) string {
 			}
 			return h.Value
 		})
+	case "accounts":
+		return joinRecorded(value, func(a people.Account) string { return a.Shown() + " " + a.Handle })
 	case "addresses":
 		return joinRecorded(value, func(a people.Address) string { return strings.ReplaceAll(a.String(), "\n", ", ") })
 	case "positions":

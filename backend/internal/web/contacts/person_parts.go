@@ -23,6 +23,7 @@ func (v *request) parts(p *person) []part {
 			partRow{Label: "E-mail", Values: labelled(c, c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
 			partRow{Label: "Phone", Values: labelled(c, c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
 			partRow{Label: "Links", Values: labelled(c, c.GetUrls(), webAddress)})},
+		{Name: sectionAccounts, Title: "Messengers and networks", Rows: accountRows(c)},
 		{Name: sectionAddresses, Title: "Addresses", Rows: addressRows(c)},
 		{Name: sectionPositions, Title: "Positions", Rows: v.positionRows(p)},
 		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
@@ -80,6 +81,13 @@ func labelled(c *connectionsv1.Connection, values []string, address func(string)
 	out := linked(values, address)
 	for i := range out {
 		out[i].Note = labels[out[i].Text]
+	}
+	return out
+}
+
+func accountRows(c *connectionsv1.Connection) (out []partRow) {
+	for _, a := range people.AccountsOf(c.GetAccounts()) {
+		out = append(out, partRow{Label: a.Shown(), Values: []contactLink{{Text: a.Handle, Path: template.URL(a.Link()), Note: a.Label}}})
 	}
 	return out
 }

@@ -25,6 +25,7 @@ import (
 const (
 	sectionName      = "name"
 	sectionWays      = "ways"
+	sectionAccounts  = "accounts"
 	sectionAddresses = "addresses"
 	sectionPositions = "positions"
 	sectionDates     = "dates"
@@ -54,6 +55,7 @@ func sections() []section {
 	return []section{
 		{name: sectionName, fields: nameFields, save: saveTexts},
 		{name: sectionWays, fields: wayFields, save: saveWays},
+		{name: sectionAccounts, fields: accountFields, row: accountRow, save: saveAccounts},
 		{name: sectionAddresses, fields: addressFields, row: addressRow, save: saveAddresses},
 		{name: sectionPositions, fields: positionFields, row: positionRow, save: savePositions},
 		{name: sectionDates, fields: dateFields, row: dateFieldRow, save: saveDates},
@@ -129,6 +131,49 @@ func saveWays(v *request, p *person, f *Form, changed map[string]bool) ([]page.F
 	}
 	res, wrong, err := page.Write(v.Member, pageName, req, v.People.UpdateConnection)
 	return wrong, res.GetChangeId(), err
+}
+
+func accountRow(i int) []FormField {
+	return []FormField{
+		textField(rowName("service", i), "Messenger or network", "Signal, WhatsApp, Mastodon, GitHub or another."), textField(rowName("handle", i), "Name or number there", ""),
+		textField(rowName("account_label", i), "Label", ""),
+	}
+}
+
+func accountFields(_ *request, p *person) ([]FormField, error) {
+	var fields []FormField
+	for i, a := range people.AccountsOf(p.GetConnection().GetAccounts()) {
+		fields = append(fields, filled(accountRow(i), a.Shown(), a.Handle, a.Label)...)
+	}
+	return fields, nil
+}
+
+// saveAccounts writes all accounts.
+func saveAccounts(v *request, p *person, f *Form, _ map[string]bool) ([]page.FieldError, string, error) {
+	values := valuesOf(f.Fields)
+	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
+	var rows []int
+	var wrong []page.FieldError
+	for i := range len(f.Fields) / len(accountRow(0)) {
+		a := &connectionsv1.Account{Service: values[rowName("service", i)], Handle: values[rowName("handle", i)], Label: optional(values[rowName("account_label", i)])}
+		if a.GetHandle() == "" {
+			continue
+		}
+		found, err := v.checkRow(a, "service", i)
+		if err != nil {
+			return nil, "", err
+		}
+		req.Accounts, rows, wrong = append(req.Accounts, a), append(rows, i), append(wrong, found...)
+	}
+	if len(wrong) > 0 {
+		return wrong, "", nil
+	}
+	for _, stored := range p.GetConnection().GetAccounts() { // removed, unless the form has its service
+		req.Accounts = append([]*connectionsv1.Account{{Service: stored.GetService()}}, req.GetAccounts()...)
+		rows = append([]int{0}, rows...)
+	}
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.UpdateConnection)
+	return ofRows(wrong, rows), res.GetChangeId(), err
 }
 
 func addressRow(i int) []FormField {

@@ -66,6 +66,9 @@ func TestEditSections(t *testing.T) {
 			{"ways", url.Values{"emails": {""}}, []string{"+351 21 000 0000"}, "a@b.example"},
 			{"ways", url.Values{"emails": {"ada@home.example (home)\nada@work.example"}, "phones": {"+1 (212) 555 0100 (mobile)"}},
 				[]string{"ada@home.example home", "+1 (212) 555 0100 mobile"}, "ada@home.example (home)"},
+			{"accounts", url.Values{"service.0": {"Signal"}, "handle.0": {"+351 1"}, "service.1": {"github"}, "handle.1": {"ada"}},
+				[]string{"Signal+351 1", "GitHubada"}, "Signal +351 1, GitHub ada"},
+			{"accounts", url.Values{"handle.0": {""}}, []string{"GitHubada"}, "GitHub ada"},
 			{"addresses", url.Values{"label.0": {"home"}, "street.0": {"Rua do Sol 3"}, "locality.0": {"Tavira"}, "country.0": {"portugal"}, "label.1": {""}, "text.1": {"Behind the mill"}},
 				[]string{"homeRua do Sol 3 Tavira Portugal", "AddressBehind the mill"}, "Rua do Sol 3, Tavira, Portugal"},
 			{"positions", url.Values{"title.0": {"CEO"}, "started_on.0": {"2020"}, "organization.1": {"Tideline"}, "title.1": {"Adviser"}}, []string{"CEO (2020–)", "Works atTideline Adviser"}, "CTO at Helios → CEO at Helios"},
@@ -240,6 +243,7 @@ func TestWrongInput(t *testing.T) {
 		{"name", "met_on", url.Values{"met_on": {"in spring"}, "nickname": {"Kept words"}}},
 		{"ways", "emails", url.Values{"emails": {"ada@helios.example\nno address"}, "phones": {"+1 23 4567"}}},
 		{"ways", "urls", url.Values{"urls": {"ftp://x"}}},
+		{"accounts", "handle.0", url.Values{"service.0": {"Kept words"}, "handle.0": {"https://x.example/ada"}}},
 		{"addresses", "country.0", url.Values{"street.0": {"Kept words"}, "country.0": {"Nowhere land"}}},
 		{"positions", "started_on.0", url.Values{"started_on.0": {"last year"}, "title.0": {"Kept words"}}},
 		{"positions", "ended_on.0", url.Values{"started_on.0": {"2020"}, "ended_on.0": {"2019"}, "title.0": {"Kept words"}}},
@@ -511,7 +515,7 @@ func TestFormsShowTextAsText(t *testing.T) {
 	for _, form := range p.Forms(path + "/entry") {
 		pages = append(pages, path+"?entry="+form.Get("entry"))
 	}
-	for _, section := range []string{"name", "ways", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
+	for _, section := range []string{"name", "ways", "accounts", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
 		pages = append(pages, path+"?edit="+section, path+"?history="+section)
 	}
 	for _, address := range pages {

@@ -145,6 +145,8 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 	switch field {
 	case "emails", "phones", "urls":
 		return part("value")
+	case "accounts":
+		return strings.TrimSpace(people.Account{Service: part("service")}.Shown() + " " + part("handle"))
 	case "addresses":
 		return strings.ReplaceAll(people.Address{
 			Label: part("label"), Street: part("street"), Locality: part("locality"), Region: part("region"), Postcode: part("postcode"), Country: part("country"), Text: part("text"),

@@ -457,6 +457,7 @@ CREATE TABLE connections (
     merged_into         TEXT COLLATE "C",  -- the connection that took this one over
     photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
+    accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
     created_at          TIMESTAMPTZ NOT NULL,

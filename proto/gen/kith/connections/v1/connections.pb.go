@@ -929,7 +929,9 @@ type Connection struct {
 	// Postal addresses, the preferred one first.
 	Addresses []*PostalAddress `protobuf:"bytes,27,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Labels of e-mail addresses, phones and links that have one.
-	Labels        []*Label `protobuf:"bytes,28,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels []*Label `protobuf:"bytes,28,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Messengers and networks.
+	Accounts      []*Account `protobuf:"bytes,29,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1160,6 +1162,13 @@ func (x *Connection) GetLabels() []*Label {
 	return nil
 }
 
+func (x *Connection) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
 // A postal address: its parts, or one text.
 type PostalAddress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1260,6 +1269,70 @@ func (x *PostalAddress) GetText() string {
 	return ""
 }
 
+// An account with a messenger or a network.
+type Account struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// signal, whatsapp, mastodon and so on.
+	Service string `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	// No web address.
+	Handle string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	// home, work or an own word.
+	Label         *string `protobuf:"bytes,3,opt,name=label,proto3,oneof" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Account) Reset() {
+	*x = Account{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Account) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Account) ProtoMessage() {}
+
+func (x *Account) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Account.ProtoReflect.Descriptor instead.
+func (*Account) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Account) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *Account) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
+func (x *Account) GetLabel() string {
+	if x != nil && x.Label != nil {
+		return *x.Label
+	}
+	return ""
+}
+
 // The label of an e-mail address, a phone or a link.
 type Label struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1273,7 +1346,7 @@ type Label struct {
 
 func (x *Label) Reset() {
 	*x = Label{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1358,7 @@ func (x *Label) String() string {
 func (*Label) ProtoMessage() {}
 
 func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1371,7 @@ func (x *Label) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Label.ProtoReflect.Descriptor instead.
 func (*Label) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Label) GetOf() string {
@@ -1330,7 +1403,7 @@ type ImportantDate struct {
 
 func (x *ImportantDate) Reset() {
 	*x = ImportantDate{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1415,7 @@ func (x *ImportantDate) String() string {
 func (*ImportantDate) ProtoMessage() {}
 
 func (x *ImportantDate) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1428,7 @@ func (x *ImportantDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportantDate.ProtoReflect.Descriptor instead.
 func (*ImportantDate) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ImportantDate) GetKind() string {
@@ -1394,7 +1467,7 @@ type Relationship struct {
 
 func (x *Relationship) Reset() {
 	*x = Relationship{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1479,7 @@ func (x *Relationship) String() string {
 func (*Relationship) ProtoMessage() {}
 
 func (x *Relationship) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1492,7 @@ func (x *Relationship) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relationship.ProtoReflect.Descriptor instead.
 func (*Relationship) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Relationship) GetConnectionId() string {
@@ -1464,7 +1537,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1549,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1562,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Position) GetOrganization() string {
@@ -1572,14 +1645,16 @@ type CreateConnectionRequest struct {
 	// Preferred one first.
 	Addresses []*PostalAddress `protobuf:"bytes,17,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Of emails, phones and urls.
-	Labels        []*Label `protobuf:"bytes,18,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels []*Label `protobuf:"bytes,18,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Messengers and networks.
+	Accounts      []*Account `protobuf:"bytes,19,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateConnectionRequest) Reset() {
 	*x = CreateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1666,7 @@ func (x *CreateConnectionRequest) String() string {
 func (*CreateConnectionRequest) ProtoMessage() {}
 
 func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1679,7 @@ func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateConnectionRequest) GetName() string {
@@ -1733,6 +1808,13 @@ func (x *CreateConnectionRequest) GetLabels() []*Label {
 	return nil
 }
 
+func (x *CreateConnectionRequest) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
 // A job to add, or to remove.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1750,7 +1832,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1844,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1857,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Job) GetOrganization() string {
@@ -1825,7 +1907,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +1919,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +1932,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -1896,7 +1978,7 @@ type SameAddress struct {
 
 func (x *SameAddress) Reset() {
 	*x = SameAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +1990,7 @@ func (x *SameAddress) String() string {
 func (*SameAddress) ProtoMessage() {}
 
 func (x *SameAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +2003,7 @@ func (x *SameAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
 func (*SameAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SameAddress) GetId() string {
@@ -2007,14 +2089,16 @@ type UpdateConnectionRequest struct {
 	// Each replaces the one with its label, or is added; only a label removes it.
 	Addresses []*PostalAddress `protobuf:"bytes,29,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Of emails, phones and urls.
-	Labels        []*Label `protobuf:"bytes,30,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels []*Label `protobuf:"bytes,30,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Replace those of their service; an empty handle removes them.
+	Accounts      []*Account `protobuf:"bytes,31,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2110,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2123,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -2252,6 +2336,13 @@ func (x *UpdateConnectionRequest) GetLabels() []*Label {
 	return nil
 }
 
+func (x *UpdateConnectionRequest) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
 // The connection after the change.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2267,7 +2358,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2370,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2383,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -2327,7 +2418,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2339,7 +2430,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2352,7 +2443,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -2373,7 +2464,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2476,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2489,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -2423,7 +2514,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2526,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2539,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -2489,7 +2580,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2501,7 +2592,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2514,7 +2605,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -2562,7 +2653,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2574,7 +2665,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2587,7 +2678,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -2635,7 +2726,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +2738,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +2751,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -2704,7 +2795,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2716,7 +2807,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2729,7 +2820,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -2765,7 +2856,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2868,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2881,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -2843,7 +2934,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +2946,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +2959,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -2905,7 +2996,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2917,7 +3008,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2930,7 +3021,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -2964,7 +3055,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3067,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3080,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -3041,7 +3132,7 @@ type MergeConnectionsRequest struct {
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3144,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3157,7 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
@@ -3124,7 +3215,7 @@ type MergePair struct {
 
 func (x *MergePair) Reset() {
 	*x = MergePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3227,7 @@ func (x *MergePair) String() string {
 func (*MergePair) ProtoMessage() {}
 
 func (x *MergePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3240,7 @@ func (x *MergePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergePair.ProtoReflect.Descriptor instead.
 func (*MergePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MergePair) GetKeepId() string {
@@ -3189,7 +3280,7 @@ type MergeConnectionsResponse struct {
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3292,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3305,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -3281,7 +3372,7 @@ type MergedPerson struct {
 
 func (x *MergedPerson) Reset() {
 	*x = MergedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3293,7 +3384,7 @@ func (x *MergedPerson) String() string {
 func (*MergedPerson) ProtoMessage() {}
 
 func (x *MergedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3306,7 +3397,7 @@ func (x *MergedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedPerson.ProtoReflect.Descriptor instead.
 func (*MergedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MergedPerson) GetId() string {
@@ -3347,7 +3438,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3359,7 +3450,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3372,7 +3463,7 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MergeConflict) GetConnectionId() string {
@@ -3420,7 +3511,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3523,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3536,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -3489,7 +3580,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3501,7 +3592,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3514,7 +3605,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -3550,7 +3641,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3562,7 +3653,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3575,7 +3666,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{36}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -3640,7 +3731,7 @@ type ExportConnectionsResponse struct {
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3652,7 +3743,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3665,7 +3756,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{37}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -3872,8 +3963,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\xf5\n" +
-	"\n" +
+	"_change_id\"\xc5\v\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
@@ -3907,10 +3997,11 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x102R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
-	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12J\n" +
-	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
-	"R\taddresses\x12<\n" +
-	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labelsB\x16\n" +
+	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12N\n" +
+	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\f\xbaH\x05\x92\x01\x02\x10\n" +
+	"\xf8\xf3\x18\x01R\taddresses\x12@\n" +
+	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12F\n" +
+	"\baccounts\x18\x1d \x03(\v2\x1c.kith.connections.v1.AccountB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\baccountsB\x16\n" +
 	"\x14_last_interaction_atB\x0e\n" +
 	"\f_archived_at\"\x8a\x03\n" +
 	"\rPostalAddress\x12&\n" +
@@ -3928,7 +4019,12 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\t_postcodeB\n" +
 	"\n" +
 	"\b_countryB\a\n" +
-	"\x05_text\"F\n" +
+	"\x05_text\"\x8a\x01\n" +
+	"\aAccount\x12'\n" +
+	"\aservice\x18\x01 \x01(\tB\r\xbaH\x06r\x04\x10\x01\x18(\xe0\xf3\x18\x01R\aservice\x12$\n" +
+	"\x06handle\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x06handle\x12&\n" +
+	"\x05label\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01H\x00R\x05label\x88\x01\x01B\b\n" +
+	"\x06_label\"F\n" +
 	"\x05Label\x12\x1a\n" +
 	"\x02of\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x02of\x12!\n" +
@@ -3952,7 +4048,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
 	"\acurrent\x18\x05 \x01(\bR\acurrent\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\x87\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xcb\n" +
 	"\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
@@ -3977,7 +4073,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tpositions\x18\x10 \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\tpositions\x12J\n" +
 	"\taddresses\x18\x11 \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\taddresses\x12<\n" +
-	"\x06labels\x18\x12 \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\x06labels\x18\x12 \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12B\n" +
+	"\baccounts\x18\x13 \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccounts:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -4020,7 +4117,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
-	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xf9\x0e\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xbd\x0f\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -4061,7 +4158,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positions\x12J\n" +
 	"\taddresses\x18\x1d \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\taddresses\x12<\n" +
-	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labelsB\x13\n" +
+	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12B\n" +
+	"\baccounts\x18\x1f \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccountsB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -4255,7 +4353,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -4265,111 +4363,115 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*MissingConnection)(nil),          // 5: kith.connections.v1.MissingConnection
 	(*Connection)(nil),                 // 6: kith.connections.v1.Connection
 	(*PostalAddress)(nil),              // 7: kith.connections.v1.PostalAddress
-	(*Label)(nil),                      // 8: kith.connections.v1.Label
-	(*ImportantDate)(nil),              // 9: kith.connections.v1.ImportantDate
-	(*Relationship)(nil),               // 10: kith.connections.v1.Relationship
-	(*Position)(nil),                   // 11: kith.connections.v1.Position
-	(*CreateConnectionRequest)(nil),    // 12: kith.connections.v1.CreateConnectionRequest
-	(*Job)(nil),                        // 13: kith.connections.v1.Job
-	(*CreateConnectionResponse)(nil),   // 14: kith.connections.v1.CreateConnectionResponse
-	(*SameAddress)(nil),                // 15: kith.connections.v1.SameAddress
-	(*UpdateConnectionRequest)(nil),    // 16: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 17: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 18: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 19: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 20: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 21: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 22: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 23: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 24: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 25: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 26: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 27: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 28: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 29: kith.connections.v1.MergeConnectionsRequest
-	(*MergePair)(nil),                  // 30: kith.connections.v1.MergePair
-	(*MergeConnectionsResponse)(nil),   // 31: kith.connections.v1.MergeConnectionsResponse
-	(*MergedPerson)(nil),               // 32: kith.connections.v1.MergedPerson
-	(*MergeConflict)(nil),              // 33: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 34: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 35: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 36: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 37: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 38: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 39: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 40: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 41: kith.tool.v1.NextCall
+	(*Account)(nil),                    // 8: kith.connections.v1.Account
+	(*Label)(nil),                      // 9: kith.connections.v1.Label
+	(*ImportantDate)(nil),              // 10: kith.connections.v1.ImportantDate
+	(*Relationship)(nil),               // 11: kith.connections.v1.Relationship
+	(*Position)(nil),                   // 12: kith.connections.v1.Position
+	(*CreateConnectionRequest)(nil),    // 13: kith.connections.v1.CreateConnectionRequest
+	(*Job)(nil),                        // 14: kith.connections.v1.Job
+	(*CreateConnectionResponse)(nil),   // 15: kith.connections.v1.CreateConnectionResponse
+	(*SameAddress)(nil),                // 16: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 17: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 18: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 19: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 20: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 21: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 22: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 23: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 24: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 25: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 26: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 27: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 28: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 29: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 30: kith.connections.v1.MergeConnectionsRequest
+	(*MergePair)(nil),                  // 31: kith.connections.v1.MergePair
+	(*MergeConnectionsResponse)(nil),   // 32: kith.connections.v1.MergeConnectionsResponse
+	(*MergedPerson)(nil),               // 33: kith.connections.v1.MergedPerson
+	(*MergeConflict)(nil),              // 34: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 35: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 36: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 37: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 38: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 39: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 40: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 41: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 42: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	6,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	38, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	39, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	11, // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	39, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	40, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	12, // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
 	6,  // 5: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
 	5,  // 6: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	40, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	40, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	40, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	9,  // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
-	10, // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	40, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	41, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	41, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	41, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	10, // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	41, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
-	8,  // 14: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
-	9,  // 15: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	13, // 16: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
-	7,  // 17: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	8,  // 18: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	6,  // 19: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	15, // 20: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	9,  // 21: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	9,  // 22: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	9,  // 23: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	13, // 24: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	13, // 25: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	7,  // 26: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	8,  // 27: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	6,  // 28: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	9,  // 29: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	20, // 30: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	21, // 31: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	40, // 32: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	28, // 33: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	21, // 34: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	21, // 35: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	30, // 36: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
-	6,  // 37: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	33, // 38: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	32, // 39: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
-	10, // 40: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	41, // 41: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 42: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 43: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	12, // 44: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	16, // 45: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	18, // 46: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	22, // 47: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	24, // 48: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	26, // 49: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	29, // 50: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	34, // 51: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	36, // 52: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 53: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 54: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	14, // 55: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	17, // 56: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	19, // 57: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	23, // 58: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	25, // 59: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	27, // 60: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	31, // 61: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	35, // 62: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	37, // 63: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	53, // [53:64] is the sub-list for method output_type
-	42, // [42:53] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	9,  // 14: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
+	8,  // 15: kith.connections.v1.Connection.accounts:type_name -> kith.connections.v1.Account
+	10, // 16: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	14, // 17: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	7,  // 18: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	9,  // 19: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	8,  // 20: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	6,  // 21: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	16, // 22: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	10, // 23: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	10, // 24: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	10, // 25: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	14, // 26: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	14, // 27: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	7,  // 28: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	9,  // 29: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	8,  // 30: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	6,  // 31: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	10, // 32: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	21, // 33: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	22, // 34: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	41, // 35: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	29, // 36: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	22, // 37: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	22, // 38: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	31, // 39: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	6,  // 40: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	34, // 41: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	33, // 42: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	11, // 43: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	42, // 44: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 45: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 46: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	13, // 47: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	17, // 48: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	19, // 49: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	23, // 50: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	25, // 51: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	27, // 52: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	30, // 53: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	35, // 54: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	37, // 55: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 56: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 57: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	15, // 58: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	18, // 59: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	20, // 60: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	24, // 61: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	26, // 62: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	28, // 63: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	32, // 64: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	36, // 65: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	38, // 66: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	56, // [56:67] is the sub-list for method output_type
+	45, // [45:56] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -4385,28 +4487,29 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[7].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[13].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[14].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[16].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[17].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[22].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[18].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[23].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[34].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[30].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[32].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[35].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[36].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[37].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -358,6 +358,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*bool)(nil),
+		Field:         51007,
+		Name:          "kith.tool.v1.undetailed",
+		Tag:           "varint,51007,opt,name=undetailed",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
 		Field:         51004,
 		Name:          "kith.tool.v1.text_by_others",
 		Tag:           "varint,51004,opt,name=text_by_others",
@@ -402,22 +410,27 @@ var (
 	//
 	// optional bool explained = 51003;
 	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
+	// The schema of answers does not list the members of the field's objects, to save tokens: they are those of the argument
+	// with the same name.
+	//
+	// optional bool undetailed = 51007;
+	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[3]
 	// The field is free text that someone other than the member may have written, or that
 	// came from a file or a profile. Answers with such text say so: they begin with
 	// text_by_others, the names of these fields.
 	//
 	// optional bool text_by_others = 51004;
-	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[3]
+	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[4]
 	// Always includes the field in answers, even if it is zero, false or empty. Other fields, at
 	// every depth, are then left out. If a zero in a nested message has a meaning of its own, the
 	// field is optional and always set.
 	//
 	// optional bool always = 51005;
-	E_Always = &file_kith_tool_v1_tool_proto_extTypes[4]
+	E_Always = &file_kith_tool_v1_tool_proto_extTypes[5]
 	// Like always, but only if the answer does not have the field that is named here.
 	//
 	// optional string always_without = 51006;
-	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[5]
+	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[6]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -460,7 +473,10 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x11ACCESS_CREDENTIAL\x10\x02:H\n" +
 	"\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb9\x8e\x03 \x01(\v2\x12.kith.tool.v1.ToolR\x04tool:N\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06access:=\n" +
-	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:E\n" +
+	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:?\n" +
+	"\n" +
+	"undetailed\x12\x1d.google.protobuf.FieldOptions\x18\xbf\x8e\x03 \x01(\bR\n" +
+	"undetailed:E\n" +
 	"\x0etext_by_others\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x8e\x03 \x01(\bR\ftextByOthers:7\n" +
 	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06always:F\n" +
 	"\x0ealways_without\x12\x1d.google.protobuf.FieldOptions\x18\xbe\x8e\x03 \x01(\tR\ralwaysWithoutB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
@@ -493,15 +509,16 @@ var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	4,  // 2: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
 	4,  // 3: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
 	5,  // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
-	5,  // 5: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
-	5,  // 6: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	5,  // 7: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
-	3,  // 8: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	2,  // 9: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	8,  // [8:10] is the sub-list for extension type_name
-	2,  // [2:8] is the sub-list for extension extendee
+	5,  // 5: kith.tool.v1.undetailed:extendee -> google.protobuf.FieldOptions
+	5,  // 6: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	5,  // 7: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	5,  // 8: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
+	3,  // 9: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2,  // 10: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	9,  // [9:11] is the sub-list for extension type_name
+	2,  // [2:9] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
 }
 
@@ -517,7 +534,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      3,
 			NumMessages:   1,
-			NumExtensions: 6,
+			NumExtensions: 7,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,
