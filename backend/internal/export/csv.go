@@ -62,6 +62,7 @@ func columns(zone *time.Location) []column {
 		{"Met on", func(p *Person) string { return p.MetOn }},
 		{"Met how", func(p *Person) string { return p.MetHow }},
 		{"Birthday", birthday},
+		{"Died", func(p *Person) string { return p.DeceasedOn }},
 		{"Keep in touch (days)", func(p *Person) string { return days(p.CadenceDays) }},
 		{"Last contact", func(p *Person) string { return date(p.LastInteractionAt) }},
 		{"Added", func(p *Person) string { return date(p.CreatedAt) }},

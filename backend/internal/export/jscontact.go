@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -123,6 +124,9 @@ func (l *cardList) Add(p People) error {
 // Close implements Writer.
 func (l *cardList) Close() error { return l.cards.end("\n") }
 
+// OwnDate begins the labels of dates that JSContact has no kind for.
+const OwnDate = "kith:"
+
 // OwnRelation begins the types of relationship that JSContact does not have.
 const OwnRelation = "kith:"
 
@@ -147,9 +151,11 @@ func cardOf(p *Person) card {
 		put(&c.Addresses, cardAddress{Components: []cardComponent{{"locality", p.Location}}, Full: p.Location, Location: true})
 	}
 	for _, d := range p.Dates {
-		if kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]; kind != "" {
-			put(&c.Anniversaries, anniversary{kind, partialDate{"PartialDate", d.Year, d.Month, d.Day}})
-		}
+		kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]
+		put(&c.Anniversaries, anniversary{cmp.Or(kind, OwnDate+d.Label), partialDate{"PartialDate", d.Year, d.Month, d.Day}})
+	}
+	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
+		put(&c.Anniversaries, anniversary{"death", partialDate{"PartialDate", died.Year, died.Month, died.Day}})
 	}
 	if p.Bio != "" {
 		c.Notes = map[string]cardNote{"1": {p.Bio}}

@@ -34,6 +34,7 @@ type (
 		Starred           bool                 `json:"starred"`
 		MetOn             string               `json:"met_on"`
 		MetHow            string               `json:"met_how"`
+		DeceasedOn        string               `json:"deceased_on,omitempty"`
 		Source            string               `json:"source"`
 		CadenceDays       int                  `json:"cadence_days"`
 		SnoozedUntil      time.Time            `json:"snoozed_until,omitzero"`
@@ -144,7 +145,7 @@ func LeftOut(format string) string {
 	case VCard:
 		return own + ", and when they were added; which categories are tags and which are groups" + others
 	case JSContact:
-		return own + "; photos; dates but birthdays and anniversaries; which keywords are tags and which are groups" + others
+		return own + "; photos; which keywords are tags and which are groups" + others
 	}
 	return ""
 }
@@ -189,7 +190,7 @@ func recordOf(p *Person) PersonRecord {
 func newPersonRecord(c *people.Connection) PersonRecord {
 	r := PersonRecord{
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
-		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
+		MetHow: c.MetHow, DeceasedOn: c.DeceasedOn, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
 		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts,
@@ -210,7 +211,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 // id, source or time.
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
-		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, CadenceDays: p.CadenceDays,
+		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, DeceasedOn: p.DeceasedOn, CadenceDays: p.CadenceDays,
 		Addresses: p.Addresses, Accounts: p.Accounts,
 	}
 	for _, h := range p.Handles {

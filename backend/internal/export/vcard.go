@@ -94,6 +94,9 @@ func (c *cards) person(p *Person) {
 	}
 	c.property("CATEGORIES", append(append([]string{}, p.Tags...), p.Groups...)...)
 	c.dates(p)
+	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
+		c.line("DEATHDATE:" + partial(died)) // RFC 6474
+	}
 	for _, r := range p.Relations {
 		// Other programs show the name; Kith reads the id and its own type.
 		c.property("RELATED;VALUE=text;TYPE="+relatedTypes(r.Type)+";"+RelatedID+"="+r.ConnectionID, r.Name)

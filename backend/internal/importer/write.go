@@ -59,8 +59,26 @@ func (s *step) save(ctx context.Context) error {
 	if err := InsertBatch(ctx, s.tx, &s.rows); err != nil || len(s.effects) == 0 {
 		return err
 	}
-	_, err := history.Record(ctx, s.tx, history.Draft{Summary: "Imported " + s.params.Filename, Effects: s.effects, ImportID: s.params.ImportID})
+	ended, err := people.EndReminders(ctx, s.tx, died(s.effects)...)
+	if err != nil {
+		return err
+	}
+	_, err = history.Record(ctx, s.tx, history.Draft{
+		Summary: "Imported " + s.params.Filename, Effects: append(s.effects, ended...), ImportID: s.params.ImportID,
+	})
 	return err
+}
+
+// died returns the people who were alive before and, by the file, are no longer.
+func died(effects []history.EffectDraft) (ids []string) {
+	for _, e := range effects {
+		before, known := e.Before.(*people.Connection)
+		after, stays := e.After.(*people.Connection)
+		if known && stays && before != nil && after != nil && before.DeceasedOn == "" && after.DeceasedOn != "" {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
 }
 
 // plan adds the rows of a plan.

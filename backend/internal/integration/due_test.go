@@ -186,3 +186,56 @@ func TestCompleteUnderConcurrency(t *testing.T) {
 		}
 	})
 }
+
+// Nobody is reminded of a person who died, until that is undone.
+func TestNobodyIsRemindedOfTheDead(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 2, 25, 15, 0, 0, 0, time.UTC)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, func() time.Time { return now })
+		owner := dbtest.Member(t, s, "maria")
+		ove := create(t, s, owner, people.Draft{Name: "Ove", Dates: []people.DateDraft{{Kind: "birthday", Date: "1932-02-26"}}})
+		create(t, s, owner, people.Draft{Name: "Ana", Dates: []people.DateDraft{{Kind: "birthday", Date: "--02-27"}}})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Call him", DueOn: "2026-02-26", ConnectionID: ove.ID})
+		if err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
+			_, err := people.SetCadence(ctx, u, people.CadencePatch{IDs: []string{ove.ID}, Days: new(1)})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		due := func(of string) (out []string) {
+			t.Helper()
+			q := reminders.DueQuery{Today: now.Truncate(24 * time.Hour), Zone: time.UTC, Limit: 50, ConnectionID: of}
+			q.Until = q.Today.AddDate(0, 0, 7)
+			list, counts, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q)
+			if err != nil || of == "" && counts.Reminders+counts.Dates+counts.Cadences != len(list) {
+				t.Fatalf("%d entries, counted %+v: %v", len(list), counts, err)
+			}
+			for _, d := range list {
+				out = append(out, d.Name+" "+d.Kind)
+			}
+			return out
+		}
+		want := func(what string, all, ofOve []string) {
+			t.Helper()
+			if got, his := due(""), due(ove.ID); !slices.Equal(got, all) || !slices.Equal(his, ofOve) {
+				t.Errorf("%s: %q, of him %q; want %q, %q", what, got, his, all, ofOve)
+			}
+		}
+		his := []string{"Ove reminder", "Ove date", "Ove cadence"}
+		want("alive", append(his, "Ana date"), his)
+		var written people.Written
+		if err := write(t, s, owner, func(ctx context.Context, u *db.Tx) (err error) {
+			written, err = people.Update(ctx, u, people.Patch{ID: ove.ID, DeceasedOn: new("2026-02-20")})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want("dead", []string{"Ana date"}, nil)
+		addReminder(t, s, owner, reminders.Reminder{Text: "Write to his wife", DueOn: "2026-02-26", ConnectionID: ove.ID})
+		want("a new reminder", []string{"Ove reminder", "Ana date"}, []string{"Ove reminder"})
+		undo(t, s, owner, written.ChangeID)
+		his = []string{"Ove reminder", "Ove reminder", "Ove date", "Ove cadence"}
+		want("undone", append(his, "Ana date"), his)
+	})
+}

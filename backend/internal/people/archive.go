@@ -129,6 +129,9 @@ func SetArchived(ctx context.Context, tx *db.Tx, ids []string, at time.Time) err
 
 // Cadence is how often the member wants to be in touch with the person.
 func (c *Connection) Cadence() cadence.Cadence {
+	if c.DeceasedOn != "" {
+		return cadence.Cadence{LastContactAt: c.LastInteractionAt, CreatedAt: c.CreatedAt}
+	}
 	return cadence.Cadence{
 		OwnDays: c.CadenceDays, GroupDays: c.GroupCadence, SnoozedUntil: c.SnoozedUntil,
 		LastContactAt: c.LastInteractionAt, CreatedAt: c.CreatedAt,

@@ -47,6 +47,9 @@ type Connection struct {
 	ArchivedAt        time.Time `bun:",nullzero" json:"archived_at"`
 	// MergedInto is the connection that this one was merged into.
 	MergedInto string `bun:",nullzero" json:"merged_into"`
+	// DeceasedOn is a partial date as MetOn is: when the person died; empty for a living one. Nobody is reminded of their
+	// birthday, or to be in touch.
+	DeceasedOn string `json:"deceased_on"`
 	// Photo is the id of the photo, which package photos keeps; empty for none.
 	Photo string `json:"photo"`
 	// Version grows by one with each change (optimistic locking).
@@ -195,13 +198,13 @@ func SplitEmail(email string) (local, domain string) {
 
 // Draft is a person to be added.
 type Draft struct {
-	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow string
-	Emails, Phones, URLs, Tags                                        []string
-	Starred                                                           bool
-	Dates                                                             []DateDraft
-	Jobs                                                              []JobDraft
-	Addresses                                                         []Address
-	Accounts                                                          []Account
+	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow, DeceasedOn string
+	Emails, Phones, URLs, Tags                                                    []string
+	Starred                                                                       bool
+	Dates                                                                         []DateDraft
+	Jobs                                                                          []JobDraft
+	Addresses                                                                     []Address
+	Accounts                                                                      []Account
 	// Labels are those of e-mail addresses, phone numbers and links, by value.
 	Labels map[string]string
 	Source string
@@ -213,9 +216,9 @@ type Draft struct {
 type Patch struct {
 	ID string
 	// ExpectedVersion makes the patch fail when the connection has another version.
-	ExpectedVersion                                                   *int32
-	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow *string
-	Starred                                                           *bool
+	ExpectedVersion                                                               *int32
+	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow, DeceasedOn *string
+	Starred                                                                       *bool
 	// Emails, Phones, URLs and Tags replace the stored list unless empty.
 	Emails, Phones, URLs, Tags Edit
 	Dates                      DateEdit
@@ -244,6 +247,7 @@ func (c *Connection) texts() []textField {
 		{"bio", &c.Bio, text.Clean},
 		{"met_on", &c.MetOn, text.Line},
 		{"met_how", &c.MetHow, text.Line},
+		{"deceased_on", &c.DeceasedOn, text.Line},
 	}
 }
 
@@ -256,7 +260,7 @@ func (c *Connection) cleanTexts() {
 // fields returns a connection with the draft's fields, without its lists.
 func (d Draft) fields() *Connection {
 	c := &Connection{
-		Name: d.Name, Nickname: d.Nickname, Location: d.Location, Bio: d.Bio, MetOn: d.MetOn, MetHow: d.MetHow,
+		Name: d.Name, Nickname: d.Nickname, Location: d.Location, Bio: d.Bio, MetOn: d.MetOn, MetHow: d.MetHow, DeceasedOn: d.DeceasedOn,
 		Starred: d.Starred, Source: d.Source,
 	}
 	c.cleanTexts()
@@ -276,6 +280,7 @@ func (p Patch) applyFields(c *Connection) {
 	set(&c.Bio, p.Bio, text.Clean)
 	set(&c.MetOn, p.MetOn, text.Line)
 	set(&c.MetHow, p.MetHow, text.Line)
+	set(&c.DeceasedOn, p.DeceasedOn, text.Line)
 	if p.Starred != nil {
 		c.Starred = *p.Starred
 	}
@@ -287,6 +292,9 @@ func (c *Connection) check() error {
 		return fault.InvalidField("name", "must hold at least one visible character")
 	}
 	if err := CheckPartialDate("met_on", c.MetOn); err != nil {
+		return err
+	}
+	if err := CheckPartialDate("deceased_on", c.DeceasedOn); err != nil {
 		return err
 	}
 	return c.checkLimits()

@@ -48,6 +48,9 @@ const MaxDates = 20
 // leapYear is used as the year of a date without one, so that 29 February is valid.
 const leapYear = 2000
 
+// Parse returns the date, or fails with fault.Invalid.
+func (d DateDraft) Parse() (ImportantDate, error) { return d.date("date") }
+
 // date parses a draft; errors name the field.
 func (d DateDraft) date(field string) (ImportantDate, error) {
 	out := ImportantDate{Kind: d.Kind, Label: text.Line(d.Label)}

@@ -117,7 +117,7 @@ func (b *blend) leave(name, stored, said string) {
 
 func (b *blend) fields(from *Connection) {
 	words := map[string]string{
-		"name": "name", "nickname": "nickname", "bio": "text about the person", "met_on": "day when you met", "met_how": "story of how you met",
+		"name": "name", "nickname": "nickname", "bio": "text about the person", "met_on": "day when you met", "deceased_on": "day of death", "met_how": "story of how you met",
 	}
 	theirs := from.texts()
 	for i, mine := range b.texts() {

@@ -28,7 +28,7 @@ type MergeField struct{ Name, Label string }
 // merged person's.
 func MergeFields() []MergeField {
 	return []MergeField{
-		{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"},
+		{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"deceased_on", "Died"},
 		{DateBirthday, "Birthday"}, {"cadence_days", "Days between contacts"},
 	}
 }

@@ -196,7 +196,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		Id: c.ID, Name: c.Name, Nickname: c.Nickname, Headline: current.Headline(), Organization: current.Organization,
 		Title: current.Title, Emails: c.Values(KindEmail), Phones: c.Values(KindPhone),
 		Urls: c.Values(KindURL), Location: c.Location, Bio: c.Bio, Tags: c.Tags, Starred: c.Starred,
-		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
+		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
 		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Labels: labelMessages(c.Handles),
@@ -350,7 +350,7 @@ func (a Acted) Names() []string {
 func DraftOf(req *connectionsv1.CreateConnectionRequest, source string) Draft {
 	return Draft{
 		Name: req.GetName(), Nickname: req.GetNickname(), Organization: req.GetOrganization(), Title: req.GetTitle(),
-		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
+		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(), DeceasedOn: req.GetDeceasedOn(),
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
 		Starred: req.GetStarred(), Source: source, OnDuplicate: req.GetOnDuplicate(),
 		Dates: dateDrafts(req.GetImportantDates()), Jobs: jobDrafts(req.GetPositions()),
@@ -380,7 +380,7 @@ func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 	written, err := Update(ctx, u, Patch{
 		ID: req.GetId(), ExpectedVersion: req.ExpectedVersion,
 		Name: req.Name, Nickname: req.Nickname, Organization: req.Organization, Title: req.Title,
-		Location: req.Location, Bio: req.Bio, MetOn: req.MetOn, MetHow: req.MetHow, Starred: req.Starred,
+		Location: req.Location, Bio: req.Bio, MetOn: req.MetOn, MetHow: req.MetHow, DeceasedOn: req.DeceasedOn, Starred: req.Starred,
 		Emails: Edit{Replace: req.GetEmails(), Add: req.GetAddEmails(), Remove: req.GetRemoveEmails()},
 		Phones: Edit{Replace: req.GetPhones(), Add: req.GetAddPhones(), Remove: req.GetRemovePhones()},
 		URLs:   Edit{Replace: req.GetUrls(), Add: req.GetAddUrls(), Remove: req.GetRemoveUrls()},

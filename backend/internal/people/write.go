@@ -232,8 +232,37 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	if err := ReplaceConnection(ctx, w, after); err != nil {
 		return Written{}, err
 	}
-	changeID, err := history.Record(ctx, w, history.One("Changed "+after.Name, history.Connection, p.ID, before, after))
+	draft := history.One("Changed "+after.Name, history.Connection, p.ID, before, after)
+	if before.DeceasedOn == "" && after.DeceasedOn != "" {
+		ended, err := EndReminders(ctx, w, p.ID)
+		if err != nil {
+			return Written{}, err
+		}
+		draft.Effects = append(draft.Effects, ended...)
+	}
+	changeID, err := history.Record(ctx, w, draft)
 	return Written{Connection: after, ChangeID: changeID, RemovedDates: missing(before.Dates, after.Dates)}, err
+}
+
+// EndReminders dismisses the open reminders about people, and returns the effects.
+func EndReminders(ctx context.Context, tx *db.Tx, connectionIDs ...string) ([]history.EffectDraft, error) {
+	if len(connectionIDs) == 0 {
+		return nil, nil
+	}
+	var ended []string
+	err := tx.NewRaw("UPDATE reminders SET state = 'dismissed', version = version + 1, updated_at = ? WHERE tenant_id = ? AND connection_id IN (?) AND state = 'open' RETURNING id",
+		tx.Now(), tx.TenantID(), bun.List(connectionIDs)).Scan(ctx, &ended)
+	slices.Sort(ended)
+	effects := make([]history.EffectDraft, len(ended))
+	for i, id := range ended {
+		effects[i] = history.EffectDraft{Kind: history.Reminder, ID: id, Before: reminderState{"open"}, After: reminderState{"dismissed"}}
+	}
+	return effects, err
+}
+
+// reminderState is the part of a reminder's state that EndReminders changes.
+type reminderState struct {
+	State string `json:"state"`
 }
 
 func (p Patch) apply(c *Connection) error {

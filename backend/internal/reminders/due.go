@@ -424,7 +424,7 @@ func datesDue(ctx context.Context, q db.Reader, query DueQuery, ranges []recurre
 	// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
 	// table; to PostgreSQL it is a join like any other.
 	const columns = `SELECT id, connection_id, kind, label, year, month, day, name FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
-WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
+WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL AND c.deceased_on = ''
 AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AND d.year <= ?`
 	after, id := query.start(KindDate)
 	var parts []string
@@ -468,7 +468,7 @@ func PersonDue(ctx context.Context, q db.Reader, connectionID string) ([]people.
 
 		ShortestOfGroups int
 	}
-	err := q.NewRaw(`SELECT c.id, c.name, c.cadence_days, c.snoozed_until, c.last_interaction_at, c.created_at,
+	err := q.NewRaw(`SELECT c.id, c.name, c.deceased_on, c.cadence_days, c.snoozed_until, c.last_interaction_at, c.created_at,
 coalesce((SELECT min(g.cadence_days) FROM group_connections l
 JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
 WHERE l.tenant_id = c.tenant_id AND l.connection_id = c.id), 0) AS shortest_of_groups

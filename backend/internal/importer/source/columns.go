@@ -48,6 +48,7 @@ const (
 	fieldGroups       field = "groups"
 	fieldStarred      field = "starred"
 	fieldMetOn        field = "met_on"
+	fieldDeceasedOn   field = "deceased_on"
 	// fieldText is a text that is imported unchanged; the label is its name.
 	fieldText        field = "text"
 	fieldBirthday    field = "birthday"
@@ -215,7 +216,7 @@ func Fields() []Field {
 		{"bio", "About them", meaning{fieldAboutText, ""}}, {"tags", "Tags", meaning{fieldTags, ""}}, {"groups", "Groups", meaning{fieldGroups, ""}},
 		{"birthday", "Birthday", meaning{fieldBirthday, ""}}, {"birth_day", "Day of birth", meaning{fieldBirthDay, ""}},
 		{"birth_month", "Month of birth", meaning{fieldBirthMonth, ""}}, {"birth_year", "Year of birth", meaning{fieldBirthYear, ""}}, {"anniversary", "Anniversary", meaning{fieldAnniversary, ""}}, {"date", "Another date", meaning{fieldOtherDate, ""}},
-		{"met_on", "When you met", meaning{fieldMetOn, ""}}, {"met_how", "How you met", meaning{fieldText, "met_how"}},
+		{"deceased_on", "When they died", meaning{fieldDeceasedOn, ""}}, {"met_on", "When you met", meaning{fieldMetOn, ""}}, {"met_how", "How you met", meaning{fieldText, "met_how"}},
 		{"spouse", "Partner", meaning{fieldRelation, "spouse"}}, {"manager", "Manager", meaning{fieldRelation, "manager"}},
 		{"introduced_by", "Introduced by", meaning{fieldRelation, "introduced_by"}}, {"related", "Related person", meaning{fieldRelation, ""}},
 		{"starred", "Starred", meaning{fieldStarred, ""}}, {"cadence", "Keep in touch every (days)", meaning{fieldCadence, ""}},

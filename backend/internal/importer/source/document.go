@@ -90,6 +90,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	d.addText(p.Bio)
 	d.Photo = p.Photo
 	d.setMetOn(p.MetOn)
+	d.setDeceasedOn(p.DeceasedOn)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
 		d.keepInNote("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	} else {

@@ -218,6 +218,20 @@ func (d *draft) keepDate(date export.DateRecord) {
 	}
 }
 
+// setDeceasedOn sets when the person died.
+func (d *draft) setDeceasedOn(value string) {
+	day, err := readDate(value, d.days)
+	switch {
+	case err != nil || strings.HasPrefix(day, "--"):
+		d.unreadDates++
+		d.keepInNote("day of death", value, "it is no date with a year")
+	case d.DeceasedOn == "":
+		d.DeceasedOn = day
+	case day != "":
+		d.keepSecond("day of death", d.DeceasedOn, day)
+	}
+}
+
 // setMetOn sets when the member met the person.
 func (d *draft) setMetOn(value string) {
 	day, err := readDate(value, d.days)

@@ -299,7 +299,11 @@ func (d *draft) jsDay(a jsItem) {
 	case "wedding":
 		kind = people.DateAnniversary
 	}
-	if a.Date.UTC != "" {
+	label = strings.TrimPrefix(label, export.OwnDate)
+	if a.Date.UTC != "" && a.Kind == "death" {
+		d.setDeceasedOn(a.Date.UTC)
+		return
+	} else if a.Date.UTC != "" {
 		d.addDate(kind, label, a.Date.UTC)
 		return
 	}
@@ -307,6 +311,10 @@ func (d *draft) jsDay(a jsItem) {
 	day, err := on.partial()
 	if err != nil {
 		d.keepInNote("date", fmt.Sprintf("%d-%d-%d", on.year, on.month, on.day), err.Error())
+		return
+	}
+	if a.Kind == "death" {
+		d.setDeceasedOn(day)
 		return
 	}
 	d.addDate(kind, label, day)

@@ -225,7 +225,7 @@ func (l *layout) named(warning string, columns map[int]bool) string {
 // isSingle reports fields of which a person has one.
 func (f field) isSingle() bool {
 	switch f {
-	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldText, fieldKey, fieldCadence, fieldBirthday,
+	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldDeceasedOn, fieldText, fieldKey, fieldCadence, fieldBirthday,
 		fieldBirthDay, fieldBirthMonth, fieldBirthYear, fieldLocation:
 		return true
 	}
@@ -235,7 +235,7 @@ func (f field) isSingle() bool {
 // isDate reports fields that hold days.
 func (f field) isDate() bool {
 	switch f {
-	case fieldMetOn, fieldBirthday, fieldAnniversary, fieldOtherDate, fieldLastContact, fieldAdded:
+	case fieldMetOn, fieldDeceasedOn, fieldBirthday, fieldAnniversary, fieldOtherDate, fieldLastContact, fieldAdded:
 		return true
 	}
 	return false
@@ -337,6 +337,8 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 		d.addDate(dateKind(m.label), m.label, value)
 	case fieldMetOn:
 		d.setMetOn(value)
+	case fieldDeceasedOn:
+		d.setDeceasedOn(value)
 	case fieldLastContact:
 		d.setMoment(&d.LastInteractionAt, "last contact", value)
 	case fieldAdded:

@@ -167,7 +167,7 @@ func drawPerson(t *rapid.T) export.Person {
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),
-		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t),
+		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t), DeceasedOn: drawDay(t, "deceased on"),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
 		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
@@ -202,7 +202,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, DeceasedOn: p.DeceasedOn,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -290,7 +290,7 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts,
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn,
 	}
 	if !p.HasTypedLocation() {
 		out.Location = "" // it follows from the addresses
@@ -316,11 +316,7 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 		return h.Label
 	})
 	out.Positions = currentPositions(p)
-	for _, on := range p.Dates {
-		if on.Kind != people.DateOther {
-			out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: on.Kind, Date: on.String()})
-		}
-	}
+	out.ImportantDates = heldByJSON(p).ImportantDates
 	for _, r := range p.Relations {
 		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Type: r.Type})
 	}

@@ -99,6 +99,8 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"ANNIVERSARY":      func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"X-ANNIVERSARY":    func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"X-ABDATE":         (*cardReader).labelledDay,
+		"DEATHDATE":        func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
+		"X-DEATHDATE":      func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
 		"RELATED":          (*cardReader).related,
 		"X-ABRELATEDNAMES": (*cardReader).related,
 		"X-SPOUSE":         relatedAs("spouse"), "X-EVOLUTION-SPOUSE": relatedAs("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedAs("spouse"),

@@ -51,6 +51,7 @@ type Document struct {
 	Dates    []Date // all, the birthday too
 
 	Starred  bool
+	Deceased bool // without birthdays and intervals in lists of what is due
 	Archived bool // found only by a query for archived people
 	Gone     bool // removes the document from the index
 
@@ -81,6 +82,9 @@ func (d Date) on() (int, bool) { return 100*int(d.Month) + int(d.Day), d.Month >
 
 // Cadence is how often the member wants to be in touch with the person.
 func (d *Document) Cadence() cadence.Cadence {
+	if d.Deceased {
+		return cadence.Cadence{LastContactAt: d.LastInteractionAt, CreatedAt: d.CreatedAt}
+	}
 	return cadence.Cadence{
 		OwnDays: d.CadenceDays, GroupDays: d.GroupCadence, SnoozedUntil: d.SnoozedUntil,
 		LastContactAt: d.LastInteractionAt, CreatedAt: d.CreatedAt,
@@ -148,7 +152,7 @@ func (in interner) keep(d *Document) *Document {
 	c.OtherTitles = in.shareAll(d.OtherTitles)
 	c.Tags, c.Groups, c.GroupIDs = in.shareAll(d.Tags), in.shareAll(d.Groups), in.shareAll(d.GroupIDs)
 	c.Dates = slices.Clone(d.Dates)
-	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Notes, &c.Interactions} {
+	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.Notes, &c.Interactions} {
 		*list = slices.Clone(*list)
 	}
 	return &c
@@ -157,7 +161,7 @@ func (in interner) keep(d *Document) *Document {
 // textBytes estimates how many bytes the document's own strings take. Strings that documents share don't count.
 func (d *Document) textBytes() int64 {
 	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
-	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Notes, d.Interactions} {
+	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Accounts, d.Places, d.Notes, d.Interactions} {
 		for _, s := range list {
 			n += stringBytes + len(s)
 		}
@@ -395,7 +399,7 @@ func (d *Document) present() [presences]bool {
 		hasOrganization: d.Organization != "",
 		hasTag:          len(d.Tags) > 0,
 		hasGroup:        len(d.Groups) > 0,
-		hasCadence:      d.CadenceDays+d.GroupCadence > 0,
+		hasCadence:      !d.Deceased && d.CadenceDays+d.GroupCadence > 0,
 		hasMetHow:       d.MetHow != "" || d.MetOn != "",
 		isContacted:     !d.LastInteractionAt.IsZero(),
 		isStarred:       d.Starred,

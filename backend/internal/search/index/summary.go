@@ -189,7 +189,9 @@ func newNumbers(docs []ranked) *numbers {
 		if d.Ties > 0 {
 			n.closest = append(n.closest, uint32(i))
 		}
-		n.dates = appendDates(n.dates, uint32(i), d.Dates)
+		if !d.Deceased {
+			n.dates = appendDates(n.dates, uint32(i), d.Dates)
+		}
 	}
 	n.peaks = slices.Clone(n.closest)
 	sortBy(docs, n.created, func(a, b *Document) int { return b.CreatedAt.Compare(a.CreatedAt) })

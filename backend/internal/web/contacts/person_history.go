@@ -36,7 +36,7 @@ type recordedField struct{ name, label string }
 func recordedFields(section string) []recordedField {
 	return map[string][]recordedField{
 		sectionName: {
-			{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"starred", "Starred"},
+			{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"deceased_on", "Died"}, {"starred", "Starred"},
 			{"archived_at", "Archived"},
 		},
 		sectionWays:      {{"handles", "Ways to reach them"}},

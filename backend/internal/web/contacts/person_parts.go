@@ -17,7 +17,7 @@ func (v *request) parts(p *person) []part {
 	c := p.GetConnection()
 	return []part{
 		{Name: sectionName, Title: "Name and how you met", Rows: rows(
-			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()),
+			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()), text1("Died", c.GetDeceasedOn(), ""),
 			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
 		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
 			partRow{Label: "E-mail", Values: labelled(c, c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},

@@ -83,6 +83,7 @@ func nameFields(_ *request, p *person) ([]FormField, error) {
 	return []FormField{
 		name.with(c.GetName()), textField("nickname", "Nickname", "").with(c.GetNickname()), textField("location", "Place", "").with(c.GetLocation()),
 		textField("met_how", "How you met", "").with(c.GetMetHow()), textField("met_on", "When you met", partialDay).with(c.GetMetOn()),
+		textField("deceased_on", "Died", partialDay+" Birthdays, intervals and reminders end.").with(c.GetDeceasedOn()),
 	}, nil
 }
 

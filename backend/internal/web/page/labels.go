@@ -37,7 +37,7 @@ func labels() map[string]string {
 	return map[string]string{
 		"bio": "About", "birthday_between": "Birthday between", "body": "Note", "cadence_overdue": "Keeping in touch", "company": "Organisation",
 		"connection_id": "Person", "connection_ids": "People", "created_after": "Added after", "date": "Date", "days": "Days between contacts", "due_on": "Day",
-		"emails": "E-mail addresses", "ended_on": "Until", "has": "Has", "important_dates": "Important dates", "last_contact_after": "Last contact after",
+		"emails": "E-mail addresses", "deceased_on": "Died", "ended_on": "Until", "has": "Has", "important_dates": "Important dates", "last_contact_after": "Last contact after",
 		"last_contact_before": "Last contact before", "location": "Place", "met_how": "How you met", "met_on": "When you met", "met_on_after": "Met after",
 		"met_on_before": "Met before", "missing": "Is missing", "never_contacted": "Ever in touch", "occurred_at": "Day", "organization": "Organisation",
 		"phones": "Phone numbers", "query": "Search", "recurrence": "Repeat", "snooze_until": "Not before", "started_on": "From", "summary": "What it was about",

@@ -456,6 +456,7 @@ CREATE TABLE connections (
     archived_at         TIMESTAMPTZ,
     merged_into         TEXT COLLATE "C",  -- the connection that took this one over
     photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
+    deceased_on         TEXT NOT NULL DEFAULT '',  -- a partial date; empty for a living person
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
     version             INTEGER NOT NULL,

@@ -930,6 +930,8 @@ type Connection struct {
 	Addresses []*PostalAddress `protobuf:"bytes,27,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Labels of e-mail addresses, phones and links that have one.
 	Labels []*Label `protobuf:"bytes,28,rep,name=labels,proto3" json:"labels,omitempty"`
+	// When they died; absent if they live.
+	DeceasedOn *string `protobuf:"bytes,30,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Messengers and networks.
 	Accounts      []*Account `protobuf:"bytes,29,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1160,6 +1162,13 @@ func (x *Connection) GetLabels() []*Label {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *Connection) GetDeceasedOn() string {
+	if x != nil && x.DeceasedOn != nil {
+		return *x.DeceasedOn
+	}
+	return ""
 }
 
 func (x *Connection) GetAccounts() []*Account {
@@ -1646,6 +1655,8 @@ type CreateConnectionRequest struct {
 	Addresses []*PostalAddress `protobuf:"bytes,17,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Of emails, phones and urls.
 	Labels []*Label `protobuf:"bytes,18,rep,name=labels,proto3" json:"labels,omitempty"`
+	// YYYY, YYYY-MM or YYYY-MM-DD.
+	DeceasedOn *string `protobuf:"bytes,20,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Messengers and networks.
 	Accounts      []*Account `protobuf:"bytes,19,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1806,6 +1817,13 @@ func (x *CreateConnectionRequest) GetLabels() []*Label {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *CreateConnectionRequest) GetDeceasedOn() string {
+	if x != nil && x.DeceasedOn != nil {
+		return *x.DeceasedOn
+	}
+	return ""
 }
 
 func (x *CreateConnectionRequest) GetAccounts() []*Account {
@@ -2090,6 +2108,8 @@ type UpdateConnectionRequest struct {
 	Addresses []*PostalAddress `protobuf:"bytes,29,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Of emails, phones and urls.
 	Labels []*Label `protobuf:"bytes,30,rep,name=labels,proto3" json:"labels,omitempty"`
+	// YYYY, YYYY-MM or YYYY-MM-DD; ends birthdays, cadence and reminders.
+	DeceasedOn *string `protobuf:"bytes,32,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Replace those of their service; an empty handle removes them.
 	Accounts      []*Account `protobuf:"bytes,31,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2334,6 +2354,13 @@ func (x *UpdateConnectionRequest) GetLabels() []*Label {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *UpdateConnectionRequest) GetDeceasedOn() string {
+	if x != nil && x.DeceasedOn != nil {
+		return *x.DeceasedOn
+	}
+	return ""
 }
 
 func (x *UpdateConnectionRequest) GetAccounts() []*Account {
@@ -3963,7 +3990,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\xc5\v\n" +
+	"_change_id\"\x85\f\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
@@ -4000,10 +4027,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12N\n" +
 	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\f\xbaH\x05\x92\x01\x02\x10\n" +
 	"\xf8\xf3\x18\x01R\taddresses\x12@\n" +
-	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12F\n" +
+	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12.\n" +
+	"\vdeceased_on\x18\x1e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\vdeceased_on\x88\x01\x01\x12F\n" +
 	"\baccounts\x18\x1d \x03(\v2\x1c.kith.connections.v1.AccountB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\baccountsB\x16\n" +
 	"\x14_last_interaction_atB\x0e\n" +
-	"\f_archived_at\"\x8a\x03\n" +
+	"\f_archived_atB\x0e\n" +
+	"\f_deceased_on\"\x8a\x03\n" +
 	"\rPostalAddress\x12&\n" +
 	"\x05label\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01H\x00R\x05label\x88\x01\x01\x12)\n" +
 	"\x06street\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01H\x01R\x06street\x88\x01\x01\x12,\n" +
@@ -4048,8 +4078,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
 	"\acurrent\x18\x05 \x01(\bR\acurrent\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xcb\n" +
-	"\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xc9\v\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -4073,7 +4102,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tpositions\x18\x10 \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\tpositions\x12J\n" +
 	"\taddresses\x18\x11 \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\taddresses\x12<\n" +
-	"\x06labels\x18\x12 \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12B\n" +
+	"\x06labels\x18\x12 \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12l\n" +
+	"\vdeceased_on\x18\x14 \x01(\tBE\xbaHBr@\x18\n" +
+	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\n" +
+	"R\vdeceased_on\x88\x01\x01\x12B\n" +
 	"\baccounts\x18\x13 \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccounts:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
@@ -4087,7 +4119,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_met_onB\n" +
 	"\n" +
 	"\b_met_howB\x0f\n" +
-	"\r_on_duplicate\"\xcb\x03\n" +
+	"\r_on_duplicateB\x0e\n" +
+	"\f_deceased_on\"\xcb\x03\n" +
 	"\x03Job\x123\n" +
 	"\forganization\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\forganization\x88\x01\x01\x12%\n" +
@@ -4117,7 +4150,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
-	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xbd\x0f\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xbb\x10\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -4158,7 +4191,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positions\x12J\n" +
 	"\taddresses\x18\x1d \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\taddresses\x12<\n" +
-	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12B\n" +
+	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12l\n" +
+	"\vdeceased_on\x18  \x01(\tBE\xbaHBr@\x18\n" +
+	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\n" +
+	"R\vdeceased_on\x88\x01\x01\x12B\n" +
 	"\baccounts\x18\x1f \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccountsB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
@@ -4171,7 +4207,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\b_starredB\t\n" +
 	"\a_met_onB\n" +
 	"\n" +
-	"\b_met_how\"\x85\x02\n" +
+	"\b_met_howB\x0e\n" +
+	"\f_deceased_on\"\x85\x02\n" +
 	"\x18UpdateConnectionResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
