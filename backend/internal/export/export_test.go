@@ -198,6 +198,7 @@ func TestJSContact(t *testing.T) {
 		"addresses": map[string]any{"1": map[string]any{"components": []any{map[string]any{"kind": "locality", "value": "Bilbao, ES"}}, "full": "Bilbao, ES", "kith:location": true}},
 		"anniversaries": map[string]any{
 			"1": map[string]any{"kind": "birth", "date": map[string]any{"@type": "PartialDate", "month": 2.0, "day": 29.0}},
+			"3": map[string]any{"kind": "kith:First sale", "date": map[string]any{"@type": "PartialDate", "year": 2011.0}},
 			"2": map[string]any{"kind": "wedding", "date": map[string]any{"@type": "PartialDate", "year": 2010.0, "month": 6.0, "day": 1.0}},
 		},
 		"notes":     map[string]any{"1": map[string]any{"note": p.Bio}},

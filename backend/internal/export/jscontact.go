@@ -1,7 +1,9 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -35,6 +37,8 @@ type (
 		Notes         map[string]cardNote     `json:"notes,omitempty"`
 		Keywords      map[string]bool         `json:"keywords,omitempty"`
 		RelatedTo     map[string]relation     `json:"relatedTo,omitempty"`
+
+		kept []people.Kept
 	}
 	cardName struct {
 		Full string `json:"full"`
@@ -130,8 +134,27 @@ const OwnDate = "kith:"
 // OwnRelation begins the types of relationship that JSContact does not have.
 const OwnRelation = "kith:"
 
+// MarshalJSON adds the members that Kith does not understand.
+func (c card) MarshalJSON() ([]byte, error) {
+	type plain card
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(plain(c)); err != nil {
+		return nil, err
+	}
+	out := bytes.TrimSuffix(bytes.TrimSpace(b.Bytes()), []byte("}"))
+	for _, k := range c.kept {
+		if name, err := json.Marshal(k.Name); err == nil && k.Format == JSContact && json.Valid([]byte(k.Text)) {
+			out = append(append(append(append(out, ','), name...), ':'), k.Text...)
+		}
+	}
+	return append(out, '}'), nil
+}
+
 func cardOf(p *Person) card {
 	c := card{
+		kept: p.Kept,
 		Type: "Card", Version: "1.0", UID: p.ID, Kind: "individual", ProdID: "-//Kith//Kith//EN",
 		Created: utcDateTime(p.CreatedAt), Updated: utcDateTime(p.UpdatedAt), Name: &cardName{p.Name},
 	}

@@ -44,6 +44,7 @@ type (
 		Handles           []HandleRecord       `json:"handles"`
 		Addresses         []people.Address     `json:"addresses,omitempty"`
 		Accounts          []people.Account     `json:"accounts,omitempty"`
+		Kept              []people.Kept        `json:"kept,omitempty"` // properties of cards that Kith does not understand
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
 		Photo             string               `json:"photo,omitempty"` // a data: URI; not in account.json
@@ -193,7 +194,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 		MetHow: c.MetHow, DeceasedOn: c.DeceasedOn, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
-		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts,
+		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts, Kept: c.Kept,
 	}
 	for _, h := range c.Handles {
 		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
@@ -212,7 +213,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
 		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, DeceasedOn: p.DeceasedOn, CadenceDays: p.CadenceDays,
-		Addresses: p.Addresses, Accounts: p.Accounts,
+		Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept,
 	}
 	for _, h := range p.Handles {
 		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})

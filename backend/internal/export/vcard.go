@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -72,7 +74,7 @@ func escape(s string) string {
 }
 
 func (c *cards) person(p *Person) {
-	c.groups = 0
+	c.groups = lastGroup(p.Kept)
 	c.line("BEGIN:VCARD")
 	c.line("VERSION:4.0")
 	c.line("PRODID:-//Kith//Kith//EN")
@@ -104,7 +106,26 @@ func (c *cards) person(p *Person) {
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
 	}
+	for _, k := range p.Kept {
+		if k.Format == VCard {
+			c.line(strings.NewReplacer("\r", "", "\n", "").Replace(k.Text))
+		}
+	}
 	c.line("END:VCARD")
+}
+
+// ownGroup is a group such as those that this package writes.
+var ownGroup = regexp.MustCompile(`^(?i:item)([0-9]{1,6})\.`)
+
+// lastGroup returns the highest number of a group of kept properties, so that others get no part in it.
+func lastGroup(kept []people.Kept) (last int) {
+	for _, k := range kept {
+		if m := ownGroup.FindStringSubmatch(k.Text); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			last = max(last, n)
+		}
+	}
+	return last
 }
 
 // positions writes the current positions. Several are in groups of their own, so that each

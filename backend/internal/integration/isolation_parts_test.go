@@ -63,6 +63,10 @@ func partWrites(u *db.Tx) map[string]attempt {
 		"RemoveRows": func(ctx context.Context, v victim) (any, error) {
 			return people.RemoveRows(ctx, u, []string{v.connection})
 		},
+		"EndReminders": func(ctx context.Context, v victim) (any, error) {
+			ended, err := people.EndReminders(ctx, u, v.connection)
+			return len(ended), err
+		},
 		"CountContacts": func(ctx context.Context, v victim) (any, error) {
 			return nil, people.CountContacts(ctx, u, v.connection)
 		},

@@ -68,6 +68,9 @@ type Connection struct {
 	// Accounts are those with messengers and networks, in the order in which they are shown. The column holds them as JSON.
 	Accounts []Account `bun:",nullzero" json:"accounts"`
 
+	// Kept are the properties of cards that Kith does not understand. The column holds them as JSON.
+	Kept []Kept `bun:",nullzero" json:"kept"`
+
 	Handles   []Handle        `bun:"-" json:"handles"`
 	Positions []Position      `bun:"-" json:"positions"`
 	Tags      []string        `bun:"-" json:"tags"`
@@ -183,7 +186,7 @@ func (p Position) Headline() string {
 func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
-	out.Dates, out.Addresses, out.Accounts = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts)
+	out.Dates, out.Addresses, out.Accounts, out.Kept = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts), slices.Clone(c.Kept)
 	return &out
 }
 

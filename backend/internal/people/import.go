@@ -73,6 +73,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	typed := b.HasTypedLocation()
 	b.addresses(from.Addresses)
 	b.accounts(from.Accounts)
+	b.kept(from.Kept)
 	b.fields(from)
 	b.location(from, typed)
 	b.handles(from.Handles)

@@ -170,7 +170,7 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 
 // leftOver returns the note that keeps the values that a merge with a person left out.
 func leftOver(name string, conflicts []MergeConflict) string {
-	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label"}
+	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card"}
 	for _, f := range MergeFields() {
 		labels[f.Name] = f.Label
 	}
@@ -184,7 +184,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
-	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts = nil, nil, nil, nil, nil, nil
+	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts, away.Kept = nil, nil, nil, nil, nil, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
@@ -257,9 +257,7 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 	} else if !other.SnoozedUntil.IsZero() {
 		conflict("snoozed_until", c.SnoozedUntil.Format(time.DateOnly), other.SnoozedUntil.Format(time.DateOnly))
 	}
-	if other.LastInteractionAt.After(c.LastInteractionAt) {
-		c.LastInteractionAt = other.LastInteractionAt
-	}
+	c.LastInteractionAt = latest(c.LastInteractionAt, other.LastInteractionAt)
 	c.Starred = c.Starred || other.Starred
 	c.addTags(other.Tags)
 	for _, h := range other.Handles {
@@ -284,6 +282,11 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("label", mine.Handle+": "+mine.Label, a.Handle+": "+a.Label)
 		}
 	}
+	for _, k := range other.Kept {
+		if !c.absorbKept(k) {
+			conflict("kept", "", k.Name+": "+k.Text)
+		}
+	}
 	if !typed {
 		c.Location = cmp.Or(c.derivedPlace(), c.Location)
 	}
@@ -295,6 +298,13 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 		conflict(DateBirthday, kept, dropped)
 	}
 	return conflicts
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // same reports whether both are the same address; social addresses count as web addresses.

@@ -164,3 +164,38 @@ func TestAddressesAreJoined(t *testing.T) {
 		}
 	}
 }
+
+// Properties that nobody understands survive another import and a merge, without being doubled.
+func TestKeptProperties(t *testing.T) {
+	t.Parallel()
+	line := func(name, value string) Kept { return Kept{Format: "vcard", Name: name, Text: name + ":" + value} }
+	a, b, a2 := line("X-A", "1"), line("X-B", "1"), line("X-A", "2")
+	js := Kept{Format: "jscontact", Name: "X-A", Text: "1"}
+	for name, c := range map[string]struct {
+		mine, its, blended, overwritten, merged []Kept
+		unused                                  int
+	}{
+		"new ones":             {[]Kept{a}, []Kept{b, js}, []Kept{a, b, js}, []Kept{a, b, js}, []Kept{a, b, js}, 0},
+		"the same":             {[]Kept{a, b}, []Kept{b, a}, []Kept{a, b}, []Kept{a, b}, []Kept{a, b}, 0},
+		"another value":        {[]Kept{a, b}, []Kept{a2}, []Kept{a, b}, []Kept{b, a2}, []Kept{a, b, a2}, 1},
+		"one more of its name": {[]Kept{a}, []Kept{a, a2}, []Kept{a}, []Kept{a, a2}, []Kept{a, a2}, 1},
+	} {
+		held, said := &Connection{Name: "Ana", Kept: c.mine}, &Connection{Name: "Ana", Kept: c.its}
+		got, _, unused, err := held.MergeFrom(said, false)
+		if diff := cmp.Diff(c.blended, got.Kept); diff != "" || err != nil || len(unused) != c.unused {
+			t.Errorf("%s, imported: %v, %v (-want +got):\n%s", name, unused, err, diff)
+		}
+		if got, _, _, err = held.MergeFrom(said, true); err != nil || cmp.Diff(c.overwritten, got.Kept) != "" {
+			t.Errorf("%s, overwritten: %v (-want +got):\n%s", name, err, cmp.Diff(c.overwritten, got.Kept))
+		}
+		merged := held.clone()
+		if conflicts := merged.absorb(said, nil); conflicts != nil || cmp.Diff(c.merged, merged.Kept) != "" {
+			t.Errorf("%s, merged: %v (-want +got):\n%s", name, conflicts, cmp.Diff(c.merged, merged.Kept))
+		}
+	}
+	full := &Connection{Name: "Ana", Kept: []Kept{line("X-LONG", strings.Repeat("x", MaxKeptBytes-30))}}
+	merged := full.clone()
+	if conflicts := merged.absorb(&Connection{Name: "Ana", Kept: []Kept{a, line("X-C", strings.Repeat("y", 30))}}, nil); len(conflicts) != 1 || conflicts[0].Field != "kept" || len(merged.Kept) != 2 {
+		t.Errorf("too much: %d are kept, %v", len(merged.Kept), conflicts)
+	}
+}

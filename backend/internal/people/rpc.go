@@ -199,7 +199,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
-		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Labels: labelMessages(c.Handles),
+		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), Labels: labelMessages(c.Handles),
 	}
 }
 

@@ -38,7 +38,8 @@ export async function portray(page, name, { everyView = false, asIs = false } = 
     if (tooWide > 0) faults.push(`${view.name}: ${tooWide} pixels too wide`);
     const tooTall = await page.evaluate(() => document.documentElement.scrollHeight) > TALLEST;
     if (tooTall) await page.setViewportSize({ ...view.size, height: TALLEST });
-    await page.screenshot({ path: join(setting('SCREENSHOTS'), `${name}-${view.name}.png`), fullPage: !tooTall });
+    // On a busy machine, a browser may take longer than its 30 seconds for a picture.
+    await page.screenshot({ path: join(setting('SCREENSHOTS'), `${name}-${view.name}.png`), fullPage: !tooTall, timeout: 120_000 });
     if (tooTall) await page.setViewportSize(view.size);
     faults.push(...(await judge(page)).map((fault) => `${view.name}: ${fault}`));
   }

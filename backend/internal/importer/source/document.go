@@ -100,6 +100,11 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	for _, h := range p.Handles {
 		d.handle(h)
 	}
+	for _, k := range p.Kept {
+		if k.Format != VCard && k.Format != JSContact || !d.keep(k.Format, k.Name, k.Text) {
+			d.keepInNote("property "+shown(k.Name), k.Text, "it is no property of a card, or there are too many")
+		}
+	}
 	for _, a := range p.Accounts {
 		d.account(a.Service, a.Handle, a.Label)
 	}

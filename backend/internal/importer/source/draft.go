@@ -78,6 +78,19 @@ func (d *draft) keepInNote(what, value, why string) {
 	d.warn("the %s %q is kept in a note: %s", what, shown(value), why)
 }
 
+// keep keeps a property that Kith does not understand. It returns false if there is no room for it.
+func (d *draft) keep(format, name, value string) bool {
+	k := people.Kept{Format: format, Name: name, Text: value}
+	if slices.Contains(d.Kept, k) {
+		return true
+	}
+	if !people.KeepsMore(d.Kept, k) {
+		return false
+	}
+	d.Kept = append(d.Kept, k)
+	return true
+}
+
 // addToNote adds a value to the import note, under the name of its column or else under what it is.
 // It returns false if the note has the same already.
 func (d *draft) addToNote(what, value string) bool {

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,15 +88,24 @@ func (c *jsCards) read(row int, e element) Record {
 	}
 	d.jsCard(&card)
 	for m := range members(e.raw) {
-		switch empty := len(m.raw) <= 2 || string(m.raw) == "null"; {
-		case empty:
+		switch {
+		case slices.Contains([]string{"null", `""`, "{}", "[]"}, string(m.raw)):
 		case m.name == "media":
 			d.warn("photos and other media were left out")
-		case !isKnownMember(m.name):
+		case !isKnownMember(m.name) && !d.keep(JSContact, m.name, compactJSON(m.raw)):
 			d.addToNote(shown(m.name), strings.Trim(string(m.raw), `"`))
 		}
 	}
 	return c.record(&d, row, programOf(JSContact, card.ProdID))
+}
+
+// compactJSON returns a value without white space around its parts, or as it is if it is no JSON.
+func compactJSON(raw []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // jsGroup returns the name and the members of a card that is a group; the name is empty

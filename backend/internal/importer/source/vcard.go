@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // cards reads vCards.
@@ -61,10 +62,13 @@ func (b *addressBook) record(d *draft, row int, program string) Record {
 	return b.file.keyed(d.record(row), program)
 }
 
+// KeptWarning begins the warning that names the properties of cards that Kith does not understand.
+const KeptWarning = "Properties of cards that Kith does not show, but keeps for exports (in a note, if the card is of vCard 2.1): "
+
 // end adds the warnings about the whole file.
 func (b *addressBook) end() {
 	if len(b.noted) > 0 {
-		b.file.warn(fmt.Sprintf("Properties of cards that are kept in a note of each person: %s.", list(slices.Sorted(maps.Keys(b.noted)))))
+		b.file.warn(fmt.Sprintf(KeptWarning+"%s.", list(slices.Sorted(maps.Keys(b.noted)))))
 	}
 	if len(b.dropped) > 0 {
 		b.file.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(b.dropped)))))
@@ -199,7 +203,7 @@ func (c *card) add(line []byte, last string) string {
 	case p.name == "VERSION":
 		version := strings.TrimSpace(string(p.value[:min(len(p.value), 8)]))
 		c.old, c.raw = version == "2.1", version == "4.0"
-	case isDropped(p.name) || p.isBinary() && p.name != propertyPhoto:
+	case (isDropped(p.name) || p.isBinary() && p.name != propertyPhoto) && (c.old || len(p.value) > people.MaxKeptBytes/2):
 		if !slices.Contains(c.dropped, p.name) && len(c.dropped) < maxWarnings {
 			c.dropped = append(c.dropped, p.name)
 		}
@@ -249,9 +253,7 @@ func isDropped(name string) bool {
 // isKnown reports whether a property is read, or has no data about a person.
 func (c *cards) isKnown(name string) bool {
 	switch name {
-	case "PRODID", "REV", "SORT-STRING", "CLASS", "PROFILE", "MAILER", "SOURCE", "NAME", "CLIENTPIDMAP", "XML", "CREATED", "LANG",
-		"X-ABUID", "X-ABSHOWAS", "X-ABADR", "X-ABLABEL", "X-ABORDER", "X-PHONETIC-FIRST-NAME", "X-PHONETIC-LAST-NAME", "X-IMAGEHASH", "X-IMAGETYPE",
-		"KIND", "X-ADDRESSBOOKSERVER-KIND", "MEMBER", "X-ADDRESSBOOKSERVER-MEMBER":
+	case "PRODID", "REV", "PROFILE", "CREATED", "X-ABLABEL", "X-ABADR", "X-IMAGEHASH", "X-IMAGETYPE", "KIND", "X-ADDRESSBOOKSERVER-KIND", "MEMBER", "X-ADDRESSBOOKSERVER-MEMBER":
 		return true
 	}
 	_, known := c.readers[name]
@@ -413,7 +415,8 @@ func lastVisible(line []byte) int {
 
 // property is a property of a card, with its value as in the file.
 type property struct {
-	group, name string
+	// head is all that is before the value, as in the file.
+	head, group, name string
 	// types are in lower case: TYPE=WORK,CELL and the bare ;WORK;CELL of vCard 2.1.
 	types []string
 	// own are types that are not of the standards, as in the file: Zweithandy, Oficina for X-Oficina.
@@ -441,7 +444,7 @@ func readProperty(line []byte) (property, bool) {
 		return property{}, false
 	}
 	head, parameters, _ := strings.Cut(string(line[:colon]), ";")
-	p := property{value: line[colon+1:]}
+	p := property{head: string(line[:colon]), value: line[colon+1:]}
 	p.name = strings.ToUpper(strings.TrimSpace(strings.TrimPrefix(head, "\ufeff")))
 	if dot := strings.LastIndexByte(p.name, '.'); dot >= 0 {
 		p.group, p.name = p.name[:dot], p.name[dot+1:]

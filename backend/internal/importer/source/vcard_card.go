@@ -171,11 +171,26 @@ func (r *cardReader) fill(field *string, what string, p *property) {
 	r.keepSecond(what, *field, value)
 }
 
-// unknown keeps a property that is not read in the import note.
+// unknown keeps a property that is not read: as it is, with the label of its group, or else in the import note.
 func (r *cardReader) unknown(p *property) {
+	if !r.card.old && (p.encoding == "" || p.isBinary()) && p.charset == "" && r.keep(VCard, p.name, r.whole(p)) {
+		for i := range r.card.properties {
+			if label := &r.card.properties[i]; p.group != "" && label.group == p.group && label.name == "X-ABLABEL" {
+				r.keep(VCard, label.name, r.whole(label))
+			}
+		}
+		return
+	}
 	if value := strings.Trim(r.text(p), "; \t\n"); text.Visible(value) {
 		r.addToNote(p.name, value)
 	}
+}
+
+// whole returns the content line of a property.
+func (r *cardReader) whole(p *property) string {
+	head, guessed := r.cards.set.value([]byte(p.head), "")
+	r.guessed = r.guessed || guessed
+	return head + ":" + r.raw(p)
 }
 
 // fullName reads the preferred FN, or the first one.

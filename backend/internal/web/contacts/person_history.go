@@ -46,7 +46,7 @@ func recordedFields(section string) []recordedField {
 		sectionDates:     {{"dates", "Dates"}},
 		sectionGroups:    {{"tags", "Tags"}, {"groups", "Groups"}},
 		sectionCadence:   {{"cadence_days", "Days between contacts"}, {"snoozed_until", "Not before"}},
-		sectionAbout:     {{"bio", "About"}},
+		sectionAbout:     {{"bio", "About"}, {"kept", "From files"}},
 		sectionRelations: {{"type", "Relation"}},
 	}[section]
 }
@@ -153,6 +153,8 @@ func (r reader) words(field string, value json.RawMessage) string {
 			}
 			return h.Value
 		})
+	case "kept":
+		return joinRecorded(value, func(k people.Kept) string { return k.Name })
 	case "accounts":
 		return joinRecorded(value, func(a people.Account) string { return a.Shown() + " " + a.Handle })
 	case "addresses":

@@ -32,8 +32,19 @@ func (v *request) parts(p *person) []part {
 			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.Link(page.PathPeople, "tag", tag) })},
 			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.Link(page.PathPeople, "group", group) })})},
 		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
-		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true})},
+		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true}, keptRow(int(c.GetKept())))},
 	}
+}
+
+// keptRow tells how much of cards is not shown.
+func keptRow(n int) partRow {
+	switch n {
+	case 0:
+		return partRow{}
+	case 1:
+		return text1("From files", "1 property that only exports show", "")
+	}
+	return text1("From files", fmt.Sprintf("%d properties that only exports show", n), "")
 }
 
 func nonEmpty(value string) []string {

@@ -121,6 +121,9 @@ func readCard(data []byte, name string) (given url.Values, check []string, err e
 		}
 	}
 	for i := range check {
+		if names, ok := strings.CutPrefix(check[i], source.KeptWarning); ok {
+			check[i] = "kept in the note: " + names
+		}
 		check[i] = page.Sentence(check[i])
 	}
 	return given, check, nil
@@ -133,13 +136,33 @@ func fieldsOf(p *export.PersonRecord, notes []string) url.Values {
 		"name": {p.Name}, "location": {p.Location}, "met_how": {p.MetHow}, "title": {""}, "organization": {""}, "tags": {strings.Join(p.Tags, "\n")},
 	}
 	handles := map[string][]string{}
+	var labels []string
 	for _, h := range p.Handles {
 		handles[h.Kind] = append(handles[h.Kind], h.Value)
+		if h.Label != "" {
+			labels = append(labels, h.Value+" ("+h.Label+")")
+		}
 	}
 	given.Set("emails", strings.Join(handles[people.KindEmail], "\n"))
 	given.Set("phones", strings.Join(handles[people.KindPhone], "\n"))
 	given.Set("urls", strings.Join(append(handles[people.KindURL], handles[people.KindSocial]...), "\n"))
 	about := append([]string{p.Bio}, notes...)
+	for _, k := range p.Kept {
+		_, value, _ := strings.Cut(k.Text, ":")
+		about = append(about, k.Name+": "+value)
+	}
+	if len(labels) > 0 {
+		about = append(about, "Labels: "+strings.Join(labels, ", "))
+	}
+	for _, a := range p.Addresses {
+		about = append(about, strings.TrimSpace("Address "+a.Label)+": "+strings.ReplaceAll(a.String(), "\n", ", "))
+	}
+	for _, a := range p.Accounts {
+		about = append(about, a.Shown()+": "+a.Handle)
+	}
+	if p.DeceasedOn != "" {
+		about = append(about, "Died: "+p.DeceasedOn)
+	}
 	if p.Nickname != "" {
 		about = append(about, "Also called: "+p.Nickname)
 	}

@@ -59,7 +59,7 @@ func TestShareCard(t *testing.T) {
 			"a file": share(t, b, nil, []byte(stoneCard)), "a file with a text": share(t, b, url.Values{"text": {"Ada's card"}}, []byte(stoneCard)),
 			"a text": share(t, b, url.Values{"text": {stoneCard}}, nil),
 		} {
-			wantPage(t, p, http.StatusOK, "nothing is stored yet", "Please check:", "kept in a note of each person: X-UNKNOWN.")
+			wantPage(t, p, http.StatusOK, "nothing is stored yet", "Please check:", "Kept in the note: X-UNKNOWN.")
 			without(t, p, "One line about them")
 			t.Log(name)
 			formOf(t, p, url.Values{
@@ -67,6 +67,8 @@ func TestShareCard(t *testing.T) {
 				"urls": {"https://ada.example"}, "tags": {"investor"}, "bio": {"Likes rowing\nX-UNKNOWN: x\nAlso called: Addie\nBirthday: 1990-12-01."},
 			})
 		}
+		more := strings.Replace(stoneCard, "END:VCARD", "TEL;TYPE=CELL:+14152000001\r\nADR;TYPE=HOME:;;1 Sun St;Bath;;;\r\nIMPP:xmpp:ada@chat.example\r\nDEATHDATE:20260102\r\nEND:VCARD", 1)
+		formOf(t, share(t, b, nil, []byte(more)), url.Values{"bio": {"Likes rowing\nX-UNKNOWN: x\nLabels: +14152000001 (mobile)\nAddress home: 1 Sun St, Bath\nXMPP: ada@chat.example\nDied: 2026-01-02\nAlso called: Addie\nBirthday: 1990-12-01."}})
 		without(t, b.Get("/people"), "Ada Stone")
 		without(t, b.Get("/activity"), "Ada Stone")
 

@@ -145,6 +145,8 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 	switch field {
 	case "emails", "phones", "urls":
 		return part("value")
+	case "kept":
+		return part("name")
 	case "accounts":
 		return strings.TrimSpace(people.Account{Service: part("service")}.Shown() + " " + part("handle"))
 	case "addresses":

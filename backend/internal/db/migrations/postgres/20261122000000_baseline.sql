@@ -458,6 +458,7 @@ CREATE TABLE connections (
     photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
     deceased_on         TEXT NOT NULL DEFAULT '',  -- a partial date; empty for a living person
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
+    kept                TEXT,              -- properties of cards that Kith does not understand, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see

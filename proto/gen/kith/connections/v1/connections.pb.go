@@ -930,6 +930,8 @@ type Connection struct {
 	Addresses []*PostalAddress `protobuf:"bytes,27,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Labels of e-mail addresses, phones and links that have one.
 	Labels []*Label `protobuf:"bytes,28,rep,name=labels,proto3" json:"labels,omitempty"`
+	// How many properties of cards only exports show.
+	Kept int32 `protobuf:"varint,31,opt,name=kept,proto3" json:"kept,omitempty"`
 	// When they died; absent if they live.
 	DeceasedOn *string `protobuf:"bytes,30,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Messengers and networks.
@@ -1162,6 +1164,13 @@ func (x *Connection) GetLabels() []*Label {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *Connection) GetKept() int32 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
 }
 
 func (x *Connection) GetDeceasedOn() string {
@@ -3990,7 +3999,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\x85\f\n" +
+	"_change_id\"\x99\f\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
@@ -4027,7 +4036,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12N\n" +
 	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\f\xbaH\x05\x92\x01\x02\x10\n" +
 	"\xf8\xf3\x18\x01R\taddresses\x12@\n" +
-	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12.\n" +
+	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12\x12\n" +
+	"\x04kept\x18\x1f \x01(\x05R\x04kept\x12.\n" +
 	"\vdeceased_on\x18\x1e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x02R\vdeceased_on\x88\x01\x01\x12F\n" +
 	"\baccounts\x18\x1d \x03(\v2\x1c.kith.connections.v1.AccountB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\baccountsB\x16\n" +
