@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
@@ -27,6 +28,7 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
+	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
 func load(t *testing.T) *catalog.Catalog {
@@ -311,6 +313,10 @@ func (s *schema) property(t *testing.T, at string, property map[string]any, f pr
 	switch {
 	case f.Kind() == protoreflect.StringKind && s.bounded && property["maxLength"] == nil && property["enum"] == nil:
 		t.Errorf("%s: a string without bounds: %v", at, property)
+	case !s.input && proto.GetExtension(f.Options(), toolv1.E_Undetailed) == true:
+		if typeOf(property) != "object" || property["properties"] != nil {
+			t.Errorf("%s: it is to be an object without details: %v", at, property)
+		}
 	case f.Kind() == protoreflect.MessageKind && strings.HasPrefix(string(f.Message().FullName()), "kith."):
 		s.object(t, at, property, f.Message())
 	case typeOf(property) == "":

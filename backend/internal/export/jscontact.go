@@ -25,6 +25,7 @@ type (
 		Created       string                  `json:"created,omitempty"`
 		Updated       string                  `json:"updated,omitempty"`
 		Name          *cardName               `json:"name,omitempty"`
+		SpeakToAs     *speakToAs              `json:"speakToAs,omitempty"`
 		Nicknames     map[string]cardNickname `json:"nicknames,omitempty"`
 		Organizations map[string]cardOrg      `json:"organizations,omitempty"`
 		Titles        map[string]cardTitle    `json:"titles,omitempty"`
@@ -41,7 +42,20 @@ type (
 		kept []people.Kept
 	}
 	cardName struct {
-		Full string `json:"full"`
+		Full       string          `json:"full"`
+		Components []nameComponent `json:"components,omitempty"`
+		Former     string          `json:"kith:former,omitempty"`
+	}
+	nameComponent struct {
+		Kind     string `json:"kind"`
+		Value    string `json:"value"`
+		Phonetic string `json:"phonetic,omitempty"`
+	}
+	speakToAs struct {
+		Pronouns map[string]pronouns `json:"pronouns"`
+	}
+	pronouns struct {
+		Pronouns string `json:"pronouns"`
 	}
 	cardNickname struct {
 		Name string `json:"name"`
@@ -156,7 +170,10 @@ func cardOf(p *Person) card {
 	c := card{
 		kept: p.Kept,
 		Type: "Card", Version: "1.0", UID: p.ID, Kind: "individual", ProdID: "-//Kith//Kith//EN",
-		Created: utcDateTime(p.CreatedAt), Updated: utcDateTime(p.UpdatedAt), Name: &cardName{p.Name},
+		Created: utcDateTime(p.CreatedAt), Updated: utcDateTime(p.UpdatedAt), Name: cardNameOf(p),
+	}
+	if used := p.NameParts.Pronouns; used != "" {
+		c.SpeakToAs = &speakToAs{map[string]pronouns{"1": {used}}}
 	}
 	if p.Nickname != "" {
 		c.Nicknames = map[string]cardNickname{"1": {p.Nickname}}
@@ -204,6 +221,18 @@ func cardOf(p *Person) card {
 		}
 	}
 	return c
+}
+
+func cardNameOf(p *Person) *cardName {
+	n, out := p.NameParts, &cardName{Full: p.Name, Former: p.NameParts.Former}
+	for _, c := range []nameComponent{
+		{"title", n.Prefix, ""}, {"given", n.Given, n.PhoneticGiven}, {"given2", n.Middle, ""}, {"surname", n.Family, n.PhoneticFamily}, {"credential", n.Suffix, ""},
+	} {
+		if c.Value+c.Phonetic != "" {
+			out.Components = append(out.Components, c)
+		}
+	}
+	return out
 }
 
 func cardAddressOf(a people.Address, pref int) cardAddress {

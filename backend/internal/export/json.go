@@ -34,6 +34,7 @@ type (
 		Starred           bool                 `json:"starred"`
 		MetOn             string               `json:"met_on"`
 		MetHow            string               `json:"met_how"`
+		NameParts         people.NameParts     `json:"name_parts,omitzero"`
 		DeceasedOn        string               `json:"deceased_on,omitempty"`
 		Source            string               `json:"source"`
 		CadenceDays       int                  `json:"cadence_days"`
@@ -191,7 +192,7 @@ func recordOf(p *Person) PersonRecord {
 func newPersonRecord(c *people.Connection) PersonRecord {
 	r := PersonRecord{
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
-		MetHow: c.MetHow, DeceasedOn: c.DeceasedOn, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
+		MetHow: c.MetHow, DeceasedOn: c.DeceasedOn, NameParts: c.NameParts, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
 		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts, Kept: c.Kept,
@@ -212,7 +213,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 // id, source or time.
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
-		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, DeceasedOn: p.DeceasedOn, CadenceDays: p.CadenceDays,
+		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts, CadenceDays: p.CadenceDays,
 		Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept,
 	}
 	for _, h := range p.Handles {

@@ -81,6 +81,13 @@ func (c *cards) person(p *Person) {
 	c.line("KIND:individual")
 	c.property("UID;VALUE=text", p.ID)
 	c.property("FN", p.Name)
+	if n := p.NameParts; n.Family+n.Given+n.Middle+n.Prefix+n.Suffix != "" {
+		c.line("N:" + strings.Join([]string{escape(n.Family), escape(n.Given), escape(n.Middle), escape(n.Prefix), escape(n.Suffix)}, ";"))
+	}
+	c.property("X-PHONETIC-FIRST-NAME", p.NameParts.PhoneticGiven)
+	c.property("X-PHONETIC-LAST-NAME", p.NameParts.PhoneticFamily)
+	c.property("X-MAIDENNAME", p.NameParts.Former)
+	c.property("PRONOUNS", p.NameParts.Pronouns) // RFC 9554
 	c.property("NICKNAME", p.Nickname)
 	c.positions(p)
 	for _, of := range []struct{ kind, name string }{

@@ -62,6 +62,8 @@ type Connection struct {
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 
+	// NameParts are the parts of the name that are known. The column holds them as JSON.
+	NameParts NameParts `bun:",nullzero" json:"name_parts"`
 	// Addresses are the postal addresses, the preferred one first. The column holds them as JSON.
 	Addresses []Address `bun:",nullzero" json:"addresses"`
 
@@ -229,6 +231,8 @@ type Patch struct {
 	Addresses                  AddressEdit
 	// Accounts are set by their services: see editAccounts.
 	Accounts []Account
+	// NameParts replaces the parts of the name; nil leaves them.
+	NameParts *NameParts
 	// Labels are new ones of e-mail addresses, phone numbers and links, by value; an empty one removes it.
 	Labels map[string]string
 }
@@ -255,6 +259,7 @@ func (c *Connection) texts() []textField {
 }
 
 func (c *Connection) cleanTexts() {
+	c.NameParts.clean()
 	for _, t := range c.texts() {
 		*t.value = t.clean(*t.value)
 	}
@@ -287,6 +292,10 @@ func (p Patch) applyFields(c *Connection) {
 	if p.Starred != nil {
 		c.Starred = *p.Starred
 	}
+	if p.NameParts != nil {
+		c.NameParts = *p.NameParts
+		c.NameParts.clean()
+	}
 }
 
 // check enforces the rules that concern a record as a whole.
@@ -299,6 +308,11 @@ func (c *Connection) check() error {
 	}
 	if err := CheckPartialDate("deceased_on", c.DeceasedOn); err != nil {
 		return err
+	}
+	for _, part := range c.NameParts.All() {
+		if err := CheckNamePart(part); err != nil {
+			return err
+		}
 	}
 	return c.checkLimits()
 }

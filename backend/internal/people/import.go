@@ -75,6 +75,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	b.accounts(from.Accounts)
 	b.kept(from.Kept)
 	b.fields(from)
+	b.nameParts(from.NameParts)
 	b.location(from, typed)
 	b.handles(from.Handles)
 	b.positions(from.Positions)

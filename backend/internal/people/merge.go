@@ -174,6 +174,9 @@ func leftOver(name string, conflicts []MergeConflict) string {
 	for _, f := range MergeFields() {
 		labels[f.Name] = f.Label
 	}
+	for _, part := range new(NameParts).All() {
+		labels[part.Name] = part.Label
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Not kept when the record of %s was merged:", name)
 	for _, c := range conflicts {
@@ -185,6 +188,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts, away.Kept = nil, nil, nil, nil, nil, nil, nil
+	away.NameParts = NameParts{}
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
@@ -245,6 +249,7 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 		}
 		conflict(mine.name, *mine.value, dropped)
 	}
+	c.absorbNameParts(other.NameParts, conflict)
 	dropped := other.CadenceDays
 	if c.CadenceDays == 0 || dropped != 0 && slices.Contains(take, "cadence_days") {
 		c.CadenceDays, dropped = dropped, c.CadenceDays

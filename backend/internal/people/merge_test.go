@@ -199,3 +199,22 @@ func TestKeptProperties(t *testing.T) {
 		t.Errorf("too much: %d are kept, %v", len(merged.Kept), conflicts)
 	}
 }
+
+// Parts of a name that only one of two records has are kept, and those that differ are reported.
+func TestPartsOfNamesAreJoined(t *testing.T) {
+	t.Parallel()
+	mine := &Connection{Name: "Vera Holm", NameParts: NameParts{Given: "Vera", Family: "Holm"}}
+	its := &Connection{Name: "Vera Holm", NameParts: NameParts{Given: "VERA", Family: "Berg", Former: "Lind", Pronouns: "she/her"}}
+	want := NameParts{Given: "Vera", Family: "Holm", Former: "Lind", Pronouns: "she/her"}
+	got, changed, unused, err := mine.MergeFrom(its, false)
+	if err != nil || !changed || got.NameParts != want || len(unused) != 1 || unused[0].Said != "Berg" {
+		t.Errorf("from a file: %+v, %v, %v", got.NameParts, unused, err)
+	}
+	merged := mine.clone()
+	if conflicts := merged.absorb(its, nil); merged.NameParts != want || len(conflicts) != 1 || conflicts[0] != (MergeConflict{"family", "Holm", "Berg"}) {
+		t.Errorf("merged: %+v, %v", merged.NameParts, conflicts)
+	}
+	if others := got.OtherNames(); !slices.Equal(others, []string{"Lind"}) {
+		t.Errorf("other names: %q", others)
+	}
+}

@@ -199,7 +199,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
-		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), Labels: labelMessages(c.Handles),
+		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: namePartsMessage(c.NameParts), Labels: labelMessages(c.Handles),
 	}
 }
 
@@ -239,6 +239,24 @@ func AccountsOf(accounts []*connectionsv1.Account) (out []Account) {
 		out = append(out, Account{Service: a.GetService(), Handle: a.GetHandle(), Label: a.GetLabel()})
 	}
 	return out
+}
+
+func namePartsMessage(n NameParts) *connectionsv1.NameParts {
+	if n.IsZero() {
+		return nil
+	}
+	return &connectionsv1.NameParts{
+		Prefix: call.Optional(n.Prefix), Given: call.Optional(n.Given), Middle: call.Optional(n.Middle), Family: call.Optional(n.Family), Suffix: call.Optional(n.Suffix),
+		PhoneticGiven: call.Optional(n.PhoneticGiven), PhoneticFamily: call.Optional(n.PhoneticFamily), Former: call.Optional(n.Former), Pronouns: call.Optional(n.Pronouns),
+	}
+}
+
+// NamePartsOf returns the parts of a name of a message.
+func NamePartsOf(n *connectionsv1.NameParts) NameParts {
+	return NameParts{
+		Prefix: n.GetPrefix(), Given: n.GetGiven(), Middle: n.GetMiddle(), Family: n.GetFamily(), Suffix: n.GetSuffix(),
+		PhoneticGiven: n.GetPhoneticGiven(), PhoneticFamily: n.GetPhoneticFamily(), Former: n.GetFormer(), Pronouns: n.GetPronouns(),
+	}
 }
 
 func labelMessages(handles []Handle) (out []*connectionsv1.Label) {

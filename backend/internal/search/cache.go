@@ -288,7 +288,7 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 // narrow, and sorting is done in Go: for a whole network, whose first search waits for
 // this, that is several times faster.
 func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
-	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '' FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '', name_parts FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
 	if since >= 0 { // without it, the database would scan an index without benefit
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
@@ -299,8 +299,8 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 	err = each(ctx, q, query, args, func(scan scanner) error {
 		var d index.Document
 		var last, created, snoozed sql.NullTime
-		var addresses, accounts []byte
-		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased); err != nil {
+		var addresses, accounts, nameParts []byte
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased, &nameParts); err != nil {
 			return err
 		}
 		if len(addresses) > 0 {
@@ -309,6 +309,13 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 				return fmt.Errorf("read the addresses of %s: %w", d.ID, err)
 			}
 			d.Places = c.Places()
+		}
+		if len(nameParts) > 0 {
+			c := people.Connection{Name: d.Name}
+			if err := json.Unmarshal(nameParts, &c.NameParts); err != nil {
+				return fmt.Errorf("read the name of %s: %w", d.ID, err)
+			}
+			d.OtherNames = c.OtherNames()
 		}
 		if len(accounts) > 0 {
 			var all []people.Account

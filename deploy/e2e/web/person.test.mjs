@@ -51,7 +51,7 @@ test('facts are edited in place', async () => {
   await part(page, 'Name and how you met').getByRole('link', { name: /^Who wrote this/ }).click();
   await page.getByText('You ·').first().waitFor();
   await portray(page, 'person-history');
-  for (const title of ['Ways to reach them', 'Messengers and networks', 'Addresses', 'Positions', 'Important dates', 'Relations', 'Groups and tags', 'Keeping in touch', 'About']) {
+  for (const title of ['Parts of the name', 'Ways to reach them', 'Messengers and networks', 'Addresses', 'Positions', 'Important dates', 'Relations', 'Groups and tags', 'Keeping in touch', 'About']) {
     await open(page, title);
     await part(page, title).getByRole('link', { name: 'Cancel' }).waitFor();
     await portray(page, `person-edit-${title.split(' ')[0].toLowerCase()}`);

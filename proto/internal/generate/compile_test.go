@@ -87,6 +87,8 @@ message SearchThingsResponse {
   // Whether
   // more are there.
   bool has_more = 3 [json_name = "has_more", (kith.tool.v1.explained) = true];
+  // The others.
+  repeated Thing others = 9 [(buf.validate.field).repeated.max_items = 3, (kith.tool.v1.undetailed) = true];
 }
 
 // A thing.

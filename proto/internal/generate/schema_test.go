@@ -77,7 +77,8 @@ func TestOutputSchema(t *testing.T) {
 	wantText(t, searchTool(t, contract).OutputSchema, `{"type":"object","properties":{
 "things":{"type":"array","items":{"$ref":"#/$defs/Thing"}},
 "best":{"$ref":"#/$defs/Thing","description":"The best one."},
-"has_more":{"type":"boolean","description":"Whether more are there."}
+"has_more":{"type":"boolean","description":"Whether more are there."},
+"others":{"type":"array","items":{"type":"object"}}
 },"required":["things"],"$defs":{
 "Thing":{"type":"object","properties":{
 "title":{"type":"string"},

@@ -17,15 +17,20 @@ type field string
 const (
 	fieldUnknown field = ""
 	// fieldIgnored is known but not imported, such as a photo.
-	fieldIgnored      field = "ignored"
-	fieldFullName     field = "full_name"
-	fieldNamePrefix   field = "name_prefix"
-	fieldGivenName    field = "given_name"
-	fieldMiddleName   field = "middle_name"
-	fieldFamilyName   field = "family_name"
-	fieldNameSuffix   field = "name_suffix"
-	fieldOrganization field = "organization"
-	fieldJobTitle     field = "job_title"
+	fieldIgnored    field = "ignored"
+	fieldFullName   field = "full_name"
+	fieldNamePrefix field = "name_prefix"
+	fieldGivenName  field = "given_name"
+	fieldMiddleName field = "middle_name"
+	fieldFamilyName field = "family_name"
+	fieldNameSuffix field = "name_suffix"
+	// The readings of a name, an earlier one, and pronouns.
+	fieldPhoneticGiven  field = "phonetic_given"
+	fieldPhoneticFamily field = "phonetic_family"
+	fieldFormerName     field = "former_name"
+	fieldPronouns       field = "pronouns"
+	fieldOrganization   field = "organization"
+	fieldJobTitle       field = "job_title"
 	// fieldTitle is the job title, or an honorific beside a job title.
 	fieldTitle      field = "title"
 	fieldEmail      field = "email"
@@ -201,6 +206,8 @@ func Fields() []Field {
 		{"name", "Name", meaning{fieldFullName, ""}}, {"given_name", "First name", meaning{fieldGivenName, ""}},
 		{"middle_name", "Middle name", meaning{fieldMiddleName, ""}}, {"family_name", "Last name", meaning{fieldFamilyName, ""}},
 		{"name_prefix", "Title before the name", meaning{fieldNamePrefix, ""}}, {"name_suffix", "Title after the name", meaning{fieldNameSuffix, ""}},
+		{"phonetic_given", "First name, as it is read", meaning{fieldPhoneticGiven, ""}}, {"phonetic_family", "Last name, as it is read", meaning{fieldPhoneticFamily, ""}},
+		{"former_name", "Former name", meaning{fieldFormerName, ""}}, {"pronouns", "Pronouns", meaning{fieldPronouns, ""}},
 		{"nickname", "Nickname", meaning{fieldText, "nickname"}},
 		{"email", "E-mail", meaning{fieldEmail, ""}}, {"email_work", "E-mail (work)", meaning{fieldEmail, "work"}}, {"email_home", "E-mail (home)", meaning{fieldEmail, "home"}},
 		{"phone", "Phone", meaning{fieldPhone, ""}}, {"phone_mobile", "Phone (mobile)", meaning{fieldPhone, "mobile"}},
@@ -344,7 +351,7 @@ func (c Column) slot() string {
 	switch m.field {
 	case fieldOrganization, fieldJobTitle, fieldCity, fieldRegion, fieldCountry, fieldPostcode, fieldWholeAddress:
 		return fmt.Sprint(m.field, m.label, " ", c.detected.number)
-	case fieldNamePrefix, fieldNameSuffix, fieldAnniversary, fieldLastContact, fieldAdded:
+	case fieldNamePrefix, fieldNameSuffix, fieldPhoneticGiven, fieldPhoneticFamily, fieldFormerName, fieldPronouns, fieldAnniversary, fieldLastContact, fieldAdded:
 		return fmt.Sprint(m.field)
 	}
 	if m.field.isSingle() {

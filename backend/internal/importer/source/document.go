@@ -89,6 +89,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 	d.setText("met_how", p.MetHow)
 	d.addText(p.Bio)
 	d.Photo = p.Photo
+	d.name.NameParts = p.NameParts
 	d.setMetOn(p.MetOn)
 	d.setDeceasedOn(p.DeceasedOn)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -343,14 +341,13 @@ func (d *draft) record(row int) Record {
 		}
 		d.ID = key
 	}
-	d.Name = d.line("name", d.name.String(), maxName)
+	d.name.finish(d)
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
 			return Record{Row: row, Err: err, Warnings: d.allWarnings()}
 		}
 	}
-	d.name.keepRest(d)
 	if len(d.noteLines) > 0 {
 		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.noteLines, "\n")), maxNote)...)
 	}
@@ -395,76 +392,24 @@ func organizations(positions []export.PositionRecord) []string {
 	return names
 }
 
-// nameParts are the parts of a name in address books.
-type nameParts struct{ full, prefix, given, middle, family, suffix string }
+// nameParts are the parts of a name in a file, and all of it in one text.
+type nameParts struct {
+	people.NameParts
 
-// String returns the name in its usual form: the full name of the file, otherwise the
-// joined parts.
-func (n nameParts) String() string {
-	if text.Visible(n.full) {
-		return n.full
-	}
-	given, family := tidyPart(n.given), tidyPart(n.family)
-	if family != "" && strings.HasSuffix(given, " "+family) { // the first name is all of it
-		family = ""
-	}
-	if joiner, ok := familyFirst(given, family); ok {
-		return family + joiner + given
-	}
-	words := []string{tidyPart(n.prefix), given, tidyPart(n.middle), family, tidyPart(n.suffix)}
-	if isCivil(words[0]) {
-		words[0] = ""
-	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	full string
 }
 
-// keepRest keeps the parts of a name that the person's name does not have in the import note.
-func (n nameParts) keepRest(d *draft) {
-	compact := func(s string) string { return strings.Join(text.Words(tidyPart(s)), "") }
-	name := compact(d.Name)
-	for _, part := range []struct{ what, value string }{
-		{"Full name", n.full}, {"Name prefix", n.prefix}, {"Given name", n.given}, {"Middle name", n.middle}, {"Family name", n.family}, {"Name suffix", n.suffix},
-	} {
-		if text.Visible(part.value) && !strings.Contains(name, compact(part.value)) {
-			d.addToNote(part.what, part.value)
-		}
+// finish sets the person's name, and the parts of it that the file has. The name is that of the file, otherwise what the parts
+// make.
+func (n *nameParts) finish(d *draft) {
+	for _, part := range n.All() {
+		*part.Value = d.line(strings.ToLower(part.Label[:1])+part.Label[1:], *part.Value, maxName)
 	}
-}
-
-// tidyPart bounds a part of a name before it is joined.
-func tidyPart(s string) string {
-	s, _ = line(s, maxName)
-	return s
-}
-
-// isCivil reports whether a title is a form of address, such as Mr, rather than an earned
-// title.
-func isCivil(title string) bool {
-	switch strings.TrimSuffix(text.Fold(title), ".") {
-	case "mr", "mrs", "ms", "miss", "mx", "mister", "herr", "frau", "m", "mme", "mlle", "monsieur", "madame",
-		"sr", "sra", "srta", "sig", "signor", "signora", "sig.ra", "dhr", "mevr", "mw", "pan", "pani", "hr", "fr":
-		return true
+	d.NameParts = n.NameParts
+	if d.Name = n.Joined(); text.Visible(n.full) {
+		d.Name = n.full
 	}
-	return false
-}
-
-// familyFirst reports whether a name begins with the family name, and the separator after
-// it: names in Han, kana and Hangul do. Japanese names have a space there. Short names in
-// Han alone are assumed to be Chinese, and have none.
-func familyFirst(given, family string) (joiner string, ok bool) {
-	both := family + given
-	if given == "" || family == "" || !only(both, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
-		return "", false
-	}
-	const short = 3
-	if only(both, unicode.Hangul) || only(both, unicode.Han) && utf8.RuneCountInString(both) <= short {
-		return "", true
-	}
-	return " ", true
-}
-
-func only(s string, tables ...*unicode.RangeTable) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.In(r, tables...) && r != 'ー' && r != '々' })
+	d.Name = d.line("name", d.Name, maxName)
 }
 
 // place is an address; values with the same number belong together.

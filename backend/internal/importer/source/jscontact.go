@@ -145,6 +145,10 @@ func (d *draft) jsCard(c *jsCard) {
 	d.ID = c.UID
 	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
 	d.jsName(c.Name)
+	inOrder(c.SpeakToAs.Pronouns, func(_ string, p jsItem) { d.set(&d.name.Pronouns, "pronouns", p.Pronouns, maxName) })
+	if c.SpeakToAs.Gender != "" {
+		d.addToNote("Grammatical gender", c.SpeakToAs.Gender)
+	}
 	inOrder(c.Nicknames, func(_ string, n jsItem) { d.setText("nickname", n.Name) })
 	d.jsPositions(c)
 	inOrder(c.Emails, func(_ string, a jsItem) { d.email(a.Address, a.label(), a.Pref) })
@@ -166,25 +170,34 @@ func (d *draft) jsCard(c *jsCard) {
 
 // jsName reads a name, from the full text or from its parts.
 func (d *draft) jsName(n jsItem) {
-	d.name.full = n.Full
+	d.name.full, d.name.Former = n.Full, n.Former
 	for _, part := range n.Components {
 		var at *string
 		switch part.Kind {
 		case "title":
-			at = &d.name.prefix
+			at = &d.name.Prefix
 		case "given":
-			at = &d.name.given
+			at = &d.name.Given
 		case "given2":
-			at = &d.name.middle
+			at = &d.name.Middle
 		case "surname", "surname2":
-			at = &d.name.family
+			at = &d.name.Family
 		case "generation", "credential":
-			at = &d.name.suffix
+			at = &d.name.Suffix
 		case "separator":
 			continue
 		default:
 			d.addToNote("Name ("+shown(part.Kind)+")", part.Value)
 			continue
+		}
+		switch {
+		case part.Phonetic == "":
+		case part.Kind == "given":
+			d.name.PhoneticGiven = strings.TrimSpace(d.name.PhoneticGiven + " " + part.Phonetic)
+		case part.Kind == "surname":
+			d.name.PhoneticFamily = strings.TrimSpace(d.name.PhoneticFamily + " " + part.Phonetic)
+		default:
+			d.addToNote("Name ("+part.Kind+", as it is read)", part.Phonetic)
 		}
 		if len(*at) < maxName {
 			*at = strings.TrimSpace(*at + " " + part.Value)
@@ -357,6 +370,7 @@ type (
 		Created       string            `json:"created"`
 		Updated       string            `json:"updated"`
 		Name          jsItem            `json:"name"`
+		SpeakToAs     jsSpeakToAs       `json:"speakToAs"`
 		Nicknames     map[string]jsItem `json:"nicknames"`
 		Organizations map[string]jsItem `json:"organizations"`
 		Titles        map[string]jsItem `json:"titles"`
@@ -392,6 +406,9 @@ type (
 		Pref           int             `json:"pref"`
 		Label          string          `json:"label"`
 		Date           jsDate          `json:"date"`
+		Pronouns       string          `json:"pronouns"`
+		// Former is an earlier name, in Kith's own cards.
+		Former string `json:"kith:former"`
 		// AddressLabel is the label of an address, for which the standard has none, and Location marks a typed location,
 		// in Kith's own cards.
 		AddressLabel string `json:"kith:label"`
@@ -399,9 +416,15 @@ type (
 	}
 	// jsPart is a unit of an organisation, or a component of a name or an address.
 	jsPart struct {
-		Name  string `json:"name"`
-		Kind  string `json:"kind"`
-		Value string `json:"value"`
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+		Value    string `json:"value"`
+		Phonetic string `json:"phonetic"`
+	}
+	// jsSpeakToAs is how to speak of a person.
+	jsSpeakToAs struct {
+		Gender   string            `json:"grammaticalGender"`
+		Pronouns map[string]jsItem `json:"pronouns"`
 	}
 	jsDate struct {
 		UTC   string `json:"utc"`
@@ -414,7 +437,7 @@ type (
 // isKnownMember reports whether a member of a card is read, or has no data about a person.
 func isKnownMember(name string) bool {
 	switch name {
-	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "nicknames", "organizations", "titles",
+	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "speakToAs", "nicknames", "organizations", "titles",
 		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media":
 		return true
 	}

@@ -385,15 +385,23 @@ func (d *draft) single(m meaning, number string, pref int) (part *string, what s
 	case fieldFullName:
 		return &d.name.full, "name"
 	case fieldNamePrefix:
-		return &d.name.prefix, "name prefix"
+		return &d.name.Prefix, "name prefix"
 	case fieldGivenName:
-		return &d.name.given, "given name"
+		return &d.name.Given, "given name"
 	case fieldMiddleName:
-		return &d.name.middle, "middle name"
+		return &d.name.Middle, "middle name"
 	case fieldFamilyName:
-		return &d.name.family, "family name"
+		return &d.name.Family, "family name"
 	case fieldNameSuffix:
-		return &d.name.suffix, "name suffix"
+		return &d.name.Suffix, "name suffix"
+	case fieldPhoneticGiven:
+		return &d.name.PhoneticGiven, "given name as it is read"
+	case fieldPhoneticFamily:
+		return &d.name.PhoneticFamily, "family name as it is read"
+	case fieldFormerName:
+		return &d.name.Former, "former name"
+	case fieldPronouns:
+		return &d.name.Pronouns, "pronouns"
 	case fieldOrganization:
 		return &d.job(number).organization, "organisation"
 	case fieldJobTitle:

@@ -175,6 +175,15 @@ func keptIn(format string, p export.Person) (out []people.Kept) {
 	return out
 }
 
+func drawNameParts(t *rapid.T) (n people.NameParts) {
+	if rapid.Bool().Draw(t, "with parts") {
+		for _, part := range n.All() {
+			*part.Value = drawLine(t, part.Name, 100)
+		}
+	}
+	return n
+}
+
 // namedCountries are addresses with the names of countries in place of codes, as most formats have them.
 func namedCountries(p export.Person) []people.Address {
 	out := slices.Clone(p.Addresses)
@@ -190,7 +199,7 @@ func drawPerson(t *rapid.T) export.Person {
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),
-		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t), Kept: drawKept(t), DeceasedOn: drawDay(t, "deceased on"),
+		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t), Kept: drawKept(t), NameParts: drawNameParts(t), DeceasedOn: drawDay(t, "deceased on"),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
 		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
@@ -225,7 +234,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -313,7 +322,7 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p),
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p), NameParts: p.NameParts,
 	}
 	if !p.HasTypedLocation() {
 		out.Location = "" // it follows from the addresses

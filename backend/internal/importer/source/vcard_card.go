@@ -78,15 +78,19 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"NICKNAME": func(r *cardReader, p *property) {
 			r.setText("nickname", strings.Join(r.list(p, ','), ", "))
 		},
-		"UID":     func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
-		"ORG":     (*cardReader).org,
-		"TITLE":   func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
-		"ROLE":    func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
-		"EMAIL":   func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
-		"TEL":     func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
-		"URL":     func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
-		"IMPP":    func(r *cardReader, p *property) { r.accountURI(p.service, r.uri(p), r.label(p)) },
-		"X-SKYPE": accountWith("skype"), "X-SKYPE-USERNAME": accountWith("skype"), "X-JABBER": accountWith("xmpp"), "X-AIM": accountWith("aim"),
+		"X-PHONETIC-FIRST-NAME": func(r *cardReader, p *property) { r.fill(&r.name.PhoneticGiven, "first name as it is read", p) },
+		"X-PHONETIC-LAST-NAME":  func(r *cardReader, p *property) { r.fill(&r.name.PhoneticFamily, "family name as it is read", p) },
+		"X-MAIDENNAME":          func(r *cardReader, p *property) { r.fill(&r.name.Former, "former name", p) },
+		"PRONOUNS":              func(r *cardReader, p *property) { r.fill(&r.name.Pronouns, "pronouns", p) },
+		"UID":                   func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
+		"ORG":                   (*cardReader).org,
+		"TITLE":                 func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
+		"ROLE":                  func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
+		"EMAIL":                 func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
+		"TEL":                   func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
+		"URL":                   func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
+		"IMPP":                  func(r *cardReader, p *property) { r.accountURI(p.service, r.uri(p), r.label(p)) },
+		"X-SKYPE":               accountWith("skype"), "X-SKYPE-USERNAME": accountWith("skype"), "X-JABBER": accountWith("xmpp"), "X-AIM": accountWith("aim"),
 		"X-ICQ": accountWith("icq"), "X-MSN": accountWith("msn"), "X-YAHOO": accountWith("yahoo"), "X-GADUGADU": accountWith("gadugadu"),
 		"X-GROUPWISE": accountWith("groupwise"), "X-MATRIX": accountWith("matrix"), "X-TELEGRAM": accountWith("telegram"), "X-SIGNAL": accountWith("signal"),
 		"X-WHATSAPP": accountWith("whatsapp"), "X-TWITTER": accountWith("x"), "X-MASTODON": accountWith("mastodon"),
@@ -204,12 +208,19 @@ func (r *cardReader) fullName(p *property) {
 
 // parts reads N: family, given and additional names, prefixes and suffixes.
 func (r *cardReader) parts(p *property) {
-	parts := r.list(p, ';')
-	for i, part := range []*string{&r.name.family, &r.name.given, &r.name.middle, &r.name.prefix, &r.name.suffix} {
-		if i < len(parts) && *part == "" {
-			*part = strings.ReplaceAll(parts[i], ",", " ")
-		} else if i < len(parts) {
-			r.keepSecond("name", *part, parts[i])
+	parts := splitEscaped(r.raw(p), ';')
+	for i, part := range []*string{&r.name.Family, &r.name.Given, &r.name.Middle, &r.name.Prefix, &r.name.Suffix} {
+		if i >= len(parts) {
+			break
+		}
+		var words []string
+		for _, word := range splitEscaped(parts[i], ',') {
+			words = append(words, strings.TrimSpace(unescape(word)))
+		}
+		if value := strings.TrimSpace(strings.Join(words, " ")); *part == "" {
+			*part = value
+		} else {
+			r.keepSecond("name", *part, value)
 		}
 	}
 }

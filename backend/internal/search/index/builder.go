@@ -27,6 +27,8 @@ type Document struct {
 	Organization string // the current one
 	Title        string
 	Location     string
+	// OtherNames are parts of the name beside Name, such as a former one.
+	OtherNames []string
 	// Accounts are the handles of accounts.
 	Accounts []string
 	// Places are those of further postal addresses.
@@ -152,7 +154,7 @@ func (in interner) keep(d *Document) *Document {
 	c.OtherTitles = in.shareAll(d.OtherTitles)
 	c.Tags, c.Groups, c.GroupIDs = in.shareAll(d.Tags), in.shareAll(d.Groups), in.shareAll(d.GroupIDs)
 	c.Dates = slices.Clone(d.Dates)
-	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.Notes, &c.Interactions} {
+	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.OtherNames, &c.Notes, &c.Interactions} {
 		*list = slices.Clone(*list)
 	}
 	return &c
@@ -161,7 +163,7 @@ func (in interner) keep(d *Document) *Document {
 // textBytes estimates how many bytes the document's own strings take. Strings that documents share don't count.
 func (d *Document) textBytes() int64 {
 	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
-	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Accounts, d.Places, d.Notes, d.Interactions} {
+	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Accounts, d.Places, d.OtherNames, d.Notes, d.Interactions} {
 		for _, s := range list {
 			n += stringBytes + len(s)
 		}
@@ -207,6 +209,9 @@ func (b *builder) add(doc uint32, d *Document) {
 	b.doc = doc
 	b.words(fieldName, d.Name)
 	b.words(fieldNickname, d.Nickname)
+	for _, name := range d.OtherNames {
+		b.words(fieldNickname, name)
+	}
 	b.words(fieldHeadline, d.Headline)
 	b.whole(valueTitle, fieldTitle, d.Title)
 	b.whole(valueLocation, fieldLocation, d.Location)

@@ -39,6 +39,7 @@ func recordedFields(section string) []recordedField {
 			{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"deceased_on", "Died"}, {"starred", "Starred"},
 			{"archived_at", "Archived"},
 		},
+		sectionParts:     {{"name_parts", "Parts of the name"}},
 		sectionWays:      {{"handles", "Ways to reach them"}},
 		sectionAccounts:  {{"accounts", "Messengers and networks"}},
 		sectionAddresses: {{"addresses", "Addresses"}},
@@ -153,6 +154,8 @@ func (r reader) words(field string, value json.RawMessage) string {
 			}
 			return h.Value
 		})
+	case "name_parts":
+		return namePartWords(value)
 	case "kept":
 		return joinRecorded(value, func(k people.Kept) string { return k.Name })
 	case "accounts":
@@ -189,6 +192,20 @@ func (r reader) words(field string, value json.RawMessage) string {
 		return map[bool]string{true: fmt.Sprint(typed)}[typed != 0]
 	}
 	return ""
+}
+
+func namePartWords(value json.RawMessage) string {
+	var parts people.NameParts
+	if json.Unmarshal(value, &parts) != nil {
+		return ""
+	}
+	var words []string
+	for _, part := range parts.All() {
+		if *part.Value != "" {
+			words = append(words, part.Label+": "+*part.Value)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func joinRecorded[T any](value json.RawMessage, words func(T) string) string {

@@ -19,6 +19,7 @@ func (v *request) parts(p *person) []part {
 		{Name: sectionName, Title: "Name and how you met", Rows: rows(
 			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()), text1("Died", c.GetDeceasedOn(), ""),
 			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
+		{Name: sectionParts, Title: "Parts of the name", Rows: namePartRows(c)},
 		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
 			partRow{Label: "E-mail", Values: labelled(c, c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
 			partRow{Label: "Phone", Values: labelled(c, c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
@@ -34,6 +35,15 @@ func (v *request) parts(p *person) []part {
 		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
 		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true}, keptRow(int(c.GetKept())))},
 	}
+}
+
+func namePartRows(c *connectionsv1.Connection) []partRow {
+	parts := people.NamePartsOf(c.GetNameParts())
+	var all []partRow
+	for _, part := range parts.All() {
+		all = append(all, text1(part.Label, *part.Value, ""))
+	}
+	return rows(all...)
 }
 
 // keptRow tells how much of cards is not shown.

@@ -24,6 +24,7 @@ import (
 // The sections of the page of a person that are edited in place.
 const (
 	sectionName      = "name"
+	sectionParts     = "parts"
 	sectionWays      = "ways"
 	sectionAccounts  = "accounts"
 	sectionAddresses = "addresses"
@@ -54,6 +55,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{name: sectionName, fields: nameFields, save: saveTexts},
+		{name: sectionParts, fields: namePartFields, save: saveNameParts},
 		{name: sectionWays, fields: wayFields, save: saveWays},
 		{name: sectionAccounts, fields: accountFields, row: accountRow, save: saveAccounts},
 		{name: sectionAddresses, fields: addressFields, row: addressRow, save: saveAddresses},
@@ -85,6 +87,32 @@ func nameFields(_ *request, p *person) ([]FormField, error) {
 		textField("met_how", "How you met", "").with(c.GetMetHow()), textField("met_on", "When you met", partialDay).with(c.GetMetOn()),
 		textField("deceased_on", "Died", partialDay+" Birthdays, intervals and reminders end.").with(c.GetDeceasedOn()),
 	}, nil
+}
+
+func namePartFields(_ *request, p *person) ([]FormField, error) {
+	parts := people.NamePartsOf(p.GetConnection().GetNameParts())
+	var fields []FormField
+	for _, part := range parts.All() {
+		fields = append(fields, textField(part.Name, part.Label, "").with(*part.Value))
+	}
+	return fields, nil
+}
+
+// saveNameParts writes the parts of the name. The name itself stays as it is shown.
+func saveNameParts(v *request, p *person, f *Form, _ map[string]bool) ([]page.FieldError, string, error) {
+	values := valuesOf(f.Fields)
+	var parts people.NameParts
+	for _, part := range parts.All() {
+		*part.Value = values[part.Name]
+		if err := people.CheckNamePart(part); err != nil {
+			return []page.FieldError{{Name: part.Name, Message: page.Sentence(err.Error())}}, "", nil
+		}
+	}
+	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
+	written, wrong, err := page.Write(v.Member, pageName, req, func(ctx context.Context, tx *db.Tx, req *connectionsv1.UpdateConnectionRequest) (people.Written, error) {
+		return people.Update(ctx, tx, people.Patch{ID: req.GetId(), ExpectedVersion: req.ExpectedVersion, NameParts: &parts})
+	})
+	return wrong, written.ChangeID, err
 }
 
 func wayFields(_ *request, p *person) ([]FormField, error) {

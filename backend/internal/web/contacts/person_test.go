@@ -62,6 +62,8 @@ func TestEditSections(t *testing.T) {
 			history string
 		}{
 			{"name", url.Values{"location": {"Porto"}, "nickname": {""}, "met_on": {"2025-05"}}, []string{"Porto", "2025-05"}, "Place: Lisbon → Porto"},
+			{"parts", url.Values{"family": {"Stone"}, "former": {"Pebble"}, "pronouns": {"she/her"}}, []string{"Family nameStone", "Former namePebble", "Pronounsshe/her"}, "Former name: Pebble"},
+			{"parts", url.Values{"former": {""}}, []string{"Family nameStone"}, "Pronouns: she/her"},
 			{"ways", url.Values{"emails": {"a@b.example\nada@helios.example"}, "phones": {"+351 21 000 0000"}}, []string{"a@b.example, ada@helios.example", "+351 21 000 0000"}, "ada@helios.example → a@b.example"},
 			{"ways", url.Values{"emails": {""}}, []string{"+351 21 000 0000"}, "a@b.example"},
 			{"ways", url.Values{"emails": {"ada@home.example (home)\nada@work.example"}, "phones": {"+1 (212) 555 0100 (mobile)"}},
@@ -243,6 +245,7 @@ func TestWrongInput(t *testing.T) {
 		{"name", "met_on", url.Values{"met_on": {"in spring"}, "nickname": {"Kept words"}}},
 		{"ways", "emails", url.Values{"emails": {"ada@helios.example\nno address"}, "phones": {"+1 23 4567"}}},
 		{"ways", "urls", url.Values{"urls": {"ftp://x"}}},
+		{"parts", "family", url.Values{"given": {"Kept words"}, "family": {strings.Repeat("x", 201)}}},
 		{"accounts", "handle.0", url.Values{"service.0": {"Kept words"}, "handle.0": {"https://x.example/ada"}}},
 		{"addresses", "country.0", url.Values{"street.0": {"Kept words"}, "country.0": {"Nowhere land"}}},
 		{"positions", "started_on.0", url.Values{"started_on.0": {"last year"}, "title.0": {"Kept words"}}},
@@ -515,7 +518,7 @@ func TestFormsShowTextAsText(t *testing.T) {
 	for _, form := range p.Forms(path + "/entry") {
 		pages = append(pages, path+"?entry="+form.Get("entry"))
 	}
-	for _, section := range []string{"name", "ways", "accounts", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
+	for _, section := range []string{"name", "parts", "ways", "accounts", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
 		pages = append(pages, path+"?edit="+section, path+"?history="+section)
 	}
 	for _, address := range pages {

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -162,6 +163,11 @@ func fieldsOf(p *export.PersonRecord, notes []string) url.Values {
 	}
 	if p.DeceasedOn != "" {
 		about = append(about, "Died: "+p.DeceasedOn)
+	}
+	for _, part := range p.NameParts.All() {
+		if *part.Value != "" && !strings.Contains(text.Fold(p.Name), text.Fold(*part.Value)) {
+			about = append(about, part.Label+": "+*part.Value)
+		}
 	}
 	if p.Nickname != "" {
 		about = append(about, "Also called: "+p.Nickname)

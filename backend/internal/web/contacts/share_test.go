@@ -67,8 +67,8 @@ func TestShareCard(t *testing.T) {
 				"urls": {"https://ada.example"}, "tags": {"investor"}, "bio": {"Likes rowing\nX-UNKNOWN: x\nAlso called: Addie\nBirthday: 1990-12-01."},
 			})
 		}
-		more := strings.Replace(stoneCard, "END:VCARD", "TEL;TYPE=CELL:+14152000001\r\nADR;TYPE=HOME:;;1 Sun St;Bath;;;\r\nIMPP:xmpp:ada@chat.example\r\nDEATHDATE:20260102\r\nEND:VCARD", 1)
-		formOf(t, share(t, b, nil, []byte(more)), url.Values{"bio": {"Likes rowing\nX-UNKNOWN: x\nLabels: +14152000001 (mobile)\nAddress home: 1 Sun St, Bath\nXMPP: ada@chat.example\nDied: 2026-01-02\nAlso called: Addie\nBirthday: 1990-12-01."}})
+		more := strings.Replace(stoneCard, "END:VCARD", "X-MAIDENNAME:Pebble\r\nTEL;TYPE=CELL:+14152000001\r\nADR;TYPE=HOME:;;1 Sun St;Bath;;;\r\nIMPP:xmpp:ada@chat.example\r\nDEATHDATE:20260102\r\nEND:VCARD", 1)
+		formOf(t, share(t, b, nil, []byte(more)), url.Values{"bio": {"Likes rowing\nX-UNKNOWN: x\nLabels: +14152000001 (mobile)\nAddress home: 1 Sun St, Bath\nXMPP: ada@chat.example\nDied: 2026-01-02\nFormer name: Pebble\nAlso called: Addie\nBirthday: 1990-12-01."}})
 		without(t, b.Get("/people"), "Ada Stone")
 		without(t, b.Get("/activity"), "Ada Stone")
 

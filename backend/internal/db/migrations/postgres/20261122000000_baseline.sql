@@ -457,6 +457,7 @@ CREATE TABLE connections (
     merged_into         TEXT COLLATE "C",  -- the connection that took this one over
     photo               TEXT NOT NULL DEFAULT '',  -- the id of the photo; empty for none
     deceased_on         TEXT NOT NULL DEFAULT '',  -- a partial date; empty for a living person
+    name_parts          TEXT,              -- the parts of the name, as JSON; NULL if none is known
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
     kept                TEXT,              -- properties of cards that Kith does not understand, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none

@@ -410,8 +410,7 @@ var (
 	//
 	// optional bool explained = 51003;
 	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
-	// The schema of answers does not list the members of the field's objects, to save tokens: they are those of the argument
-	// with the same name.
+	// The schema of answers does not list the members of the field's objects, to save tokens: their names say what they are.
 	//
 	// optional bool undetailed = 51007;
 	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[3]

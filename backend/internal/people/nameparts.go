@@ -1,0 +1,140 @@
+package people
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// NameParts are the parts of a person's name, as far as somebody said them: a person's Name is what is shown, and need not have
+// all of them. Each has up to 200 characters; pronouns have up to 100.
+type NameParts struct {
+	// Prefix and Suffix are titles and the like, before and after the name (RFC 6350, section 6.2.2).
+	Prefix string `json:"prefix"`
+	Given  string `json:"given"`
+	Middle string `json:"middle"`
+	Family string `json:"family"`
+	Suffix string `json:"suffix"`
+	// PhoneticGiven and PhoneticFamily tell how the name is read, such as in kana.
+	PhoneticGiven  string `json:"phonetic_given"`
+	PhoneticFamily string `json:"phonetic_family"`
+	// Former is an earlier name, such as a birth name.
+	Former string `json:"former"`
+	// Pronouns are those that the person uses, such as they/them.
+	Pronouns string `json:"pronouns"`
+}
+
+// NamePart is one part of a name: its name in forms and files, what it is in words, and where it is.
+type NamePart struct {
+	Name, Label string
+	Value       *string
+}
+
+// All lists the parts, always in the same order.
+func (n *NameParts) All() []NamePart {
+	return []NamePart{
+		{"prefix", "Title before the name", &n.Prefix}, {"given", "First name", &n.Given}, {"middle", "Middle names", &n.Middle},
+		{"family", "Family name", &n.Family}, {"suffix", "Title after the name", &n.Suffix}, {"phonetic_given", "First name, as it is read", &n.PhoneticGiven},
+		{"phonetic_family", "Family name, as it is read", &n.PhoneticFamily}, {"former", "Former name", &n.Former}, {"pronouns", "Pronouns", &n.Pronouns},
+	}
+}
+
+// maxNamePart is the contract's bound on a part, in characters.
+const maxNamePart = 200
+
+// CheckNamePart fails with fault.Invalid, naming the part, if it is too long.
+func CheckNamePart(part NamePart) error {
+	if utf8.RuneCountInString(*part.Value) > maxNamePart {
+		return fault.InvalidField(part.Name, "has more than %d characters", maxNamePart)
+	}
+	return nil
+}
+
+// IsZero reports whether no part is known.
+func (n NameParts) IsZero() bool { return n == NameParts{} }
+
+func (n *NameParts) clean() {
+	for _, part := range n.All() {
+		*part.Value = text.Line(*part.Value)
+	}
+}
+
+// Joined is the name that the parts make, in the order of its culture: without forms of address such as Mr.
+func (n NameParts) Joined() string {
+	given, family := n.Given, n.Family
+	if family != "" && strings.HasSuffix(given, " "+family) { // the first name is all of it
+		family = ""
+	}
+	if joiner, ok := familyFirst(given, family); ok {
+		return family + joiner + given
+	}
+	words := []string{n.Prefix, given, n.Middle, family, n.Suffix}
+	if isCivil(words[0]) {
+		words[0] = ""
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+// isCivil reports whether a title is a form of address, such as Mr, rather than an earned
+// title.
+func isCivil(title string) bool {
+	switch strings.TrimSuffix(text.Fold(title), ".") {
+	case "mr", "mrs", "ms", "miss", "mx", "mister", "herr", "frau", "m", "mme", "mlle", "monsieur", "madame",
+		"sr", "sra", "srta", "sig", "signor", "signora", "sig.ra", "dhr", "mevr", "mw", "pan", "pani", "hr", "fr":
+		return true
+	}
+	return false
+}
+
+// familyFirst reports whether a name begins with the family name, and the separator after
+// it: names in Han, kana and Hangul do. Japanese names have a space there. Short names in
+// Han alone are assumed to be Chinese, and have none.
+func familyFirst(given, family string) (joiner string, ok bool) {
+	both := family + given
+	if given == "" || family == "" || !only(both, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+		return "", false
+	}
+	const short = 3
+	if only(both, unicode.Hangul) || only(both, unicode.Han) && utf8.RuneCountInString(both) <= short {
+		return "", true
+	}
+	return " ", true
+}
+
+func only(s string, tables ...*unicode.RangeTable) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.In(r, tables...) && r != 'ー' && r != '々' })
+}
+
+// absorbNameParts fills in the parts that c does not have, and calls conflict with those that differ.
+func (c *Connection) absorbNameParts(other NameParts, conflict func(field, kept, dropped string)) {
+	its := other.All()
+	for i, mine := range c.NameParts.All() {
+		if *mine.Value == "" {
+			*mine.Value = *its[i].Value
+		} else if text.Fold(*mine.Value) != text.Fold(*its[i].Value) {
+			conflict(mine.Name, *mine.Value, *its[i].Value)
+		}
+	}
+}
+
+// nameParts sets the parts that the file has.
+func (b *blend) nameParts(from NameParts) {
+	its := from.All()
+	for i, mine := range b.NameParts.All() {
+		set(b, strings.ToLower(mine.Label[:1])+mine.Label[1:], mine.Value, *its[i].Value)
+	}
+}
+
+// OtherNames are the parts that the name does not have, such as a former name: what else the person is found by.
+func (c *Connection) OtherNames() (all []string) {
+	for _, part := range c.NameParts.All() {
+		if part.Name != "pronouns" && part.Name != "prefix" && *part.Value != "" && !strings.Contains(text.Fold(c.Name), text.Fold(*part.Value)) {
+			all = append(all, *part.Value)
+		}
+	}
+	return slices.Compact(all)
+}
