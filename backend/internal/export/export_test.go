@@ -264,3 +264,18 @@ func TestUnknownFormat(t *testing.T) {
 		t.Error("it was written")
 	}
 }
+
+// Members of the same name, such as of people who were merged, stay apart.
+func TestKeptMembersOfOneName(t *testing.T) {
+	t.Parallel()
+	p := export.Person{Connection: people.Connection{Name: "Ana", Kept: []people.Kept{
+		{Format: export.JSContact, Name: "own", Text: "1"}, {Format: export.VCard, Name: "X-A", Text: "X-A:1"}, {Format: export.JSContact, Name: "own", Text: "2"},
+	}}}
+	var cards []map[string]any
+	if err := json.Unmarshal([]byte(write(t, export.JSContact, p)), &cards); err != nil {
+		t.Fatal(err)
+	}
+	if cards[0]["own"] != 1.0 || cards[0]["kith:2:own"] != 2.0 || cards[0]["X-A"] != nil {
+		t.Errorf("%v", cards[0])
+	}
+}

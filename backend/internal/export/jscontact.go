@@ -158,10 +158,20 @@ func (c card) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.TrimSuffix(bytes.TrimSpace(b.Bytes()), []byte("}"))
+	seen := map[string]int{}
 	for _, k := range c.kept {
-		if name, err := json.Marshal(k.Name); err == nil && k.Format == JSContact && json.Valid([]byte(k.Text)) {
-			out = append(append(append(append(out, ','), name...), ':'), k.Text...)
+		if k.Format != JSContact || !json.Valid([]byte(k.Text)) {
+			continue
 		}
+		name := k.Name
+		if seen[k.Name]++; seen[k.Name] > 1 { // of a person who was merged
+			name = fmt.Sprintf("%s%d:%s", OwnDate, seen[k.Name], k.Name)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(append(out, ','), quoted...), ':'), k.Text...)
 	}
 	return append(out, '}'), nil
 }

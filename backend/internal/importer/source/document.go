@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -102,8 +103,8 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.handle(h)
 	}
 	for _, k := range p.Kept {
-		if k.Format != VCard && k.Format != JSContact || !d.keep(k.Format, k.Name, k.Text) {
-			d.keepInNote("property "+shown(k.Name), k.Text, "it is no property of a card, or there are too many")
+		if !canBeKept(k) || !d.keep(k.Format, k.Name, k.Text) {
+			d.keepInNote("property "+shown(k.Name), k.Text, "it is no property that a card may have beside those that Kith knows, or there are too many")
 		}
 	}
 	for _, a := range p.Accounts {
@@ -139,6 +140,19 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		}
 	}
 	return d.record(row)
+}
+
+// canBeKept reports whether what a document says is a property that Kith does not understand, so that it ends no card.
+func canBeKept(k people.Kept) bool {
+	switch k.Format {
+	case VCard:
+		p, ok := readProperty([]byte(k.Text))
+		known := (&cards{readers: cardReaders()}).isKnown(p.name) && p.name != "X-ABLABEL"
+		return ok && p.name == k.Name && !known && p.name != "BEGIN" && p.name != "END" && p.name != "VERSION" && !strings.ContainsAny(k.Text, "\r\n")
+	case JSContact:
+		return json.Valid([]byte(k.Text)) && k.Name != "" && !isKnownMember(k.Name)
+	}
+	return false
 }
 
 func (d *draft) handle(h export.HandleRecord) {

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // readOne reads a file of one person.
@@ -353,5 +354,32 @@ func TestLongValueOfWebAddresses(t *testing.T) {
 	}
 	if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "only its beginning was read") {
 		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+// A document may say what is kept of cards, but nothing that would end a card or be another value of it.
+func TestKeptOfADocument(t *testing.T) {
+	t.Parallel()
+	good := []people.Kept{
+		{Format: source.VCard, Name: "X-A", Text: "item1.X-A;TYPE=b:1"}, {Format: source.VCard, Name: "X-ABLABEL", Text: "item1.X-ABLabel:Mine"},
+		{Format: source.JSContact, Name: "x", Text: `{"a":1}`},
+	}
+	bad := []people.Kept{
+		{Format: source.VCard, Name: "END", Text: "END:VCARD"}, {Format: source.VCard, Name: "FN", Text: "FN:Zed"}, {Format: source.VCard, Name: "KIND", Text: "KIND:group"},
+		{Format: source.VCard, Name: "X-B", Text: "X-C:1"}, {Format: source.VCard, Name: "X-D", Text: "X-D:1\r\nEND:VCARD"}, {Format: source.VCard, Name: "X-E", Text: "no property"},
+		{Format: source.JSContact, Name: "name", Text: `{}`}, {Format: source.JSContact, Name: "y", Text: `{`}, {Format: "csv", Name: "z", Text: "1"},
+	}
+	content, err := json.Marshal(map[string]any{"format": export.Format, "people": []any{map[string]any{"name": "Ana", "kept": append(slices.Clone(good), bad...)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := readOne(t, string(content), source.Options{})
+	if diff := cmp.Diff(good, r.Person.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	for _, k := range bad {
+		if value := strings.Split(k.Text, "\r\n")[0]; !strings.Contains(fmt.Sprint(r.Notes), "property "+k.Name+": "+value) {
+			t.Errorf("%s is in no note: %q", k.Name, r.Notes)
+		}
 	}
 }
