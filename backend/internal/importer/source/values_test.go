@@ -378,7 +378,7 @@ func TestKeptOfADocument(t *testing.T) {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 	for _, k := range bad {
-		if value := strings.Split(k.Text, "\r\n")[0]; !strings.Contains(fmt.Sprint(r.Notes), "property "+k.Name+": "+value) {
+		if value, _, _ := strings.Cut(k.Text, "\r\n"); !strings.Contains(fmt.Sprint(r.Notes), "property "+k.Name+": "+value) {
 			t.Errorf("%s is in no note: %q", k.Name, r.Notes)
 		}
 	}
