@@ -148,7 +148,7 @@ func canBeKept(k people.Kept) bool {
 	case VCard:
 		p, ok := readProperty([]byte(k.Text))
 		known := (&cards{readers: cardReaders()}).isKnown(p.name) && p.name != "X-ABLABEL"
-		return ok && p.name == k.Name && !known && p.name != "BEGIN" && p.name != "END" && p.name != "VERSION" && !strings.ContainsAny(k.Text, "\r\n")
+		return ok && p.name == k.Name && !known && !strings.HasPrefix("BEGIN:VCARD", p.name+":") && p.name != "END" && p.name != "VERSION" && !strings.ContainsAny(k.Text, "\r\n")
 	case JSContact:
 		return json.Valid([]byte(k.Text)) && k.Name != "" && !isKnownMember(k.Name)
 	}
