@@ -30,7 +30,7 @@ const (
 	maxHandle       = 200 // of an account
 	maxStreet       = 300
 	maxPlace        = 100 // a town or a region
-	maxPostcode     = 20
+	maxPostcode     = 40
 	maxCountry      = 60
 	maxAddress      = 600
 	maxBio          = 2000
