@@ -229,31 +229,21 @@ func (d *draft) keepDate(date export.DateRecord) {
 	}
 }
 
-// setDeceasedOn sets when the person died.
-func (d *draft) setDeceasedOn(value string) {
-	day, err := readDate(value, d.days)
-	switch {
-	case err != nil || strings.HasPrefix(day, "--"):
-		d.unreadDates++
-		d.keepInNote("day of death", value, "it is no date with a year")
-	case d.DeceasedOn == "":
-		d.DeceasedOn = day
-	case day != "":
-		d.keepSecond("day of death", d.DeceasedOn, day)
-	}
-}
+// setMetOn sets when the member met the person, and setDeceasedOn when the person died.
+func (d *draft) setMetOn(value string)      { d.setDay(&d.MetOn, "day they met", value) }
+func (d *draft) setDeceasedOn(value string) { d.setDay(&d.DeceasedOn, "day of death", value) }
 
-// setMetOn sets when the member met the person.
-func (d *draft) setMetOn(value string) {
+// setDay fills a partial date that has a year.
+func (d *draft) setDay(field *string, what, value string) {
 	day, err := readDate(value, d.days)
 	switch {
 	case err != nil || strings.HasPrefix(day, "--"):
 		d.unreadDates++
-		d.keepInNote("day they met", value, "it is no date with a year")
-	case d.MetOn == "":
-		d.MetOn = day
+		d.keepInNote(what, value, "it is no date with a year")
+	case *field == "":
+		*field = day
 	case day != "":
-		d.keepSecond("day they met", d.MetOn, day)
+		d.keepSecond(what, *field, day)
 	}
 }
 
