@@ -356,15 +356,15 @@ func runInTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(
 	return err
 }
 
-// OnEnd makes fn be called when the transaction has ended whose context is given, with its error or nil. A transaction
-// that is repeated ends each time. In SQLite, a crash of the machine may still undo a commit then. OnEnd panics outside of
-// a transaction.
+// OnEnd calls fn after the transaction of ctx, with nil if it was committed, or else its error. If the transaction is
+// repeated, fn is called after the try that registered it. A commit of SQLite may not be on the disk by then. OnEnd panics
+// if ctx is not that of a transaction.
 func OnEnd(ctx context.Context, fn func(error)) {
 	ends := ctx.Value(endingsKey{}).(*endings) //nolint:forcetypeassert // nothing else has the key
 	ends.all = append(ends.all, fn)
 }
 
-// OnCommit makes fn be called when the transaction is committed whose context is given, as with OnEnd.
+// OnCommit calls fn after the transaction of ctx if it was committed. It is otherwise like OnEnd.
 func OnCommit(ctx context.Context, fn func()) {
 	OnEnd(ctx, func(err error) {
 		if err == nil {

@@ -148,7 +148,7 @@ const OwnDate = "kith:"
 // OwnRelation begins the types of relationship that JSContact does not have.
 const OwnRelation = "kith:"
 
-// MarshalJSON adds the members that Kith does not understand.
+// MarshalJSON writes the card, and after its own members those of people.Kept.
 func (c card) MarshalJSON() ([]byte, error) {
 	type plain card
 	var b bytes.Buffer

@@ -202,7 +202,7 @@ func (c *cards) accounts(p *Person) {
 // look for the town.
 const LocationMark = "X-KITH-LOCATION"
 
-// addresses writes the postal addresses, and the location unless it follows from them.
+// addresses writes the postal addresses, and a location that somebody typed as an ADR with LocationMark.
 func (c *cards) addresses(p *Person) {
 	preferred := ";PREF=1"
 	for _, a := range p.Addresses {

@@ -148,7 +148,7 @@ func answer(people []whole, missing []*connectionsv1.MissingConnection) *connect
 // sizeOf returns an upper bound of the size of an answer as JSON. It includes zero values and empty
 // lists, and the names of fields with text by others.
 func sizeOf(res *connectionsv1.GetConnectionResponse) (int, error) {
-	const zerosOfPerson, zerosOfEntry, around = 80, 24, 500
+	const zerosOfPerson, zerosOfEntry, around = 140, 24, 500
 	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(res)
 	entries := len(res.GetNotes()) + len(res.GetInteractions()) + len(res.GetPositions())
 	return len(data) + around + zerosOfPerson*len(res.GetConnections()) + zerosOfEntry*entries, err
@@ -162,6 +162,7 @@ func (c cut) person(p *whole, ids []string) {
 	m.Emails, m.Phones, m.Urls = firstOf(m.GetEmails(), c.values), firstOf(m.GetPhones(), c.values), firstOf(m.GetUrls(), c.values)
 	m.Tags, m.Groups = firstOf(m.GetTags(), c.values), firstOf(m.GetGroups(), c.values)
 	m.ImportantDates, m.Relationships = firstOf(m.GetImportantDates(), c.values), firstOf(m.GetRelationships(), c.values)
+	m.Addresses, m.Accounts, m.Labels = firstOf(m.GetAddresses(), c.values), firstOf(m.GetAccounts(), c.values), firstOf(m.GetLabels(), c.values)
 	texts := []*string{&m.Name, &m.Nickname, &m.Headline, &m.Organization, &m.Title, &m.Location, &m.Bio, &m.MetHow}
 	for i := range m.GetTags() {
 		texts = append(texts, &m.Tags[i])
@@ -171,6 +172,18 @@ func (c cut) person(p *whole, ids []string) {
 	}
 	for _, r := range m.GetRelationships() {
 		texts = append(texts, &r.Name)
+	}
+	for _, a := range m.GetAddresses() {
+		texts = append(texts, a.Label, a.Street, a.Locality, a.Region, a.Postcode, a.Country, a.Text)
+	}
+	for _, a := range m.GetAccounts() {
+		texts = append(texts, &a.Service, &a.Handle, a.Label)
+	}
+	for _, l := range m.GetLabels() {
+		texts = append(texts, &l.Label)
+	}
+	if n := m.GetNameParts(); n != nil {
+		texts = append(texts, n.Prefix, n.Given, n.Middle, n.Family, n.Suffix, n.PhoneticGiven, n.PhoneticFamily, n.Former, n.Pronouns)
 	}
 	for _, n := range p.notes {
 		texts = append(texts, &n.Body)
@@ -184,7 +197,9 @@ func (c cut) person(p *whole, ids []string) {
 		texts = append(texts, &j.Organization, &j.Title)
 	}
 	for _, t := range texts {
-		*t = text.Truncate(*t, c.characters)
+		if t != nil {
+			*t = text.Truncate(*t, c.characters)
+		}
 	}
 }
 

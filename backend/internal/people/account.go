@@ -89,7 +89,7 @@ func serviceNamed(word string) (service, bool) {
 	return services[i], true
 }
 
-// KnownService reports whether a word names a messenger or network that Kith knows.
+// KnownService reports whether a word is the name or an alias of one of the services.
 func KnownService(word string) bool {
 	_, ok := serviceNamed(word)
 	return ok

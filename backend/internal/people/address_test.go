@@ -13,7 +13,7 @@ var (
 	work = people.Address{Label: "work", Street: "1 Main St\nFloor 2", Locality: "Austin", Region: "TX", Postcode: "78701", Country: "US"}
 )
 
-// Addresses are set by their labels, and the place follows the preferred one unless it was typed.
+// An address replaces the one with its label. The location follows the preferred address unless the member typed it.
 func TestPatchOfAddresses(t *testing.T) {
 	t.Parallel()
 	moved := people.Address{Label: "Home", Locality: "Porto", Country: "PT"}

@@ -47,8 +47,8 @@ type Connection struct {
 	ArchivedAt        time.Time `bun:",nullzero" json:"archived_at"`
 	// MergedInto is the connection that this one was merged into.
 	MergedInto string `bun:",nullzero" json:"merged_into"`
-	// DeceasedOn is a partial date as MetOn is: when the person died; empty for a living one. Nobody is reminded of their
-	// birthday, or to be in touch.
+	// DeceasedOn is the day of death, a partial date like MetOn; empty if the person lives. Lists of what is due leave out the
+	// birthday and the interval of a deceased person.
 	DeceasedOn string `json:"deceased_on"`
 	// Photo is the id of the photo, which package photos keeps; empty for none.
 	Photo string `json:"photo"`
@@ -62,15 +62,15 @@ type Connection struct {
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 
-	// NameParts are the parts of the name that are known. The column holds them as JSON.
+	// NameParts are the known parts of the name, in a column with JSON.
 	NameParts NameParts `bun:",nullzero" json:"name_parts"`
-	// Addresses are the postal addresses, the preferred one first. The column holds them as JSON.
+	// Addresses are the postal addresses, the preferred one first, in a column with JSON.
 	Addresses []Address `bun:",nullzero" json:"addresses"`
 
-	// Accounts are those with messengers and networks, in the order in which they are shown. The column holds them as JSON.
+	// Accounts are those with messengers and networks, in the order in which they are shown, in a column with JSON.
 	Accounts []Account `bun:",nullzero" json:"accounts"`
 
-	// Kept are the properties of cards that Kith does not understand. The column holds them as JSON.
+	// Kept are the properties of cards that Kith does not understand, in a column with JSON.
 	Kept []Kept `bun:",nullzero" json:"kept"`
 
 	Handles   []Handle        `bun:"-" json:"handles"`

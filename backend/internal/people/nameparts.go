@@ -11,7 +11,7 @@ import (
 )
 
 // NameParts are the parts of a person's name, as far as somebody said them: a person's Name is what is shown, and need not have
-// all of them. Each has up to 200 characters; pronouns have up to 100.
+// all of them. Each has up to 200 characters.
 type NameParts struct {
 	// Prefix and Suffix are titles and the like, before and after the name (RFC 6350, section 6.2.2).
 	Prefix string `json:"prefix"`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // idsOf is a list of ids in JSON.
@@ -92,21 +93,32 @@ func TestSeveralConnectionsAreRead(t *testing.T) {
 }
 
 // crowd adds 20 people and returns their ids. Each text has n characters, or as many as
-// are allowed, and each list of addresses or tags has several entries.
+// are allowed, and each list of e-mail addresses, links or tags has several entries; with more than two, so have those of
+// postal addresses, accounts and labels.
 func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 	t.Helper()
 	text := func(most int) string { return strings.Repeat(word, min(n, most)) }
 	var ids []string
 	for i := range 20 {
 		var emails, urls, tags []string
+		var addresses, accounts, labels []map[string]string
 		for j := range several {
 			emails = append(emails, fmt.Sprintf("p%d@%d.mail.example", i, j))
 			urls = append(urls, fmt.Sprintf("https://x.example/%d/%s%d", i, text(400), j))
 			tags = append(tags, fmt.Sprintf("%s%d", text(50), j))
+			if several <= 2 { // what most people have
+				continue
+			}
+			labels = append(labels, map[string]string{"of": emails[j], "label": text(80)})
+			accounts = append(accounts, map[string]string{"service": "signal", "handle": fmt.Sprintf("%d%s", j, text(190)), "label": text(80)})
+			if j < people.MaxAddresses {
+				addresses = append(addresses, map[string]string{"label": text(80), "street": fmt.Sprintf("%d %s", j, text(290)), "locality": text(100), "text": fmt.Sprintf("%d %s", j, text(590))})
+			}
 		}
 		body, err := json.Marshal(map[string]any{
 			"name": fmt.Sprintf("%s %d", text(190), i), "nickname": text(100), "organization": text(200), "title": text(160), "location": text(120),
 			"bio": text(2000), "met_how": text(500), "emails": emails, "urls": urls, "tags": tags, "on_duplicate": "create",
+			"addresses": addresses, "accounts": accounts, "labels": labels,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,8 @@ const (
 	fieldPhone      field = "phone"
 	fieldWebAddress field = "web_address"
 	fieldProfile    field = "profile"
-	// fieldAccount is an account; the label is the service, or is in the value before a colon.
+	// fieldAccount is an account with the service that the label names. Without a label, the service stands before a colon in
+	// each value.
 	fieldAccount  field = "account"
 	fieldCity     field = "city"
 	fieldRegion   field = "region"

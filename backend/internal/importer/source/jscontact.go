@@ -267,7 +267,7 @@ func (a jsItem) label() string {
 	return ""
 }
 
-// jsService reads an account with a service; one with a page is a link, too.
+// jsService reads an account with a service. If its URI is a web page, that becomes a link as well.
 func (d *draft) jsService(a jsItem) {
 	uri := strings.ToLower(a.URI)
 	isPage := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")

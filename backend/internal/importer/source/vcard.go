@@ -31,7 +31,7 @@ type addressBook struct {
 	days   calendar
 	// groups are the names of the groups in the file, by the keys of their members.
 	groups map[string][]string
-	// noted are the names of properties that are kept in notes, dropped those that are not imported.
+	// noted are the names of unknown properties, which are kept; dropped are those of properties that are left out.
 	noted, dropped map[string]bool
 }
 
