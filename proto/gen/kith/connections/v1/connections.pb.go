@@ -2045,7 +2045,7 @@ func (x *Job) GetEndedOn() string {
 // The new connection, or the existing one.
 type CreateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The stored person.
+	// The stored person, as get_connection returns it.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
 	// Id of the existing person; absent if there was none.
 	DuplicateOf *string `protobuf:"bytes,2,opt,name=duplicate_of,proto3,oneof" json:"duplicate_of,omitempty"`
@@ -2509,7 +2509,7 @@ func (x *UpdateConnectionRequest) GetAccounts() []*Account {
 // The connection after the change.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The stored person.
+	// The stored person, as get_connection returns it.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
 	// The recorded change, for undo_change; absent if nothing changed.
 	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
@@ -4296,10 +4296,11 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\r_organizationB\b\n" +
 	"\x06_titleB\r\n" +
 	"\v_started_onB\v\n" +
-	"\t_ended_on\"\xb0\x02\n" +
-	"\x18CreateConnectionResponse\x12G\n" +
+	"\t_ended_on\"\xb4\x02\n" +
+	"\x18CreateConnectionResponse\x12K\n" +
 	"\n" +
-	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
+	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\n" +
 	"connection\x120\n" +
 	"\fduplicate_of\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\fduplicate_of\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01\x12N\n" +
@@ -4368,10 +4369,11 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_met_onB\n" +
 	"\n" +
 	"\b_met_howB\x0e\n" +
-	"\f_deceased_on\"\x85\x02\n" +
-	"\x18UpdateConnectionResponse\x12G\n" +
+	"\f_deceased_on\"\x89\x02\n" +
+	"\x18UpdateConnectionResponse\x12K\n" +
 	"\n" +
-	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
+	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\n" +
 	"connection\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12f\n" +
 	"\x17removed_important_dates\x18\x03 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x17removed_important_datesB\f\n" +
@@ -4459,10 +4461,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"_selection\"\x95\x01\n" +
 	"\tMergePair\x12B\n" +
 	"\akeep_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\akeep_id\x12D\n" +
-	"\bmerge_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bmerge_id\"\x86\x03\n" +
-	"\x18MergeConnectionsResponse\x12?\n" +
+	"\bmerge_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bmerge_id\"\x8c\x03\n" +
+	"\x18MergeConnectionsResponse\x12E\n" +
 	"\n" +
-	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionR\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x04\xf8\xf3\x18\x01R\n" +
 	"connection\x12\x1c\n" +
 	"\x06merged\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\x06merged\x12J\n" +
 	"\tconflicts\x18\x03 \x03(\v2\".kith.connections.v1.MergeConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12\x14\n" +
