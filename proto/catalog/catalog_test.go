@@ -313,7 +313,7 @@ func (s *schema) property(t *testing.T, at string, property map[string]any, f pr
 	switch {
 	case f.Kind() == protoreflect.StringKind && s.bounded && property["maxLength"] == nil && property["enum"] == nil:
 		t.Errorf("%s: a string without bounds: %v", at, property)
-	case !s.input && proto.GetExtension(f.Options(), toolv1.E_Undetailed) == true:
+	case !s.bounded && proto.GetExtension(f.Options(), toolv1.E_Undetailed) == true:
 		if typeOf(property) != "object" || property["properties"] != nil {
 			t.Errorf("%s: it is to be an object without details: %v", at, property)
 		}

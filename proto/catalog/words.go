@@ -74,7 +74,7 @@ func ScopeWords(scope string) Words {
 		"account": {
 			"Account",
 			"See your plan, your credits, and the changes in your account.",
-			"Set your time zone and language, undo changes and imports, and cancel jobs.",
+			"Set your time zone and language, define and remove custom fields, undo changes and imports, and cancel jobs.",
 			"change your settings, undo changes and cancel jobs",
 		},
 		ScopeWrite: {

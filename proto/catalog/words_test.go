@@ -17,7 +17,7 @@ var acts = map[string]string{
 	"save_group": "Create and change groups", "update_membership": "groups and tags of people", "rename_tag": "rename tags",
 	"create_reminder": "Set", "update_reminder": "change and complete reminders", "complete_reminder": "complete reminders", "set_cadence": "how often to keep in touch",
 	"import_file": "Import people", "embed_objects": "prepare semantic search",
-	"update_my_profile": "Change your own page", "update_my_settings": "Set your time zone", "undo_change": "undo changes", "cancel_job": "cancel jobs",
+	"update_my_profile": "Change your own page", "update_my_settings": "Set your time zone", "define_field": "custom fields", "undo_change": "undo changes", "cancel_job": "cancel jobs",
 }
 
 // The words of a scope name every action of its tools, so that people know what they allow.

@@ -181,7 +181,7 @@ func (f *file) contacts(name, format string) error {
 
 // lists are the lists after the head, in the order of Data.Export.
 func lists() []string {
-	return []string{"connections", "organizations", "groups", "relationships", "distinct_pairs", "reminders", "notes", "interactions", "saved_views", "changes"}
+	return []string{"connections", "organizations", "groups", "relationships", "distinct_pairs", "reminders", "notes", "interactions", "saved_views", "custom_fields", "changes"}
 }
 
 // document writes one JSON object, list by list. After an error it writes nothing more.
@@ -283,6 +283,8 @@ func shapeOf(object any) (list string, shape any) {
 		return "interactions", newInteractionRecord(o)
 	case *views.View:
 		return "saved_views", viewShape{o.ID, o.Name, o.Query, o.CreatedAt, o.UpdatedAt}
+	case *people.Field:
+		return "custom_fields", fieldShape{o.ID, o.Name, o.Type, o.Choices, o.CreatedAt, o.UpdatedAt}
 	case *history.Change:
 		return "changes", changeShape{
 			o.ID, o.CredentialID, o.CredentialName, o.Tool, o.Summary, o.Effects, o.UndoneBy, o.Undoes, o.CreatedAt,
@@ -399,6 +401,14 @@ type (
 		SecondID  string    `json:"second_id"`
 		SaidBy    string    `json:"said_by"`
 		CreatedAt time.Time `json:"created_at"`
+	}
+	fieldShape struct {
+		ID        string    `json:"id"`
+		Name      string    `json:"name"`
+		Type      string    `json:"type"`
+		Choices   []string  `json:"choices,omitempty"`
+		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
 	}
 	viewShape struct {
 		ID        string    `json:"id"`

@@ -78,31 +78,53 @@ func columns(zone *time.Location) []column {
 	}
 }
 
-// Columns returns the header of the CSV format.
+// CustomHeader ends the headers of columns with custom fields.
+const CustomHeader = " (custom field)"
+
+// Columns returns the header of the CSV format, without custom fields.
 func Columns() []string {
-	var names []string
-	for _, c := range columns(nil) {
-		names = append(names, c.name)
-	}
-	return names
+	return people.IDs(columns(nil), func(c column) string { return c.name })
 }
 
-// table writes the CSV format.
-type table struct{ rows *csv.Writer }
+// table writes the CSV format. The custom fields of the first page have a column each, after the others.
+type table struct {
+	rows   *csv.Writer
+	fields []string
+	begun  bool
+}
 
-func newTable(out io.Writer) (table, error) {
-	t := table{csv.NewWriter(out)}
+func newTable(out io.Writer) *table {
+	t := &table{rows: csv.NewWriter(out)}
 	t.rows.UseCRLF = true
-	return t, t.rows.Write(Columns())
+	return t
+}
+
+// begin writes the header.
+func (t *table) begin(fields []people.Field) error {
+	if t.begun {
+		return nil
+	}
+	t.begun = true
+	header := Columns()
+	for _, f := range fields {
+		t.fields, header = append(t.fields, f.Name), append(header, harmless(f.Name+CustomHeader))
+	}
+	return t.rows.Write(header)
 }
 
 // Add implements Writer.
-func (t table) Add(p People) error {
+func (t *table) Add(p People) error {
+	if err := t.begin(p.Fields); err != nil {
+		return err
+	}
 	all := columns(p.Zone)
 	for i := range p.People {
 		var row []string
 		for _, c := range all {
 			row = append(row, harmless(c.value(&p.People[i])))
+		}
+		for _, name := range t.fields {
+			row = append(row, harmless(p.People[i].fieldValue(name)))
 		}
 		if err := t.rows.Write(row); err != nil {
 			return err
@@ -111,8 +133,21 @@ func (t table) Add(p People) error {
 	return nil
 }
 
+// fieldValue returns the value of a custom field; empty for none.
+func (p *Person) fieldValue(name string) string {
+	for _, v := range p.Connection.Fields {
+		if v.Name == name {
+			return v.Value
+		}
+	}
+	return ""
+}
+
 // Close implements Writer.
-func (t table) Close() error {
+func (t *table) Close() error {
+	if err := t.begin(nil); err != nil {
+		return err
+	}
 	t.rows.Flush()
 	return t.rows.Error()
 }

@@ -52,6 +52,8 @@ type People struct {
 	Groups       []groups.Group
 	// Zone is the member's time zone, in which CSV has its days; nil is UTC.
 	Zone *time.Location
+	// Fields are the member's custom fields, of which CSV has the columns.
+	Fields []people.Field
 	// Archived says that archived people are included, Photos that photos are.
 	Archived, Photos bool
 }
@@ -85,7 +87,7 @@ func NewWriter(format string, out io.Writer) (Writer, error) {
 	case JSON:
 		return NewDocument(out), nil
 	case CSV:
-		return newTable(out)
+		return newTable(out), nil
 	case VCard:
 		return vCards{out}, nil
 	case JSContact:
@@ -109,7 +111,7 @@ const (
 
 // Export calls each with every object of the tenant: connections (archived ones too),
 // organisations, groups, relationships, pairs of people who are not the same, reminders,
-// notes, interactions, saved views and changes, each kind in the order of its ids. It holds no transaction
+// notes, interactions, saved views, custom fields and changes, each kind in the order of its ids. It holds no transaction
 // while each runs, so a slow reader blocks no one. Data that is written meanwhile may or may not be
 // included, but every object is complete. It stops if each fails. Jobs and the files that wait for
 // them are temporary and are left out.
@@ -132,6 +134,7 @@ func Export(ctx context.Context, q db.Reader, each func(object any) error) error
 			}, timeline.InteractionID, each)
 		},
 		func() error { return exportTable(ctx, q, exportPage, nil, viewID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, fieldID, each) },
 		func() error { return exportTable(ctx, q, exportPageChanges, nil, changeID, each) },
 	} {
 		if err := pages(); err != nil {
@@ -148,6 +151,7 @@ func relationshipID(r *people.Relationship) string { return r.ID }
 func distinctPairID(p *people.DistinctPair) string { return p.ID }
 func reminderID(r *reminders.Reminder) string      { return r.ID }
 func viewID(v *views.View) string                  { return v.ID }
+func fieldID(f *people.Field) string               { return f.ID }
 func changeID(c *history.Change) string            { return c.ID }
 
 // exportTable reads one table page by page, fills each page with the lists of its rows,
@@ -336,6 +340,9 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 		return out, err
 	}
 	out.Zone = civil.Zone(settings.Timezone)
+	if out.Fields, err = people.ListFields(ctx, q); err != nil {
+		return out, err
+	}
 	if err := people.FillConnections(ctx, q, persons); err != nil {
 		return out, err
 	}

@@ -39,7 +39,13 @@ type (
 		Keywords      map[string]bool         `json:"keywords,omitempty"`
 		RelatedTo     map[string]relation     `json:"relatedTo,omitempty"`
 
+		Fields map[string]cardField `json:"kith:fields,omitempty"`
+
 		kept []people.Kept
+	}
+	cardField struct {
+		Type  string `json:"type"`
+		Value string `json:"value"`
 	}
 	cardName struct {
 		Full       string          `json:"full"`
@@ -193,6 +199,12 @@ func cardOf(p *Person) card {
 	for _, a := range p.Accounts {
 		contexts, label := contextsOf(a.Label)
 		put(&c.Services, cardService{a.Service, a.Handle, contexts, label})
+	}
+	for _, v := range p.Fields {
+		if c.Fields == nil {
+			c.Fields = map[string]cardField{}
+		}
+		c.Fields[v.Name] = cardField{v.Type, v.Value}
 	}
 	for _, a := range p.Addresses {
 		put(&c.Addresses, cardAddressOf(a, pref(c.Addresses)))

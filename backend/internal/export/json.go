@@ -45,6 +45,7 @@ type (
 		Handles           []HandleRecord       `json:"handles"`
 		Addresses         []people.Address     `json:"addresses,omitempty"`
 		Accounts          []people.Account     `json:"accounts,omitempty"`
+		Fields            []people.FieldValue  `json:"fields,omitempty"`
 		Kept              []people.Kept        `json:"kept,omitempty"` // properties of cards that Kith does not understand
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
@@ -161,6 +162,7 @@ func leftOut(archived, photos bool) []string {
 		"People who were merged into others: what they had is with those.",
 		"When relationships, groups and organisations were made, when people were archived, and who said when that two are not the same.",
 		"Vectors of the similarity search.",
+		"Custom fields of which nobody has a value, and choices that nobody has.",
 		"The account: profile, settings, agents, tokens, credits and jobs.",
 	}
 	if !photos {
@@ -195,7 +197,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 		MetHow: c.MetHow, DeceasedOn: c.DeceasedOn, NameParts: c.NameParts, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
-		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts, Kept: c.Kept,
+		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts, Fields: c.Fields, Kept: c.Kept,
 	}
 	for _, h := range c.Handles {
 		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
@@ -214,7 +216,7 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
 		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts, CadenceDays: p.CadenceDays,
-		Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept,
+		Addresses: p.Addresses, Accounts: p.Accounts, Fields: p.Fields, Kept: p.Kept,
 	}
 	for _, h := range p.Handles {
 		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})

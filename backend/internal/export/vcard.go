@@ -113,6 +113,9 @@ func (c *cards) person(p *Person) {
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
 	}
+	for _, v := range p.Fields {
+		c.line(FieldProperty + ";" + FieldNameParameter + "=" + quoteParameter(v.Name) + ";" + FieldTypeParameter + "=" + v.Type + ":" + escape(v.Value))
+	}
 	for _, k := range p.Kept {
 		if k.Format == VCard {
 			c.line(strings.NewReplacer("\r", "", "\n", "").Replace(k.Text))
@@ -197,6 +200,13 @@ func (c *cards) accounts(p *Person) {
 		}
 	}
 }
+
+// FieldProperty is the property with the value of a custom field, and its parameters with the field's name and type.
+const (
+	FieldProperty      = "X-KITH-FIELD"
+	FieldNameParameter = "X-KITH-NAME"
+	FieldTypeParameter = "X-KITH-TYPE"
+)
 
 // LocationMark is the parameter of an ADR that is no address but a location that somebody typed: a free text, where readers
 // look for the town.

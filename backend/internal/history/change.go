@@ -30,6 +30,7 @@ const (
 	Reminder     = "reminder"
 	Profile      = "profile"
 	Settings     = "settings"
+	Field        = "custom_field"
 )
 
 // KeepDeleted is how long a deleted person stays in the bin. Until then, undoing the

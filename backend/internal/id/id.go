@@ -39,6 +39,7 @@ const (
 	Decision     = "dec"
 	Session      = "ses"
 	Passkey      = "pky"
+	Field        = "fld"
 )
 
 // Generator makes identifiers that grow strictly within one process. It is safe

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // Row says what an import does with one record of a file, and why.
@@ -146,6 +147,10 @@ func (p *Preview) Of(kind RowKind, skip, limit int) []Row {
 func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
 	o = o.Normal()
 	o.DryRun = true
+	var err error
+	if o.Fields, err = people.ListFields(ctx, on); err != nil {
+		return nil, err
+	}
 	p := &Preview{Counts: map[RowKind]int{}}
 	im := &fileImport{
 		read: on, params: Params{Options: o}, records: previewRecords, limit: MaxPreviewed,

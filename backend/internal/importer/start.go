@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	Tags          []string `json:"tags,omitempty"`
 	// Locale is the member's locale.
 	Locale string `json:"locale,omitempty"`
+	// Fields are the member's custom fields.
+	Fields []people.Field `json:"fields,omitempty"`
 	// Columns are the meanings of a table's columns, Rows the choices for single records, by
 	// their rows. Members set them on the pages; see UpdateChoices.
 	Columns []source.Choice   `json:"columns,omitempty"`
@@ -84,7 +87,7 @@ func (o Options) Normal() Options {
 func (p Params) SameWork(other Params) bool {
 	a, b := p.Options.Normal(), other.Options.Normal()
 	sameTags := slices.Equal(a.Tags, b.Tags)
-	a.Tags, b.Tags = nil, nil
+	a.Tags, b.Tags, a.Fields, b.Fields = nil, nil, nil, nil
 	return sameTags && reflect.DeepEqual(a, b) && p.Sha256 == other.Sha256
 }
 
@@ -96,7 +99,7 @@ func Open(content []byte, filename string, o Options) (*source.File, error) {
 // source returns the options for reading a file.
 func (o Options) source(filename string) source.Options {
 	return source.Options{
-		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, DateOrder: o.DateOrder, Locale: o.Locale, Columns: o.Columns,
+		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, DateOrder: o.DateOrder, Locale: o.Locale, Columns: o.Columns, Fields: o.Fields,
 	}
 }
 
@@ -180,6 +183,9 @@ func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err e
 		}
 	}
 	if err != nil {
+		return p, nil, err
+	}
+	if r.Options.Fields, err = people.ListFields(ctx, w); err != nil {
 		return p, nil, err
 	}
 	return Params{

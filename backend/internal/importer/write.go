@@ -56,6 +56,11 @@ func (s *step) addNote(about, body string) error {
 // save writes the rows and records the change.
 func (s *step) save(ctx context.Context) error {
 	s.rows.ImportID = s.params.ImportID
+	defined, err := people.EnsureFields(ctx, s.tx, slices.Concat(s.rows.Created, s.rows.Replaced))
+	if err != nil {
+		return err
+	}
+	s.effects = append(defined, s.effects...) // first: an undo, which begins at the end, removes a field after its values
 	if err := InsertBatch(ctx, s.tx, &s.rows); err != nil || len(s.effects) == 0 {
 		return err
 	}

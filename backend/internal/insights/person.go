@@ -2,6 +2,7 @@ package insights
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // Person is a connection as an answer shows it.
@@ -181,6 +183,14 @@ func (c cut) person(p *whole, ids []string) {
 	}
 	for _, l := range m.GetLabels() {
 		texts = append(texts, &l.Label)
+	}
+	for i, name := range slices.Sorted(maps.Keys(m.GetFields().GetFields())) {
+		value := m.Fields.Fields[name]
+		if i >= c.values {
+			delete(m.Fields.Fields, name)
+		} else if s, ok := value.GetKind().(*structpb.Value_StringValue); ok {
+			texts = append(texts, &s.StringValue)
+		}
 	}
 	if n := m.GetNameParts(); n != nil {
 		texts = append(texts, n.Prefix, n.Given, n.Middle, n.Family, n.Suffix, n.PhoneticGiven, n.PhoneticFamily, n.Former, n.Pronouns)

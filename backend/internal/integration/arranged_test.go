@@ -33,7 +33,10 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 	if err != nil {
 		return out, err
 	}
-	_, err = people.Update(ctx, u, people.Patch{ID: connectionID, Dates: people.DateEdit{Replace: []people.DateDraft{{Kind: "other", Label: word, Date: "--05-17"}}}})
+	if _, err = people.DefineField(ctx, u, people.FieldEdit{Name: word, Type: people.FieldChoice, Choices: []string{word}}); err != nil {
+		return out, err
+	}
+	_, err = people.Update(ctx, u, people.Patch{ID: connectionID, Fields: map[string]string{word: word}, Dates: people.DateEdit{Replace: []people.DateDraft{{Kind: "other", Label: word, Date: "--05-17"}}}})
 	if err != nil {
 		return out, err
 	}
@@ -84,7 +87,8 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 			}
 			return err, allErr
 		},
-		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
+		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
+		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, data) },
 		"ListTags":  func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindTag": func(ctx context.Context, _ victim) (any, error) {
 			found, err := groups.FindTag(ctx, data, secret)
@@ -134,7 +138,15 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"Distinguish": func(ctx context.Context, v victim) (any, error) {
 			return people.Distinguish(ctx, u, v.connection, v.relative)
 		},
-		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
+		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
+		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, u) },
+		"DefineField": func(ctx context.Context, _ victim) (any, error) {
+			done, err := people.DefineField(ctx, u, people.FieldEdit{Name: secret, Remove: true})
+			if err == nil {
+				return secret, nil
+			}
+			return done, nil
+		},
 		"InsertView": func(ctx context.Context, v victim) (any, error) {
 			return nil, views.InsertView(ctx, u, &views.View{TenantID: v.tenant, ID: v.view, Name: "mine", FoldedName: fmt.Sprint("mine", u.Now())})
 		},

@@ -77,7 +77,7 @@ func TestExport(t *testing.T) {
 		})
 		want := map[string]int{
 			"*people.Connection": persons + 1, "*people.Organization": 1, "*timeline.Note": 1, "*timeline.Interaction": 1,
-			"*groups.Group": 1, "*views.View": 1, "*people.Relationship": 1, "*people.DistinctPair": 1, "*reminders.Reminder": 1, "*history.Change": persons + 9,
+			"*groups.Group": 1, "*views.View": 1, "*people.Field": 1, "*people.Relationship": 1, "*people.DistinctPair": 1, "*reminders.Reminder": 1, "*history.Change": persons + 10,
 		}
 		if err != nil || fmt.Sprint(counts) != fmt.Sprint(want) {
 			t.Errorf("got %v, %v", counts, err)

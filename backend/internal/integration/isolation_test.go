@@ -397,6 +397,10 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fields, err := people.ListFields(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
 	told, err := people.ListDistinctPairs(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +409,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, told, asked})
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +419,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "photos", "removed_connections"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "custom_fields", "photos", "removed_connections"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -24,5 +24,6 @@ func All() history.Kinds {
 		history.Reminder:     reminders.RestoreReminder,
 		history.Profile:      account.RestoreProfile,
 		history.Settings:     account.RestoreSettings,
+		history.Field:        people.RestoreField,
 	}
 }

@@ -32,7 +32,7 @@ func TestRecordedStatesKeepTheirNames(t *testing.T) {
 	recorded := map[string]any{
 		history.Connection: &people.Connection{}, history.Relationship: &people.Relationship{}, history.DistinctPair: &people.DistinctPair{},
 		history.Membership: &people.Groups{}, history.Note: &timeline.Note{}, history.Interaction: &timeline.Interaction{}, history.Group: &groups.Group{},
-		history.Reminder: &reminders.Reminder{}, history.Profile: &account.Profile{}, history.Settings: &account.Settings{},
+		history.Reminder: &reminders.Reminder{}, history.Profile: &account.Profile{}, history.Settings: &account.Settings{}, history.Field: &people.Field{},
 	}
 	names := slices.Sorted(maps.Keys(kinds.All()))
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(recorded)), names); diff != "" {

@@ -70,6 +70,9 @@ type Connection struct {
 	// Accounts are those with messengers and networks, in the order in which they are shown, in a column with JSON.
 	Accounts []Account `bun:",nullzero" json:"accounts"`
 
+	// Fields are the values of custom fields, by the folded names of the fields, in a column with JSON.
+	Fields []FieldValue `bun:",nullzero" json:"fields"`
+
 	// Kept are the properties of cards that Kith does not understand, in a column with JSON.
 	Kept []Kept `bun:",nullzero" json:"kept"`
 
@@ -189,6 +192,7 @@ func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
 	out.Dates, out.Addresses, out.Accounts, out.Kept = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts), slices.Clone(c.Kept)
+	out.Fields = slices.Clone(c.Fields)
 	return &out
 }
 
@@ -212,6 +216,8 @@ type Draft struct {
 	Accounts                                                                      []Account
 	// Labels are those of e-mail addresses, phone numbers and links, by value.
 	Labels map[string]string
+	// Fields are the values of custom fields, by the names of the fields.
+	Fields map[string]string
 	Source string
 	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
 	OnDuplicate string
@@ -235,6 +241,8 @@ type Patch struct {
 	NameParts *NameParts
 	// Labels are new ones of e-mail addresses, phone numbers and links, by value; an empty one removes it.
 	Labels map[string]string
+	// Fields are new values of custom fields, by the names of the fields; an empty one removes it.
+	Fields map[string]string
 }
 
 // textField is a text field of a person: its name in the contract, where it is stored, and
@@ -356,6 +364,9 @@ func (c *Connection) checkLimits() error {
 	}
 	if len(c.Accounts) > MaxAccounts {
 		return fault.InvalidField("accounts", "one person holds %d at most", MaxAccounts)
+	}
+	if len(c.Fields) > MaxFields {
+		return fault.InvalidField("fields", "one person holds %d at most", MaxFields)
 	}
 	if len(c.Dates) > MaxDates {
 		return fault.InvalidField("important_dates", "one person holds %d at most", MaxDates)

@@ -38,8 +38,11 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
-	addresses, accounts := c.Addresses, c.Accounts
-	c.Addresses, c.Accounts = nil, nil
+	addresses, accounts, fields := c.Addresses, c.Accounts, c.Fields
+	c.Addresses, c.Accounts, c.Fields = nil, nil, nil
+	for _, v := range fields {
+		c.putField(v)
+	}
 	for _, a := range accounts {
 		c.absorbAccount(a.Clean())
 	}
@@ -76,6 +79,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	b.kept(from.Kept)
 	b.fields(from)
 	b.nameParts(from.NameParts)
+	b.customFields(from.Fields)
 	b.location(from, typed)
 	b.handles(from.Handles)
 	b.positions(from.Positions)

@@ -180,7 +180,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Not kept when the record of %s was merged:", name)
 	for _, c := range conflicts {
-		fmt.Fprintf(&b, "\n%s: %s", labels[c.Field], c.Dropped)
+		fmt.Fprintf(&b, "\n%s: %s", cmp.Or(labels[c.Field], c.Field), c.Dropped)
 	}
 	return b.String()
 }
@@ -188,7 +188,7 @@ func leftOver(name string, conflicts []MergeConflict) string {
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts, away.Kept = nil, nil, nil, nil, nil, nil, nil
-	away.NameParts = NameParts{}
+	away.NameParts, away.Fields = NameParts{}, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
@@ -285,6 +285,11 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 	for _, a := range other.Accounts {
 		if mine := c.absorbAccount(a); a.Label != "" && a.Label != mine.Label {
 			conflict("label", mine.Handle+": "+mine.Label, a.Handle+": "+a.Label)
+		}
+	}
+	for _, v := range other.Fields {
+		if kept, clash := c.absorbField(v); clash {
+			conflict("field "+v.Name, kept, v.Value)
 		}
 	}
 	for _, k := range other.Kept {

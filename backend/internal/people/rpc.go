@@ -199,7 +199,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
-		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: namePartsMessage(c.NameParts), Labels: labelMessages(c.Handles),
+		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: namePartsMessage(c.NameParts), Labels: labelMessages(c.Handles), Fields: FieldsMessage(c.Fields),
 	}
 }
 
@@ -377,7 +377,12 @@ func DraftOf(req *connectionsv1.CreateConnectionRequest, source string) Draft {
 }
 
 func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {
-	written, err := Create(ctx, u, DraftOf(req, SourceAgent))
+	draft := DraftOf(req, SourceAgent)
+	var err error
+	if draft.Fields, err = FieldTexts("fields", req.GetFields()); err != nil {
+		return nil, err
+	}
+	written, err := Create(ctx, u, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -395,6 +400,10 @@ func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 }
 
 func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.UpdateConnectionRequest) (*connectionsv1.UpdateConnectionResponse, error) {
+	fields, err := FieldTexts("set_fields", req.GetSetFields())
+	if err != nil {
+		return nil, err
+	}
 	written, err := Update(ctx, u, Patch{
 		ID: req.GetId(), ExpectedVersion: req.ExpectedVersion,
 		Name: req.Name, Nickname: req.Nickname, Organization: req.Organization, Title: req.Title,
@@ -409,6 +418,7 @@ func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 		},
 		Jobs:      JobEdit{Add: jobDrafts(req.GetAddPositions()), Remove: jobDrafts(req.GetRemovePositions())},
 		Addresses: AddressEdit{Set: AddressesOf(req.GetAddresses())}, Accounts: AccountsOf(req.GetAccounts()), Labels: LabelsOf(req.GetLabels()),
+		Fields: fields,
 	})
 	if err != nil {
 		return nil, err

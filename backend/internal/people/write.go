@@ -52,6 +52,9 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
+	if err := c.editFields(ctx, w, d.Fields); err != nil {
+		return Written{}, err
+	}
 	duplicate, strangers, err := d.findExisting(ctx, w, c)
 	if err != nil {
 		return Written{}, err
@@ -219,6 +222,9 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	}
 	after := before.clone()
 	if err := p.apply(after); err != nil {
+		return Written{}, err
+	}
+	if err := after.editFields(ctx, w, p.Fields); err != nil {
 		return Written{}, err
 	}
 	if err := after.check(); err != nil {

@@ -166,6 +166,7 @@ func registerPeople(s *services, h *handlers.Handlers) {
 	write(s, connectionsv1connect.ConnectionServiceDeleteConnectionProcedure, h.People.DeleteConnection)
 	read(s, connectionsv1connect.ConnectionServiceFindDuplicatesProcedure, h.People.FindDuplicates)
 	write(s, connectionsv1connect.ConnectionServiceLinkConnectionsProcedure, h.People.LinkConnections)
+	write(s, connectionsv1connect.ConnectionServiceDefineFieldProcedure, h.People.DefineField)
 	write(s, connectionsv1connect.ConnectionServiceMergeConnectionsProcedure, h.People.MergeConnections)
 	write(s, connectionsv1connect.ConnectionServiceUpdateConnectionProcedure, h.People.UpdateConnection)
 	read(s, connectionsv1connect.ConnectionServiceExportConnectionsProcedure, h.Exports.ExportConnections)

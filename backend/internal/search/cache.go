@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // loadTimeout limits the duration of one load.
@@ -288,7 +289,7 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 // narrow, and sorting is done in Go: for a whole network, whose first search waits for
 // this, that is several times faster.
 func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
-	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '', name_parts FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '', name_parts, fields FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
 	if since >= 0 { // without it, the database would scan an index without benefit
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
@@ -299,8 +300,8 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 	err = each(ctx, q, query, args, func(scan scanner) error {
 		var d index.Document
 		var last, created, snoozed sql.NullTime
-		var addresses, accounts, nameParts []byte
-		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased, &nameParts); err != nil {
+		var addresses, accounts, nameParts, fields []byte
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased, &nameParts, &fields); err != nil {
 			return err
 		}
 		if len(addresses) > 0 {
@@ -323,6 +324,15 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 				return fmt.Errorf("read the accounts of %s: %w", d.ID, err)
 			}
 			d.Accounts = people.IDs(all, func(a people.Account) string { return a.Handle })
+		}
+		if len(fields) > 0 {
+			var all []people.FieldValue
+			if err := json.Unmarshal(fields, &all); err != nil {
+				return fmt.Errorf("read the custom fields of %s: %w", d.ID, err)
+			}
+			for _, v := range all {
+				d.Fields = append(d.Fields, index.FieldValue{Key: text.Fold(v.Name), Name: v.Name, Type: v.Type, Value: v.Value})
+			}
 		}
 		d.LastInteractionAt, d.CreatedAt, d.SnoozedUntil = utc(last), utc(created), utc(snoozed)
 		docs = append(docs, d)

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -191,12 +193,80 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
 	check(err)
 	check(setBirthday(&q, req.GetBirthdayBetween()))
+	check(h.setFields(ctx, &q, req))
 	check(contradictions(&q))
 	if req.Group != nil {
 		_, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup())
 		check(err)
 	}
 	return q, fault.Join(wrong...)
+}
+
+// setFields reads the filters and the order by custom fields.
+func (h *RPC) setFields(ctx context.Context, q *index.Query, req *connectionsv1.SearchConnectionsRequest) error {
+	if len(req.GetFields().GetFields()) == 0 && req.SortField == nil {
+		return nil
+	}
+	asked, err := people.FieldTexts("fields", req.GetFields())
+	if err != nil {
+		return err
+	}
+	p := tenant.PrincipalFrom(ctx)
+	fields, err := people.ListFields(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly))
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		f := people.FindField(fields, name)
+		if f == nil {
+			return people.UnknownField("fields", fields, name)
+		}
+		condition, err := fieldFilter(f, text.Line(asked[name]))
+		if err != nil {
+			return err
+		}
+		q.Fields = append(q.Fields, condition)
+	}
+	if req.SortField == nil {
+		return nil
+	}
+	f := people.FindField(fields, req.GetSortField())
+	switch {
+	case f == nil:
+		return people.UnknownField("sort_field", fields, req.GetSortField())
+	case req.Sort != nil:
+		return fault.InvalidField("sort_field", "contradicts sort: leave one of them out")
+	}
+	q.Sort, q.SortField, q.SortNumber = index.SortField, f.FoldedName, f.Type == people.FieldNumber
+	q.Reverse = req.GetOrder() == "desc"
+	return nil
+}
+
+// fieldFilter reads a condition: * for any value, nothing for none, two bounds with .. between them, a number or a date, or a part
+// of a text. It fails with fault.Invalid for a bound that is no number or date.
+func fieldFilter(f *people.Field, condition string) (index.FieldFilter, error) {
+	out := index.FieldFilter{Key: f.FoldedName, Number: f.Type == people.FieldNumber}
+	from, to, ranged := strings.Cut(condition, "..")
+	switch {
+	case condition == "*":
+	case condition == "":
+		out.Missing = true
+	case f.Type != people.FieldNumber && f.Type != people.FieldDate:
+		out.Text = text.Fold(condition)
+		if parsed, err := f.Parse(condition); err == nil && f.Type == people.FieldYesNo {
+			out.Text = parsed
+		}
+	case ranged:
+		out.From, out.To = strings.TrimSpace(from), strings.TrimSpace(to)
+	default:
+		out.From, out.To = condition, condition
+	}
+	for _, bound := range []string{out.From, out.To} {
+		if _, err := f.Parse(bound); bound != "" && err != nil {
+			return out, fault.InvalidField(fmt.Sprintf("fields[%q]", f.Name), "%s: give a value, two bounds such as 10..20, * for any value or an empty text for none", err)
+		}
+	}
+	return out, nil
 }
 
 // sortOf returns the requested order. Without words there is no order by relevance.
@@ -278,6 +348,7 @@ func contradictions(q *index.Query) error {
 type hitFields struct {
 	include       map[string]bool
 	due, birthday bool
+	fields        bool
 	zone          *time.Location
 	now           time.Time
 }
@@ -289,6 +360,7 @@ func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hi
 	}
 	f.due = q.Sort == index.SortNextDue || q.CadenceOverdue != nil
 	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0
+	f.fields = f.include["fields"] || len(q.Fields) > 0 || q.Sort == index.SortField
 	return f
 }
 
@@ -333,6 +405,13 @@ func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
 	}
 	if f.include["groups"] {
 		m.Groups = d.Groups
+	}
+	if f.fields {
+		values := make([]people.FieldValue, len(d.Fields))
+		for i, v := range d.Fields {
+			values[i] = people.FieldValue{Name: v.Name, Type: v.Type, Value: v.Value}
+		}
+		m.Fields = people.FieldsMessage(values)
 	}
 	if f.include["met"] {
 		m.MetOn, m.MetHow = d.MetOn, d.MetHow

@@ -21,7 +21,7 @@ func TestFormAddressesByGET(t *testing.T) {
 		person + "/link": person + "?edit=relations#edit-relations", person + "/note": person + "#bar-note", person + "/log": person + "#bar-log", person + "/remind": person + "#bar-remind",
 		person + "/act": person, person + "/entry": person, person + "/entry-edit": person, person + "/reminder": person, person + "/reminder-edit": person,
 		person + "/unlink": person, person + "/photo-upload": person, person + "/photo-remove": person,
-		"/people/act": "/people", "/people/views/rename": "/people/views", "/people/views/delete": "/people/views", "/people/share": "/people", "/people/bin/restore": "/people/bin",
+		"/people/act": "/people", "/people/views/rename": "/people/views", "/people/views/delete": "/people/views", "/people/fields/save": "/people/fields", "/people/fields/remove": "/people/fields", "/people/share": "/people", "/people/bin/restore": "/people/bin",
 		"/today/done": "/today", "/today/snooze": "/today", "/groups/save": "/groups", "/groups/tag/rename": "/groups/tag", "/decide/approve": "/decide",
 		"/settings/imports/cancel": "/settings/imports", "/settings/agents/pause": "/settings/agents", "/settings/mcp/tokens/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sessions/end": "/settings/security", "/settings/account/delete": "/settings/account",

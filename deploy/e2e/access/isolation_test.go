@@ -163,6 +163,7 @@ func (k keepsake) wholes() []attempt {
 		{tool: "create_connection", arguments: harness.Arguments{"name": "Other One", "emails": []string{"x" + k.email}, "on_duplicate": "error"}},
 		{tool: "save_group", arguments: harness.Arguments{"name": k.groupName}},
 		{tool: "update_my_profile", arguments: harness.Arguments{"headline": "Nobody in particular"}},
+		{tool: "define_field", arguments: harness.Arguments{"name": k.groupName}},
 		{tool: "update_my_settings", arguments: harness.Arguments{"timezone": "Asia/Tokyo"}},
 		{tool: "import_file", arguments: harness.Arguments{"content": "Name,E-mail\nAny One," + k.email + "\n"}},
 		{tool: "embed_objects", arguments: harness.Arguments{}},

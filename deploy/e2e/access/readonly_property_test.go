@@ -171,6 +171,7 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 		"complete_reminder":     {"id": harness.At[string](t, reminder, "reminder", "id")},
 		"set_cadence":           {"connection_ids": []string{person()}, "days": 30},
 		"update_my_profile":     {"headline": harness.NewWord()},
+		"define_field":          {"name": harness.NewWord()},
 		"update_my_settings":    {"timezone": "Asia/Tokyo"},
 		"undo_change":           {"change_id": harness.At[string](t, note(), "change_id")},
 		"import_file":           {"content": "Name,E-mail\n" + harness.NewWord() + ",somebody@mail.example\n"},

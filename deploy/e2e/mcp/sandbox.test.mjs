@@ -7,7 +7,7 @@ import { call, connect, fail, mustFind, search } from '../harness/client.mjs';
 // Removing a tool, or its name, is a breaking change; adding one is not.
 const TOOLS = [
   'search_connections', 'get_connection', 'create_connection', 'update_connection', 'resolve_people', 'archive_connections', 'delete_connection',
-  'find_duplicates', 'merge_connections', 'link_connections', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
+  'find_duplicates', 'merge_connections', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
   'update_interaction', 'delete_timeline_entry', 'search_notes', 'list_groups', 'save_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
   'update_reminder', 'complete_reminder', 'set_cadence',
   'find_people_at', 'prepare_meeting', 'suggest_introductions', 'find_similar_connections', 'get_network_stats', 'search_directory',
@@ -336,6 +336,7 @@ function writes([{ id, name }, other]) {
     complete_reminder: { id: 'rem_00000000000000000000000000' },
     set_cadence: { connection_ids: [id], days: 7 },
     update_my_profile: { headline: 'Zeb' },
+    define_field: { name: 'Zeb' },
     update_my_settings: { timezone: 'Asia/Tokyo' },
     undo_change: { change_id: 'chg_00000000000000000000000000' },
     import_file: { content: 'Name\nZebedee Quux\n' },

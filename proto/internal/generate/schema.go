@@ -143,7 +143,7 @@ func (s *schemas) value(f protoreflect.FieldDescriptor, rules *validate.FieldRul
 	case protoreflect.DoubleKind:
 		return s.number("number", rules.GetDouble(), nullable)
 	case protoreflect.MessageKind:
-		if undetailed, _ := proto.GetExtension(f.Options(), toolv1.E_Undetailed).(bool); undetailed && s.form == output {
+		if undetailed, _ := proto.GetExtension(f.Options(), toolv1.E_Undetailed).(bool); undetailed && s.form != boundedInput {
 			return typed("object", nullable)
 		}
 		return s.message(f.Message(), nullable)

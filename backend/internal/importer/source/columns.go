@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -69,6 +70,8 @@ const (
 	fieldKey         field = "key"
 	// fieldRelation is what another person is to this one; the label is the relation.
 	fieldRelation field = "relation"
+	// fieldCustom is a custom field. The label is its name; without one, the label beside the value or the header is.
+	fieldCustom field = "custom"
 	// fieldNote is kept in a note of the person, as fieldUnknown is; a person chose it.
 	fieldNote field = "note"
 )
@@ -134,6 +137,9 @@ func (c column) name(at int) string {
 
 // columnOf returns the meaning of a header.
 func columnOf(header string) column {
+	if name, ours := strings.CutSuffix(strings.TrimSpace(header), export.CustomHeader); ours {
+		return column{meaning: meaning{fieldCustom, strings.TrimSpace(name)}, header: header, normal: text.Fold(header), id: text.Fold(header), labelAt: -1}
+	}
 	normal, number := normalHeader(header)
 	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1}
 }
@@ -203,7 +209,7 @@ const (
 // Fields returns what a column can mean.
 func Fields() []Field {
 	return []Field{
-		{FieldNote, "Keep in a note", meaning{fieldNote, ""}}, {FieldIgnore, "Leave out", meaning{fieldIgnored, ""}},
+		{FieldNote, "Keep in a note", meaning{fieldNote, ""}}, {"custom", "Custom field", meaning{fieldCustom, ""}}, {FieldIgnore, "Leave out", meaning{fieldIgnored, ""}},
 		{"name", "Name", meaning{fieldFullName, ""}}, {"given_name", "First name", meaning{fieldGivenName, ""}},
 		{"middle_name", "Middle name", meaning{fieldMiddleName, ""}}, {"family_name", "Last name", meaning{fieldFamilyName, ""}},
 		{"name_prefix", "Title before the name", meaning{fieldNamePrefix, ""}}, {"name_suffix", "Title after the name", meaning{fieldNameSuffix, ""}},
@@ -270,7 +276,10 @@ func (l *layout) choose(choices []Choice) error {
 			if c.At == i+1 && shown(column.header) == c.Header || c.At == 0 && text.Fold(shown(column.header)) == text.Fold(shown(c.Header)) {
 				found, column.chosen = true, true
 				if nameOf(column.meaning) != c.Field || c.Field == FieldIgnore || column.field == fieldUnknown {
-					column.meaning, column.labelAt = f.meaning, -1
+					column.meaning = f.meaning
+					if f.meaning.field != fieldCustom { // which is named by the label
+						column.labelAt = -1
+					}
 				}
 			}
 		}

@@ -69,7 +69,7 @@ func (f *File) people(yield func(Record) bool) {
 		warning, err := e.decode(&p)
 		r := Record{Row: row, Err: err}
 		if err == nil {
-			r = person(row, p, warning)
+			r = f.person(row, p, warning)
 			r.Source = Kith
 		}
 		if !yield(r) {
@@ -79,8 +79,8 @@ func (f *File) people(yield func(Record) bool) {
 }
 
 // person applies the limits to a record, as for other files.
-func person(row int, p export.PersonRecord, warning string) Record {
-	d := draft{}
+func (f *File) person(row int, p export.PersonRecord, warning string) Record {
+	d := draft{fields: f.fields}
 	if warning != "" {
 		d.warn("%s", warning)
 	}
@@ -106,6 +106,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		if !canBeKept(k) || !d.keep(k.Format, k.Name, k.Text) {
 			d.keepInNote("property "+shown(k.Name), k.Text, "it is no property that a card may have beside those that Kith knows, or there are too many")
 		}
+	}
+	for _, v := range p.Fields {
+		d.customField(v.Name, v.Type, v.Value)
 	}
 	for _, a := range p.Accounts {
 		d.account(a.Service, a.Handle, a.Label)

@@ -37,6 +37,8 @@ type draft struct {
 	column string
 	// days says how dates are read.
 	days calendar
+	// fields are the custom fields, which the drafts of a file share.
+	fields *fieldSet
 	// unreadDates is how many dates could not be read.
 	unreadDates int
 }

@@ -82,7 +82,7 @@ func (c *jsCards) read(row int, e element) Record {
 	if err != nil {
 		return Record{Row: row, Err: err}
 	}
-	d := draft{region: c.region, days: c.days}
+	d := draft{region: c.region, days: c.days, fields: c.file.fields}
 	if warning != "" {
 		d.warn("%s", warning)
 	}
@@ -162,6 +162,9 @@ func (d *draft) jsCard(c *jsCard) {
 		if c.Keywords[word] {
 			d.tag(word)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+		d.customField(name, c.Fields[name].Type, c.Fields[name].Value)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.RelatedTo)) {
 		d.jsRelated(key, c.RelatedTo[key])
@@ -364,26 +367,32 @@ func (d *draft) jsRelated(key string, r jsItem) {
 // The parts of a Card (RFC 9553; RFC 9982 lets uid be absent) that are read.
 type (
 	jsCard struct {
-		UID           string            `json:"uid"`
-		Kind          string            `json:"kind"`
-		ProdID        string            `json:"prodId"`
-		Created       string            `json:"created"`
-		Updated       string            `json:"updated"`
-		Name          jsItem            `json:"name"`
-		SpeakToAs     jsSpeakToAs       `json:"speakToAs"`
-		Nicknames     map[string]jsItem `json:"nicknames"`
-		Organizations map[string]jsItem `json:"organizations"`
-		Titles        map[string]jsItem `json:"titles"`
-		Emails        map[string]jsItem `json:"emails"`
-		Phones        map[string]jsItem `json:"phones"`
-		Links         map[string]jsItem `json:"links"`
-		Services      map[string]jsItem `json:"onlineServices"`
-		Addresses     map[string]jsItem `json:"addresses"`
-		Anniversaries map[string]jsItem `json:"anniversaries"`
-		Notes         map[string]jsItem `json:"notes"`
-		Keywords      map[string]bool   `json:"keywords"`
-		RelatedTo     map[string]jsItem `json:"relatedTo"`
-		Members       map[string]bool   `json:"members"`
+		UID           string             `json:"uid"`
+		Kind          string             `json:"kind"`
+		ProdID        string             `json:"prodId"`
+		Created       string             `json:"created"`
+		Updated       string             `json:"updated"`
+		Name          jsItem             `json:"name"`
+		SpeakToAs     jsSpeakToAs        `json:"speakToAs"`
+		Nicknames     map[string]jsItem  `json:"nicknames"`
+		Organizations map[string]jsItem  `json:"organizations"`
+		Titles        map[string]jsItem  `json:"titles"`
+		Emails        map[string]jsItem  `json:"emails"`
+		Phones        map[string]jsItem  `json:"phones"`
+		Links         map[string]jsItem  `json:"links"`
+		Services      map[string]jsItem  `json:"onlineServices"`
+		Addresses     map[string]jsItem  `json:"addresses"`
+		Anniversaries map[string]jsItem  `json:"anniversaries"`
+		Notes         map[string]jsItem  `json:"notes"`
+		Keywords      map[string]bool    `json:"keywords"`
+		RelatedTo     map[string]jsItem  `json:"relatedTo"`
+		Fields        map[string]jsField `json:"kith:fields"`
+		Members       map[string]bool    `json:"members"`
+	}
+	// jsField is the value of a custom field, in Kith's own cards.
+	jsField struct {
+		Type  string `json:"type"`
+		Value string `json:"value"`
 	}
 	// jsItem is the name of a card, or a value in any of its maps; a member means the same in all of them.
 	jsItem struct {
@@ -438,7 +447,7 @@ type (
 func isKnownMember(name string) bool {
 	switch name {
 	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "speakToAs", "nicknames", "organizations", "titles",
-		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media":
+		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media", "kith:fields":
 		return true
 	}
 	return false

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"net/url"
@@ -68,6 +69,15 @@ func layoutOf(format string, h header) layout {
 	l.birthdayInParts()
 	l.streetLines()
 	return l
+}
+
+// customFields treats columns that mean nothing else, and have the name of a custom field of the member, as that field.
+func (l *layout) customFields(s *fieldSet) {
+	for i, c := range l.columns {
+		if c.field == fieldUnknown && s.isDefined(c.header) {
+			l.columns[i].meaning = meaning{field: fieldCustom}
+		}
+	}
 }
 
 // birthdayInParts treats a birthday beside a month of birth as the day of the month.
@@ -281,6 +291,11 @@ func (l *layout) fill(d *draft, cells []string) {
 		label, pref := c.label, 0
 		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
 			label, pref = googleLabel(cells[c.labelAt])
+		}
+		if c.field == fieldCustom || c.field == fieldUnknown && d.fields.isDefined(label) {
+			d.column, d.days = c.name(i+1), c.days
+			d.customField(cmp.Or(label, c.name(i+1)), "", value)
+			continue
 		}
 		if c.field == fieldNote || c.field == fieldUnknown {
 			d.note(c, i+1, label, value)

@@ -29,11 +29,11 @@ func TestRoundTrip(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				people := rapid.SliceOfN(rapid.Custom(drawPerson), 1, 4).Draw(t, "people")
-				content, _, err := export.Write(format, export.People{People: people})
+				content, _, err := export.Write(format, export.People{People: people, Fields: defined(people)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				f, err := source.Open([]byte(content), source.Options{})
+				f, err := source.Open([]byte(content), source.Options{Fields: defined(people)})
 				if err != nil {
 					t.Fatalf("%v:\n%s", err, content)
 				}
@@ -120,6 +120,34 @@ func drawHandles(t *rapid.T) []people.Handle {
 	return handles
 }
 
+// defined returns the custom fields of people's values.
+func defined(all []export.Person) (fields []people.Field) {
+	for _, p := range all {
+		for _, v := range p.Connection.Fields {
+			if people.FindField(fields, v.Name) == nil {
+				fields = append(fields, people.Field{ID: v.Name, Name: v.Name, FoldedName: text.Fold(v.Name), Type: v.Type, Choices: []string{"=1+1", "Ñandú; x", "ñandú; X"}})
+			}
+		}
+	}
+	return fields
+}
+
+// drawFields draws values of custom fields, of which each name has one type.
+func drawFields(t *rapid.T) []people.FieldValue {
+	var all []people.FieldValue
+	for _, f := range []people.FieldValue{
+		{Name: "Born, in \"the\" : old; town", Type: people.FieldYesNo, Value: "yes"}, {Name: "Club^1", Type: people.FieldChoice, Value: rapid.SampledFrom([]string{"", "=1+1", "Ñandú; x", "ñandú; X"}).Draw(t, "choice")},
+		{Name: "Seen", Type: people.FieldDate, Value: drawDay(t, "seen")}, {Name: "Site", Type: people.FieldLink, Value: "https://own.example/?a=1;b,c"},
+		{Name: "Size", Type: people.FieldNumber, Value: rapid.SampledFrom([]string{"42", "-1.5", "0.123456789"}).Draw(t, "size")},
+		{Name: "Words", Type: people.FieldText, Value: strings.ReplaceAll(drawText(t, "words"), ":::", "")},
+	} {
+		if f.Value != "" && rapid.Bool().Draw(t, f.Name) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 func drawAddresses(t *rapid.T) []people.Address {
 	var all []people.Address
 	for i := range rapid.IntRange(0, 3).Draw(t, "addresses") {
@@ -199,7 +227,7 @@ func drawPerson(t *rapid.T) export.Person {
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),
-		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t), Kept: drawKept(t), NameParts: drawNameParts(t), DeceasedOn: drawDay(t, "deceased on"),
+		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"), Addresses: drawAddresses(t), Accounts: drawAccounts(t), Kept: drawKept(t), NameParts: drawNameParts(t), Fields: drawFields(t), DeceasedOn: drawDay(t, "deceased on"),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
 		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
@@ -234,7 +262,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts, Fields: p.Connection.Fields,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -322,7 +350,7 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p), NameParts: p.NameParts,
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p), NameParts: p.NameParts, Fields: p.Connection.Fields,
 	}
 	if !p.HasTypedLocation() {
 		out.Location = "" // it follows from the addresses

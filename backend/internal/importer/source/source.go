@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/nyaruka/phonenumbers"
 )
 
@@ -63,6 +64,8 @@ type Options struct {
 	// Columns are what a person decided about the columns of a table. With them, the header
 	// may have no word that is known here: then it is the first row.
 	Columns []Choice
+	// Fields are the member's custom fields.
+	Fields []people.Field
 	// Draft is for a person who is about to decide: File.Columns works even if no column
 	// identifies people.
 	Draft bool
@@ -82,6 +85,8 @@ type File struct {
 	// table is nil for other formats; lists are those of Kith's JSON export, not decoded yet.
 	table *table
 	lists map[string][]byte
+	// fields are the custom fields that take values.
+	fields *fieldSet
 	// keys finds the ids that identify nobody.
 	keys keyUse
 }
@@ -127,7 +132,7 @@ func Open(data []byte, o Options) (*File, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f := &File{keys: keyUse{}}
+	f := &File{keys: keyUse{}, fields: newFieldSet(o.Fields)}
 	data, err := f.unpack(data, &o)
 	if err != nil {
 		return nil, err

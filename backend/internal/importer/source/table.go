@@ -35,6 +35,7 @@ func (f *File) openTable(text []byte, o Options) error {
 	}
 	f.Format = o.Format
 	t := &table{header: h, file: f, text: text, layout: layoutOf(o.Format, h), region: o.DefaultRegion}
+	t.layout.customFields(f.fields)
 	if err := t.layout.choose(o.Columns); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (t *table) record(r row) Record {
 		return Record{Row: r.number, Err: fault.New(fault.Invalid,
 			"the row has %d cells where the header has %d: a cell that holds a separator needs quotation marks", len(r.cells), len(t.layout.columns))}
 	}
-	d := draft{region: t.region}
+	d := draft{region: t.region, fields: t.file.fields}
 	t.layout.fill(&d, r.cells)
 	rec := t.file.keyed(d.record(r.number), t.layout.source)
 	rec.UnknownLayout = t.layout.unknown

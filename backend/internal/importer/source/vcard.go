@@ -429,6 +429,8 @@ type property struct {
 	// person is the key of another person, and location marks a typed location, in Kith's own cards.
 	person   string
 	location bool
+	// field and fieldType are the name and the type of a custom field, in Kith's own cards.
+	field, fieldType string
 	// service and user are those of an account; isText says that its value is no URI.
 	service, user string
 	isText        bool
@@ -518,6 +520,10 @@ func (p *property) parameter(s string) {
 		p.isText = strings.EqualFold(value, "text")
 	case export.LocationMark:
 		p.location = true
+	case export.FieldNameParameter:
+		p.field = unescapeParameter(strings.Trim(value, `"`))
+	case export.FieldTypeParameter:
+		p.fieldType = strings.ToLower(value)
 	case export.RelatedID:
 		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":

@@ -33,7 +33,7 @@ type grouped struct{ text, group string }
 
 // read converts a card to a record.
 func (c *cards) read(card *card) Record {
-	d := draft{region: c.region, days: c.days}
+	d := draft{region: c.region, days: c.days, fields: c.file.fields}
 	r := cardReader{draft: &d, cards: c, card: card, labels: map[string]string{}}
 	if card.tooMany { // said first, since the number of warnings is bounded
 		d.warn("the card has more than %d properties; the others were left out", maxProperties)
@@ -94,20 +94,21 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-ICQ": accountWith("icq"), "X-MSN": accountWith("msn"), "X-YAHOO": accountWith("yahoo"), "X-GADUGADU": accountWith("gadugadu"),
 		"X-GROUPWISE": accountWith("groupwise"), "X-MATRIX": accountWith("matrix"), "X-TELEGRAM": accountWith("telegram"), "X-SIGNAL": accountWith("signal"),
 		"X-WHATSAPP": accountWith("whatsapp"), "X-TWITTER": accountWith("x"), "X-MASTODON": accountWith("mastodon"),
-		"X-SOCIALPROFILE":  (*cardReader).profile,
-		"SOCIALPROFILE":    (*cardReader).profile,
-		"ADR":              (*cardReader).address,
-		"NOTE":             func(r *cardReader, p *property) { r.addText(r.text(p)) },
-		"CATEGORIES":       (*cardReader).categories,
-		"BDAY":             func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
-		"ANNIVERSARY":      func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
-		"X-ANNIVERSARY":    func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
-		"X-ABDATE":         (*cardReader).labelledDay,
-		"DEATHDATE":        func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
-		"X-DEATHDATE":      func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
-		"RELATED":          (*cardReader).related,
-		"X-ABRELATEDNAMES": (*cardReader).related,
-		"X-SPOUSE":         relatedAs("spouse"), "X-EVOLUTION-SPOUSE": relatedAs("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedAs("spouse"),
+		"X-SOCIALPROFILE":    (*cardReader).profile,
+		"SOCIALPROFILE":      (*cardReader).profile,
+		"ADR":                (*cardReader).address,
+		"NOTE":               func(r *cardReader, p *property) { r.addText(r.text(p)) },
+		"CATEGORIES":         (*cardReader).categories,
+		"BDAY":               func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
+		"ANNIVERSARY":        func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
+		"X-ANNIVERSARY":      func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
+		"X-ABDATE":           (*cardReader).labelledDay,
+		"DEATHDATE":          func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
+		"X-DEATHDATE":        func(r *cardReader, p *property) { r.setDeceasedOn(r.text(p)) },
+		"RELATED":            (*cardReader).related,
+		export.FieldProperty: func(r *cardReader, p *property) { r.customField(p.field, p.fieldType, r.text(p)) },
+		"X-ABRELATEDNAMES":   (*cardReader).related,
+		"X-SPOUSE":           relatedAs("spouse"), "X-EVOLUTION-SPOUSE": relatedAs("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedAs("spouse"),
 		"X-MANAGER": relatedAs("manager"), "X-EVOLUTION-MANAGER": relatedAs("manager"), "X-KADDRESSBOOK-X-MANAGERSNAME": relatedAs("manager"),
 		"X-ASSISTANT": relatedAs("assistant"), "X-EVOLUTION-ASSISTANT": relatedAs("assistant"), "X-KADDRESSBOOK-X-ASSISTANTSNAME": relatedAs("assistant"),
 		propertyPhoto:             (*cardReader).photo,

@@ -31,6 +31,8 @@ type Document struct {
 	OtherNames []string
 	// Accounts are the handles of accounts.
 	Accounts []string
+	// Fields are the values of custom fields.
+	Fields []FieldValue
 	// Places are those of further postal addresses.
 	Places []string
 	Bio    string // up to 2,000 characters
@@ -153,7 +155,10 @@ func (in interner) keep(d *Document) *Document {
 	c.Organizations = in.shareAll(d.Organizations)
 	c.OtherTitles = in.shareAll(d.OtherTitles)
 	c.Tags, c.Groups, c.GroupIDs = in.shareAll(d.Tags), in.shareAll(d.Groups), in.shareAll(d.GroupIDs)
-	c.Dates = slices.Clone(d.Dates)
+	c.Dates, c.Fields = slices.Clone(d.Dates), slices.Clone(d.Fields)
+	for i, v := range c.Fields {
+		c.Fields[i] = FieldValue{in.share(v.Key), in.share(v.Name), in.share(v.Type), in.share(v.Value)}
+	}
 	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.OtherNames, &c.Notes, &c.Interactions} {
 		*list = slices.Clone(*list)
 	}
@@ -167,6 +172,9 @@ func (d *Document) textBytes() int64 {
 		for _, s := range list {
 			n += stringBytes + len(s)
 		}
+	}
+	for _, v := range d.Fields {
+		n += 4*stringBytes + len(v.Value)
 	}
 	return int64(n + stringBytes*(len(d.Organizations)+len(d.OtherTitles)+len(d.Tags)+2*len(d.Groups)))
 }
@@ -234,6 +242,9 @@ func (b *builder) add(doc uint32, d *Document) {
 	}
 	b.handles(d)
 	b.words(fieldBio, d.Bio)
+	for _, v := range d.Fields {
+		b.words(fieldBio, v.text())
+	}
 	b.words(fieldMetHow, d.MetHow)
 	for _, n := range d.Notes {
 		b.words(fieldNote, n)

@@ -23,6 +23,7 @@ const (
 	SortCreated     = "created"      // the most recently created first
 	SortStrength    = "strength"     // the strongest tie first
 	SortNextDue     = "next_due"     // the next day of a keep-in-touch interval, the soonest first
+	SortField       = "field"        // the value of the custom field Query.SortField, the smallest first
 )
 
 // Query says what to look for. Every filter that is set must hold.
@@ -58,12 +59,17 @@ type Query struct {
 	BirthdayFrom, BirthdayTo int
 	// CreatedAfter is inclusive; zero is off.
 	CreatedAfter time.Time
+	// Fields are conditions on custom fields.
+	Fields []FieldFilter
 	// Archived finds archived people instead of all others.
 	Archived bool
 	// Sort is one of the Sort constants; Reverse reverses it. Documents without a value
 	// for the order come last in both directions.
 	Sort    string
 	Reverse bool
+	// SortField is the folded name of the field for SortField; SortNumber compares its values as numbers.
+	SortField  string
+	SortNumber bool
 	// MinScore is the lowest score of a hit; if it is set, misspelt matches are included. If not,
 	// they are left out when a match as spelt is strong, or when the order is not by relevance and
 	// any match is as spelt.
@@ -123,6 +129,8 @@ type plan struct {
 	handles        handles
 	filter         filter
 	sort           string
+	sortField      string
+	sortNumber     bool
 	reverse        bool
 	minScore       int  // in thousandths
 	guesses        bool // return misspelt matches beside strong ones
@@ -147,7 +155,7 @@ var stopWords = map[string]bool{
 }
 
 func newPlan(q *Query) plan {
-	p := plan{filter: newFilter(q), sort: q.Sort, reverse: q.Reverse, zone: civil.Zone(q.Zone)}
+	p := plan{filter: newFilter(q), sort: q.Sort, sortField: q.SortField, sortNumber: q.SortNumber, reverse: q.Reverse, zone: civil.Zone(q.Zone)}
 	if q.MinScore != nil {
 		p.guesses, p.minScore = true, int(math.Ceil(*q.MinScore*topScore))
 	}
@@ -367,6 +375,9 @@ func (q *Query) conditions() []func(*Document) bool {
 	add(!q.CreatedAfter.IsZero(), func(d *Document) bool { return !d.CreatedAt.Before(q.CreatedAfter) })
 	add(q.MetOnAfter != "", func(d *Document) bool { return len(d.MetOn) > 0 && lastDay(d.MetOn) > lastDay(q.MetOnAfter) })
 	add(q.MetOnBefore != "", func(d *Document) bool { return len(d.MetOn) > 0 && d.MetOn < q.MetOnBefore })
+	for _, f := range q.Fields {
+		out = append(out, f.holds)
+	}
 	add(q.BirthdayFrom > 0, func(d *Document) bool {
 		on, known := d.Birthday.on()
 		if q.BirthdayFrom <= q.BirthdayTo {

@@ -159,7 +159,8 @@ type sortable struct {
 	ranked
 
 	value float64
-	known bool // whether it has a value
+	text  string // compared if the values are equal
+	known bool   // whether it has a value
 }
 
 // sortable returns a document with its value for the order of the query. Smaller values come first.
@@ -175,6 +176,8 @@ func (p *plan) sortable(r ranked) sortable {
 	case SortNextDue:
 		due, known := d.Cadence().NextDue(p.zone)
 		s.value, s.known = float64(due.Unix()), known
+	case SortField:
+		s.value, s.text, s.known = p.sortValue(d)
 	}
 	return s
 }
@@ -195,6 +198,10 @@ func (p *plan) compare(a, b *sortable) int {
 		return cmp.Compare(b.value, a.value)
 	case a.value != b.value:
 		return cmp.Compare(a.value, b.value)
+	case a.text != b.text && p.reverse:
+		return cmp.Compare(b.text, a.text)
+	case a.text != b.text:
+		return cmp.Compare(a.text, b.text)
 	default:
 		return compareName(a.ranked, b.ranked)
 	}
@@ -202,7 +209,7 @@ func (p *plan) compare(a, b *sortable) int {
 
 // order is the documents of a segment in one order.
 type order struct {
-	sort, zone string // zone is empty unless the order depends on it
+	sort, zone string // zone is the time zone or the custom field that the order depends on
 	reverse    bool
 	docs       []uint32
 }
@@ -214,8 +221,11 @@ func (s *segment) ordered(p *plan) []uint32 {
 	if p.byRelevance() {
 		wanted = order{}
 	}
-	if p.sort == SortNextDue {
+	switch p.sort {
+	case SortNextDue:
 		wanted.zone = p.zone.String()
+	case SortField:
+		wanted.zone = p.sortField
 	}
 	s.ordering.Lock()
 	defer s.ordering.Unlock()
@@ -251,7 +261,7 @@ func (s *segment) sorted(p *plan) []uint32 {
 // byRelevance reports whether the order is that of the tiers.
 func (p *plan) byRelevance() bool {
 	switch p.sort {
-	case SortName, SortLastContact, SortCreated, SortStrength, SortNextDue:
+	case SortName, SortLastContact, SortCreated, SortStrength, SortNextDue, SortField:
 		return false
 	}
 	return true
@@ -374,7 +384,11 @@ func (r *run) explain(p *part, d int) (matched []string, snippet string) {
 func (d *Document) longText(f field) []string {
 	switch f {
 	case fieldBio:
-		return []string{d.Bio}
+		texts := []string{d.Bio}
+		for _, v := range d.Fields {
+			texts = append(texts, v.text())
+		}
+		return texts
 	case fieldMetHow:
 		return []string{d.MetHow}
 	case fieldNote:

@@ -36,17 +36,20 @@ const pageSize = 50
 
 func (v *request) showList() error {
 	search := searchIn(v.R.URL.Query())
+	fields, err := people.ListFields(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
 	content := listContent{
-		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Filters: filterGroups(v.Format()), Back: search.Encode(),
-		Sorts: sorts(search.Get(sortParameter)), Orders: orders(search.Get(orderParameter)),
+		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Filters: append(filterGroups(v.Format()), fieldFilters(fields)...), Back: search.Encode(),
+		Sorts: sorts(search.Get(sortParameter), fields), Orders: orders(search.Get(orderParameter)),
 	}
 	if err := v.addViews(&content); err != nil {
 		return err
 	}
 	wrong := content.fill(search)
 	if len(wrong) == 0 {
-		var err error
-		if wrong, err = v.find(search, &content); err != nil {
+		if wrong, err = v.find(search, fields, &content); err != nil {
 			return err
 		}
 	}
@@ -68,14 +71,15 @@ func (c *listContent) fill(search url.Values) []page.FieldError {
 }
 
 // find adds the people who match. It returns the errors of filters.
-func (v *request) find(search url.Values, content *listContent) ([]page.FieldError, error) {
+func (v *request) find(search url.Values, fields []people.Field, content *listContent) ([]page.FieldError, error) {
 	req := &connectionsv1.SearchConnectionsRequest{Limit: new(int32(pageSize))}
 	page.Fill(req, search)
+	setFields(req, search, fields)
 	page.Fill(req, url.Values{cursorParameter: v.R.URL.Query()[cursorParameter]})
 	found, wrong, err := page.Read(v.Member, req, v.Search.SearchConnections)
 	if err != nil || len(wrong) > 0 {
 		for i := range wrong {
-			wrong[i].Name = fieldOf(wrong[i].Name)
+			wrong[i].Name = fieldOf(filterOfField(wrong[i].Name, fields))
 		}
 		return wrong, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
@@ -221,6 +222,11 @@ func searchIn(address url.Values) url.Values {
 			search[name] = values
 		}
 	}
+	for name, values := range address {
+		if strings.HasPrefix(name, fieldFilterPrefix) && strings.TrimSpace(values[0]) != "" {
+			search[name] = values[:1]
+		}
+	}
 	return search
 }
 
@@ -235,11 +241,15 @@ func withoutAll(path string, address url.Values, name string) string {
 	return page.Address(path, kept)
 }
 
-func sorts(selected string) []page.Option {
-	return page.Choose(selected, []page.Option{
+func sorts(selected string, fields []people.Field) []page.Option {
+	options := []page.Option{
 		{Value: "", Label: "Best match, or name"}, {Value: "name", Label: "Name"}, {Value: "last_contact", Label: "Last contact"},
 		{Value: "created", Label: "When added"}, {Value: "strength", Label: "How close"}, {Value: "next_due", Label: "Next due"},
-	}...)
+	}
+	for _, f := range fields {
+		options = append(options, page.Option{Value: fieldSortPrefix + f.ID, Label: f.Name})
+	}
+	return page.Choose(selected, options...)
 }
 
 func orders(selected string) []page.Option {

@@ -47,6 +47,7 @@ func recordedFields(section string) []recordedField {
 		sectionDates:     {{"dates", "Dates"}},
 		sectionGroups:    {{"tags", "Tags"}, {"groups", "Groups"}},
 		sectionCadence:   {{"cadence_days", "Days between contacts"}, {"snoozed_until", "Not before"}},
+		sectionFields:    {{"fields", "Custom fields"}},
 		sectionAbout:     {{"bio", "About"}, {"kept", "From files"}},
 		sectionRelations: {{"type", "Relation"}},
 	}[section]
@@ -156,6 +157,8 @@ func (r reader) words(field string, value json.RawMessage) string {
 		})
 	case "name_parts":
 		return namePartWords(value)
+	case "fields":
+		return joinRecorded(value, func(f people.FieldValue) string { return f.Name + ": " + f.Value })
 	case "kept":
 		return joinRecorded(value, func(k people.Kept) string { return k.Name })
 	case "accounts":

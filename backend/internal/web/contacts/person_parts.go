@@ -33,6 +33,7 @@ func (v *request) parts(p *person) []part {
 			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.Link(page.PathPeople, "tag", tag) })},
 			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.Link(page.PathPeople, "group", group) })})},
 		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
+		{Name: sectionFields, Title: "Custom fields", Rows: customFieldRows(c)},
 		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true}, keptRow(int(c.GetKept())))},
 	}
 }

@@ -33,6 +33,7 @@ const (
 	sectionRelations = "relations"
 	sectionGroups    = "groups"
 	sectionCadence   = "cadence"
+	sectionFields    = "fields"
 	sectionAbout     = "about"
 )
 
@@ -63,6 +64,7 @@ func sections() []section {
 		{name: sectionDates, fields: dateFields, row: dateFieldRow, save: saveDates},
 		{name: sectionGroups, fields: groupFields, save: saveGroups},
 		{name: sectionCadence, fields: cadenceFields, save: saveCadence},
+		{name: sectionFields, fields: customFieldInputs, save: saveCustomFields},
 		{name: sectionAbout, fields: aboutFields, save: saveTexts},
 	}
 }

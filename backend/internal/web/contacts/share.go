@@ -161,6 +161,9 @@ func fieldsOf(p *export.PersonRecord, notes []string) url.Values {
 	for _, a := range p.Accounts {
 		about = append(about, a.Shown()+": "+a.Handle)
 	}
+	for _, v := range p.Fields {
+		about = append(about, v.Name+": "+v.Value)
+	}
 	if p.DeceasedOn != "" {
 		about = append(about, "Died: "+p.DeceasedOn)
 	}

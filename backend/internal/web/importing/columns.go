@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -73,6 +74,10 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 		},
 	}
 	o.Locale = v.Principal.Locale
+	var err error
+	if o.Fields, err = people.ListFields(v.Ctx, v.Data()); err != nil {
+		return err
+	}
 	o.DefaultRegion = "" // an error in an option does not change the columns
 	opened, err := importer.OpenDraft(f, o)
 	switch {

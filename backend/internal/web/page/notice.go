@@ -121,6 +121,8 @@ var notices = map[string]string{
 	"undone-several":     "The changes are undone. Each undo is in the list, and you can undo it too.",
 	"group-made":         "The group is made.",
 	"group-saved":        "The group is saved.",
+	"field-saved":        "The field is saved.",
+	"field-removed":      "The field is removed, with its values.",
 	"group-merged":       "The two groups are one now.",
 	"group-deleted":      "The group is deleted. Its people stay.",
 	"tag-renamed":        "The tag is renamed, for everybody who has it.",

@@ -442,6 +442,7 @@ CREATE TABLE connections (
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
     kept                TEXT,              -- properties of cards that Kith does not understand, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
+    fields              TEXT,              -- values of custom fields, as JSON; NULL for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
     created_at          TIMESTAMP NOT NULL,
@@ -618,6 +619,20 @@ CREATE TABLE groups (
     version      INTEGER NOT NULL,
     created_at   TIMESTAMP NOT NULL,
     updated_at   TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+) WITHOUT ROWID;
+
+-- A custom field: one that the member defined for people. connections.fields has the values.
+CREATE TABLE custom_fields (
+    tenant_id   TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    folded_name TEXT NOT NULL,
+    type        TEXT NOT NULL,  -- text, number, date, yes_no, choice or link
+    choices     TEXT,           -- as JSON; NULL for none
+    created_at  TIMESTAMP NOT NULL,
+    updated_at  TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, folded_name)
 ) WITHOUT ROWID;

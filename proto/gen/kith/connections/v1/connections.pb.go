@@ -14,6 +14,7 @@ import (
 	v11 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -80,6 +81,10 @@ type SearchConnectionsRequest struct {
 	MinScore *float64 `protobuf:"fixed64,24,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
 	// Adds fields to hits.
 	Include []string `protobuf:"bytes,25,rep,name=include,proto3" json:"include,omitempty"`
+	// Custom fields by name: part of a text, or a range: {"Size": "40..", "Club": "*"}.
+	Fields *structpb.Struct `protobuf:"bytes,28,opt,name=fields,proto3,oneof" json:"fields,omitempty"`
+	// Custom field, instead of sort.
+	SortField *string `protobuf:"bytes,29,opt,name=sort_field,proto3,oneof" json:"sort_field,omitempty"`
 	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,26,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
@@ -293,6 +298,20 @@ func (x *SearchConnectionsRequest) GetInclude() []string {
 	return nil
 }
 
+func (x *SearchConnectionsRequest) GetFields() *structpb.Struct {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *SearchConnectionsRequest) GetSortField() string {
+	if x != nil && x.SortField != nil {
+		return *x.SortField
+	}
+	return ""
+}
+
 func (x *SearchConnectionsRequest) GetLimit() int32 {
 	if x != nil && x.Limit != nil {
 		return *x.Limit
@@ -458,6 +477,8 @@ type ConnectionHit struct {
 	Groups []string `protobuf:"bytes,18,rep,name=groups,proto3" json:"groups,omitempty"`
 	// When they met, if met is included.
 	MetOn string `protobuf:"bytes,19,opt,name=met_on,proto3" json:"met_on,omitempty"`
+	// Custom fields, if included or asked for.
+	Fields *structpb.Struct `protobuf:"bytes,21,opt,name=fields,proto3,oneof" json:"fields,omitempty"`
 	// How they met, if met is included.
 	MetHow        string `protobuf:"bytes,20,opt,name=met_how,proto3" json:"met_how,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -625,6 +646,13 @@ func (x *ConnectionHit) GetMetOn() string {
 		return x.MetOn
 	}
 	return ""
+}
+
+func (x *ConnectionHit) GetFields() *structpb.Struct {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
 }
 
 func (x *ConnectionHit) GetMetHow() string {
@@ -926,6 +954,8 @@ type Connection struct {
 	Strength int32 `protobuf:"varint,25,opt,name=strength,proto3" json:"strength,omitempty"`
 	// When they were archived; absent if they are not.
 	ArchivedAt *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=archived_at,proto3,oneof" json:"archived_at,omitempty"`
+	// Values of the member's custom fields, by name.
+	Fields *structpb.Struct `protobuf:"bytes,33,opt,name=fields,proto3,oneof" json:"fields,omitempty"`
 	// Postal addresses, the preferred one first.
 	Addresses []*PostalAddress `protobuf:"bytes,27,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	// Labels of e-mail addresses, phones and links that have one.
@@ -1150,6 +1180,13 @@ func (x *Connection) GetStrength() int32 {
 func (x *Connection) GetArchivedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ArchivedAt
+	}
+	return nil
+}
+
+func (x *Connection) GetFields() *structpb.Struct {
+	if x != nil {
+		return x.Fields
 	}
 	return nil
 }
@@ -1794,7 +1831,9 @@ type CreateConnectionRequest struct {
 	// YYYY, YYYY-MM or YYYY-MM-DD.
 	DeceasedOn *string `protobuf:"bytes,20,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Messengers and networks.
-	Accounts      []*Account `protobuf:"bytes,19,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	Accounts []*Account `protobuf:"bytes,19,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	// Custom fields by name: {"Shoe size": 42}.
+	Fields        *structpb.Struct `protobuf:"bytes,21,opt,name=fields,proto3,oneof" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1965,6 +2004,13 @@ func (x *CreateConnectionRequest) GetDeceasedOn() string {
 func (x *CreateConnectionRequest) GetAccounts() []*Account {
 	if x != nil {
 		return x.Accounts
+	}
+	return nil
+}
+
+func (x *CreateConnectionRequest) GetFields() *structpb.Struct {
+	if x != nil {
+		return x.Fields
 	}
 	return nil
 }
@@ -2230,15 +2276,15 @@ type UpdateConnectionRequest struct {
 	AddTags []string `protobuf:"bytes,22,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
 	// To remove.
 	RemoveTags []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
-	// Replaces all, of every kind.
+	// Like add_important_dates; replaces all, of every kind.
 	ImportantDates []*ImportantDate `protobuf:"bytes,24,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	// To add; a birthday replaces the stored one.
 	AddImportantDates []*ImportantDate `protobuf:"bytes,25,rep,name=add_important_dates,proto3" json:"add_important_dates,omitempty"`
-	// To remove, as stored; other without a label matches any.
+	// To remove, as stored: kind, date, label; other without a label matches any.
 	RemoveImportantDates []*ImportantDate `protobuf:"bytes,26,rep,name=remove_important_dates,proto3" json:"remove_important_dates,omitempty"`
 	// Jobs with dates, such as a job change; a stored one gets the dates.
 	AddPositions []*Job `protobuf:"bytes,27,rep,name=add_positions,proto3" json:"add_positions,omitempty"`
-	// All that match.
+	// All that match, like add_positions.
 	RemovePositions []*Job `protobuf:"bytes,28,rep,name=remove_positions,proto3" json:"remove_positions,omitempty"`
 	// Each replaces the one with its label, or is added; only a label removes it.
 	Addresses []*PostalAddress `protobuf:"bytes,29,rep,name=addresses,proto3" json:"addresses,omitempty"`
@@ -2247,7 +2293,9 @@ type UpdateConnectionRequest struct {
 	// YYYY, YYYY-MM or YYYY-MM-DD; ends birthdays, cadence and reminders.
 	DeceasedOn *string `protobuf:"bytes,32,opt,name=deceased_on,proto3,oneof" json:"deceased_on,omitempty"`
 	// Replace those of their service; an empty handle removes them.
-	Accounts      []*Account `protobuf:"bytes,31,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	Accounts []*Account `protobuf:"bytes,31,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	// Custom fields by name; null removes a value.
+	SetFields     *structpb.Struct `protobuf:"bytes,33,opt,name=set_fields,proto3,oneof" json:"set_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2502,6 +2550,13 @@ func (x *UpdateConnectionRequest) GetDeceasedOn() string {
 func (x *UpdateConnectionRequest) GetAccounts() []*Account {
 	if x != nil {
 		return x.Accounts
+	}
+	return nil
+}
+
+func (x *UpdateConnectionRequest) GetSetFields() *structpb.Struct {
+	if x != nil {
+		return x.SetFields
 	}
 	return nil
 }
@@ -3985,11 +4040,221 @@ func (x *ExportConnectionsResponse) GetLeftOut() string {
 	return ""
 }
 
+// The custom field to define or to change.
+type DefineFieldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name; a new one defines it.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Default text. Values must fit a new type.
+	Type *string `protobuf:"bytes,2,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// For choice; people keep a value that is left out.
+	Choices []string `protobuf:"bytes,3,rep,name=choices,proto3" json:"choices,omitempty"`
+	// Renames it.
+	NewName *string `protobuf:"bytes,4,opt,name=new_name,proto3,oneof" json:"new_name,omitempty"`
+	// Removes it and its values.
+	Remove        *bool `protobuf:"varint,5,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DefineFieldRequest) Reset() {
+	*x = DefineFieldRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DefineFieldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DefineFieldRequest) ProtoMessage() {}
+
+func (x *DefineFieldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DefineFieldRequest.ProtoReflect.Descriptor instead.
+func (*DefineFieldRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *DefineFieldRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DefineFieldRequest) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
+}
+
+func (x *DefineFieldRequest) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+func (x *DefineFieldRequest) GetNewName() string {
+	if x != nil && x.NewName != nil {
+		return *x.NewName
+	}
+	return ""
+}
+
+func (x *DefineFieldRequest) GetRemove() bool {
+	if x != nil && x.Remove != nil {
+		return *x.Remove
+	}
+	return false
+}
+
+// The field as it is now.
+type DefineFieldResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All custom fields of the member.
+	Fields []*CustomField `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
+	// How many people have a value that changed with it.
+	People int32 `protobuf:"varint,2,opt,name=people,proto3" json:"people,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DefineFieldResponse) Reset() {
+	*x = DefineFieldResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DefineFieldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DefineFieldResponse) ProtoMessage() {}
+
+func (x *DefineFieldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DefineFieldResponse.ProtoReflect.Descriptor instead.
+func (*DefineFieldResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DefineFieldResponse) GetFields() []*CustomField {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *DefineFieldResponse) GetPeople() int32 {
+	if x != nil {
+		return x.People
+	}
+	return 0
+}
+
+func (x *DefineFieldResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// A custom field of people.
+type CustomField struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// text, number, date, yes_no, choice or link.
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// What there is to choose from.
+	Choices       []string `protobuf:"bytes,3,rep,name=choices,proto3" json:"choices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomField) Reset() {
+	*x = CustomField{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomField) ProtoMessage() {}
+
+func (x *CustomField) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomField.ProtoReflect.Descriptor instead.
+func (*CustomField) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *CustomField) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CustomField) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *CustomField) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
 var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x92\x12\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x9a\x13\n" +
 	"\x18SearchConnectionsRequest\x12%\n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
@@ -4027,11 +4292,15 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12Z\n" +
 	"\x04sort\x18\x16 \x01(\tBA\xbaH>r<R\trelevanceR\x04nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
 	"\x05order\x18\x17 \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x12R\x05order\x88\x01\x01\x12:\n" +
-	"\tmin_score\x18\x18 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x13R\tmin_score\x88\x01\x01\x12[\n" +
-	"\ainclude\x18\x19 \x03(\tBA\xbaH>\x92\x01;\x10\a\x18\x01\"5r3R\x06emailsR\x06phonesR\x04urlsR\x04tagsR\x06groupsR\bbirthdayR\x03metR\ainclude\x12$\n" +
-	"\x05limit\x18\x1a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x14R\x05limit\x88\x01\x01\x12'\n" +
+	"\tmin_score\x18\x18 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x13R\tmin_score\x88\x01\x01\x12c\n" +
+	"\ainclude\x18\x19 \x03(\tBI\xbaHF\x92\x01C\x10\b\x18\x01\"=r;R\x06emailsR\x06phonesR\x04urlsR\x04tagsR\x06groupsR\bbirthdayR\x03metR\x06fieldsR\ainclude\x124\n" +
+	"\x06fields\x18\x1c \x01(\v2\x17.google.protobuf.StructH\x14R\x06fields\x88\x01\x01\x12.\n" +
+	"\n" +
+	"sort_field\x18\x1d \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x15R\n" +
+	"sort_field\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x1a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x16R\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\x1b \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x15R\x06cursor\x88\x01\x01:\x87\x01\xbaH\x83\x01\x1a\x80\x01\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x17R\x06cursor\x88\x01\x01:\x87\x01\xbaH\x83\x01\x1a\x80\x01\n" +
 	"\x1csearch_connections.min_score\x127min_score needs a query: without one no hit has a score\x1a'!has(this.min_score) || has(this.query)B\b\n" +
 	"\x06_queryB\n" +
 	"\n" +
@@ -4057,7 +4326,9 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05_sortB\b\n" +
 	"\x06_orderB\f\n" +
 	"\n" +
-	"_min_scoreB\b\n" +
+	"_min_scoreB\t\n" +
+	"\a_fieldsB\r\n" +
+	"\v_sort_fieldB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_cursor\"\x9f\x03\n" +
 	"\x19SearchConnectionsResponse\x12D\n" +
@@ -4071,7 +4342,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectorsB\f\n" +
 	"\n" +
 	"_selectionB\x0e\n" +
-	"\f_next_cursor\"\x8e\a\n" +
+	"\f_next_cursor\"\xd5\a\n" +
 	"\rConnectionHit\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
@@ -4096,11 +4367,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x04tags\x18\x11 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<\xe0\xf3\x18\x01R\x04tags\x12*\n" +
 	"\x06groups\x18\x12 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12\x1f\n" +
 	"\x06met_on\x18\x13 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x06met_on\x12&\n" +
+	"R\x06met_on\x12:\n" +
+	"\x06fields\x18\x15 \x01(\v2\x17.google.protobuf.StructB\x04\xe0\xf3\x18\x01H\x03R\x06fields\x88\x01\x01\x12&\n" +
 	"\amet_how\x18\x14 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_howB\x12\n" +
 	"\x10_last_contact_onB\x0e\n" +
 	"\f_next_due_onB\v\n" +
-	"\t_birthday\"\xbd\x02\n" +
+	"\t_birthdayB\t\n" +
+	"\a_fields\"\xbd\x02\n" +
 	"\x14GetConnectionRequest\x12:\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x02id\x88\x01\x01\x12H\n" +
 	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\x12@\n" +
@@ -4126,7 +4399,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\xf7\f\n" +
+	"_change_id\"\xbe\r\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
@@ -4160,19 +4433,21 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
-	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12N\n" +
+	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12:\n" +
+	"\x06fields\x18! \x01(\v2\x17.google.protobuf.StructB\x04\xe0\xf3\x18\x01H\x02R\x06fields\x88\x01\x01\x12N\n" +
 	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\f\xbaH\x05\x92\x01\x02\x10\n" +
 	"\xf8\xf3\x18\x01R\taddresses\x12@\n" +
 	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12I\n" +
 	"\n" +
-	"name_parts\x18  \x01(\v2\x1e.kith.connections.v1.NamePartsB\x04\xf8\xf3\x18\x01H\x02R\n" +
+	"name_parts\x18  \x01(\v2\x1e.kith.connections.v1.NamePartsB\x04\xf8\xf3\x18\x01H\x03R\n" +
 	"name_parts\x88\x01\x01\x12\x12\n" +
 	"\x04kept\x18\x1f \x01(\x05R\x04kept\x12.\n" +
 	"\vdeceased_on\x18\x1e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"H\x03R\vdeceased_on\x88\x01\x01\x12F\n" +
+	"H\x04R\vdeceased_on\x88\x01\x01\x12F\n" +
 	"\baccounts\x18\x1d \x03(\v2\x1c.kith.connections.v1.AccountB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\baccountsB\x16\n" +
 	"\x14_last_interaction_atB\x0e\n" +
-	"\f_archived_atB\r\n" +
+	"\f_archived_atB\t\n" +
+	"\a_fieldsB\r\n" +
 	"\v_name_partsB\x0e\n" +
 	"\f_deceased_on\"\x8a\x03\n" +
 	"\rPostalAddress\x12&\n" +
@@ -4238,7 +4513,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
 	"\acurrent\x18\x05 \x01(\bR\acurrent\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xc9\v\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\x8a\f\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -4266,7 +4541,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vdeceased_on\x18\x14 \x01(\tBE\xbaHBr@\x18\n" +
 	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\n" +
 	"R\vdeceased_on\x88\x01\x01\x12B\n" +
-	"\baccounts\x18\x13 \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccounts:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\baccounts\x18\x13 \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccounts\x124\n" +
+	"\x06fields\x18\x15 \x01(\v2\x17.google.protobuf.StructH\vR\x06fields\x88\x01\x01:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -4280,7 +4556,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"\b_met_howB\x0f\n" +
 	"\r_on_duplicateB\x0e\n" +
-	"\f_deceased_on\"\xcb\x03\n" +
+	"\f_deceased_onB\t\n" +
+	"\a_fields\"\xcb\x03\n" +
 	"\x03Job\x123\n" +
 	"\forganization\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\forganization\x88\x01\x01\x12%\n" +
@@ -4311,7 +4588,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
-	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xbb\x10\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\x94\x11\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -4344,19 +4621,22 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vremove_urls\x18\x15 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\vremove_urls\x12,\n" +
 	"\badd_tags\x18\x16 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x14\"\x06r\x04\x10\x01\x18<R\badd_tags\x120\n" +
-	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tags\x12V\n" +
-	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12^\n" +
-	"\x13add_important_dates\x18\x19 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x13add_important_dates\x12d\n" +
-	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x16remove_important_dates\x12H\n" +
-	"\radd_positions\x18\x1b \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\radd_positions\x12N\n" +
-	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positions\x12J\n" +
+	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tags\x12Z\n" +
+	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\x0fimportant_dates\x12^\n" +
+	"\x13add_important_dates\x18\x19 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x13add_important_dates\x12h\n" +
+	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\x16remove_important_dates\x12H\n" +
+	"\radd_positions\x18\x1b \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\radd_positions\x12R\n" +
+	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\x10remove_positions\x12J\n" +
 	"\taddresses\x18\x1d \x03(\v2\".kith.connections.v1.PostalAddressB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\taddresses\x12<\n" +
 	"\x06labels\x18\x1e \x03(\v2\x1a.kith.connections.v1.LabelB\b\xbaH\x05\x92\x01\x02\x10<R\x06labels\x12l\n" +
 	"\vdeceased_on\x18  \x01(\tBE\xbaHBr@\x18\n" +
 	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\n" +
 	"R\vdeceased_on\x88\x01\x01\x12B\n" +
-	"\baccounts\x18\x1f \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccountsB\x13\n" +
+	"\baccounts\x18\x1f \x03(\v2\x1c.kith.connections.v1.AccountB\b\xbaH\x05\x92\x01\x02\x10\x14R\baccounts\x12<\n" +
+	"\n" +
+	"set_fields\x18! \x01(\v2\x17.google.protobuf.StructH\vR\n" +
+	"set_fields\x88\x01\x01B\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -4369,7 +4649,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_met_onB\n" +
 	"\n" +
 	"\b_met_howB\x0e\n" +
-	"\f_deceased_on\"\x89\x02\n" +
+	"\f_deceased_onB\r\n" +
+	"\v_set_fields\"\x89\x02\n" +
 	"\x18UpdateConnectionResponse\x12K\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
@@ -4478,10 +4759,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\fMergedPerson\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12'\n" +
-	"\x04from\x18\x03 \x03(\tB\x13\xbaH\f\x92\x01\t\x102\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04from\"\xa7\x01\n" +
+	"\x04from\x18\x03 \x03(\tB\x13\xbaH\f\x92\x01\t\x102\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04from\"\xab\x01\n" +
 	"\rMergeConflict\x12-\n" +
-	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12\x1d\n" +
-	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x05field\x12 \n" +
+	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12!\n" +
+	"\x05field\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18d\xe0\xf3\x18\x01R\x05field\x12 \n" +
 	"\x04kept\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\x04kept\x12&\n" +
 	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\xf9\x02\n" +
 	"\x16LinkConnectionsRequest\x12B\n" +
@@ -4526,7 +4807,28 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bleft_out\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bleft_outB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
-	"\b_task_id2\xd3\f\n" +
+	"\b_task_id\"\x93\x02\n" +
+	"\x12DefineFieldRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PR\x04name\x12H\n" +
+	"\x04type\x18\x02 \x01(\tB/\xbaH,r*R\x04textR\x06numberR\x04dateR\x06yes_noR\x06choiceR\x04linkH\x00R\x04type\x88\x01\x01\x12*\n" +
+	"\achoices\x18\x03 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x102\"\x06r\x04\x10\x01\x18PR\achoices\x12*\n" +
+	"\bnew_name\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x01R\bnew_name\x88\x01\x01\x12\x1b\n" +
+	"\x06remove\x18\x05 \x01(\bH\x02R\x06remove\x88\x01\x01B\a\n" +
+	"\x05_typeB\v\n" +
+	"\t_new_nameB\t\n" +
+	"\a_remove\"\xaf\x01\n" +
+	"\x13DefineFieldResponse\x12F\n" +
+	"\x06fields\x18\x01 \x03(\v2 .kith.connections.v1.CustomFieldB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\x06fields\x12\x16\n" +
+	"\x06people\x18\x02 \x01(\x05R\x06people\x12*\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"y\n" +
+	"\vCustomField\x12\x1f\n" +
+	"\x04name\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
+	"\x04type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x04type\x12,\n" +
+	"\achoices\x18\x03 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\achoices2\xe0\r\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
@@ -4538,7 +4840,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x91\x01\n" +
 	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\x8f\x01\n" +
 	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x11Relate two people\x18\x01J\x01\x01\x90\x02\x02\x12\x8e\x01\n" +
-	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
+	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01\x12\x8a\x01\n" +
+	"\vDefineField\x12'.kith.connections.v1.DefineFieldRequest\x1a(.kith.connections.v1.DefineFieldResponse\"(\xca\xf3\x18!\b\b\x12\x15Define a custom field\x18\x01 \x01J\x02\x01\x04\x90\x02\x02BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
 
 var (
 	file_kith_connections_v1_connections_proto_rawDescOnce sync.Once
@@ -4552,7 +4855,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -4594,85 +4897,97 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*LinkConnectionsResponse)(nil),    // 37: kith.connections.v1.LinkConnectionsResponse
 	(*ExportConnectionsRequest)(nil),   // 38: kith.connections.v1.ExportConnectionsRequest
 	(*ExportConnectionsResponse)(nil),  // 39: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 40: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 41: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 42: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 43: kith.tool.v1.NextCall
+	(*DefineFieldRequest)(nil),         // 40: kith.connections.v1.DefineFieldRequest
+	(*DefineFieldResponse)(nil),        // 41: kith.connections.v1.DefineFieldResponse
+	(*CustomField)(nil),                // 42: kith.connections.v1.CustomField
+	(*structpb.Struct)(nil),            // 43: google.protobuf.Struct
+	(*v1.Note)(nil),                    // 44: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 45: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 46: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 47: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
-	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
-	6,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	40, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	41, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	13, // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	6,  // 5: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
-	5,  // 6: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	42, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	42, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	42, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	11, // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
-	12, // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	42, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
-	7,  // 13: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 14: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
-	8,  // 15: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
-	9,  // 16: kith.connections.v1.Connection.accounts:type_name -> kith.connections.v1.Account
-	11, // 17: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 18: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
-	7,  // 19: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 20: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	9,  // 21: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	6,  // 22: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	17, // 23: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	11, // 24: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 25: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 26: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 27: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	15, // 28: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	7,  // 29: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 30: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	9,  // 31: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	6,  // 32: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	11, // 33: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	22, // 34: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	23, // 35: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	42, // 36: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	30, // 37: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	23, // 38: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	23, // 39: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	32, // 40: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
-	6,  // 41: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	35, // 42: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	34, // 43: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
-	12, // 44: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	43, // 45: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 46: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 47: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	14, // 48: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	18, // 49: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	20, // 50: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	24, // 51: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	26, // 52: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	28, // 53: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	31, // 54: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	36, // 55: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	38, // 56: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 57: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 58: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	16, // 59: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	19, // 60: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	21, // 61: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	25, // 62: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	27, // 63: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	29, // 64: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	33, // 65: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	37, // 66: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	39, // 67: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	57, // [57:68] is the sub-list for method output_type
-	46, // [46:57] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	43, // 0: kith.connections.v1.SearchConnectionsRequest.fields:type_name -> google.protobuf.Struct
+	2,  // 1: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
+	43, // 2: kith.connections.v1.ConnectionHit.fields:type_name -> google.protobuf.Struct
+	6,  // 3: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	44, // 4: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	45, // 5: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	13, // 6: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	6,  // 7: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
+	5,  // 8: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
+	46, // 9: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	46, // 10: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	46, // 11: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	11, // 12: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	12, // 13: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	46, // 14: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	43, // 15: kith.connections.v1.Connection.fields:type_name -> google.protobuf.Struct
+	7,  // 16: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
+	10, // 17: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
+	8,  // 18: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
+	9,  // 19: kith.connections.v1.Connection.accounts:type_name -> kith.connections.v1.Account
+	11, // 20: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	15, // 21: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	7,  // 22: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	10, // 23: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	9,  // 24: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	43, // 25: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
+	6,  // 26: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	17, // 27: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	11, // 28: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 29: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 30: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	15, // 31: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	15, // 32: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	7,  // 33: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	10, // 34: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	9,  // 35: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	43, // 36: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
+	6,  // 37: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	11, // 38: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	22, // 39: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	23, // 40: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	46, // 41: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	30, // 42: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	23, // 43: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	23, // 44: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	32, // 45: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	6,  // 46: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	35, // 47: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	34, // 48: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	12, // 49: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	47, // 50: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	42, // 51: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
+	0,  // 52: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 53: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	14, // 54: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	18, // 55: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	20, // 56: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	24, // 57: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	26, // 58: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	28, // 59: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	31, // 60: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	36, // 61: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	38, // 62: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	40, // 63: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
+	1,  // 64: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 65: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	16, // 66: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	19, // 67: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	21, // 68: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	25, // 69: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	27, // 70: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	29, // 71: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	33, // 72: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	37, // 73: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	39, // 74: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	41, // 75: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
+	64, // [64:76] is the sub-list for method output_type
+	52, // [52:64] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -4705,13 +5020,15 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[37].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[38].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[39].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[40].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

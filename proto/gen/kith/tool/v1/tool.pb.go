@@ -410,7 +410,8 @@ var (
 	//
 	// optional bool explained = 51003;
 	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
-	// The schema of answers does not list the members of the field's objects, to save tokens: their names say what they are.
+	// The schema that models read does not list the members of the field's objects, to save tokens: their names say what they are, or the
+	// description names a field with the same ones.
 	//
 	// optional bool undetailed = 51007;
 	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[3]

@@ -67,6 +67,9 @@ const (
 	// ConnectionServiceExportConnectionsProcedure is the fully-qualified name of the
 	// ConnectionService's ExportConnections RPC.
 	ConnectionServiceExportConnectionsProcedure = "/kith.connections.v1.ConnectionService/ExportConnections"
+	// ConnectionServiceDefineFieldProcedure is the fully-qualified name of the ConnectionService's
+	// DefineField RPC.
+	ConnectionServiceDefineFieldProcedure = "/kith.connections.v1.ConnectionService/DefineField"
 )
 
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
@@ -120,6 +123,10 @@ type ConnectionServiceClient interface {
 	// is a file: the result of job task_id has its address for an hour. Changes
 	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
+	// Define a custom field of people, or change one: rename, give choices, remove with
+	// all values. Use it when the person wants to record something that has no field.
+	// Undo with change_id.
+	DefineField(context.Context, *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error)
 }
 
 // NewConnectionServiceClient constructs a client for the kith.connections.v1.ConnectionService
@@ -208,6 +215,13 @@ func NewConnectionServiceClient(httpClient connect.HTTPClient, baseURL string, o
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		defineField: connect.NewClient[v1.DefineFieldRequest, v1.DefineFieldResponse](
+			httpClient,
+			baseURL+ConnectionServiceDefineFieldProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("DefineField")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -224,6 +238,7 @@ type connectionServiceClient struct {
 	mergeConnections   *connect.Client[v1.MergeConnectionsRequest, v1.MergeConnectionsResponse]
 	linkConnections    *connect.Client[v1.LinkConnectionsRequest, v1.LinkConnectionsResponse]
 	exportConnections  *connect.Client[v1.ExportConnectionsRequest, v1.ExportConnectionsResponse]
+	defineField        *connect.Client[v1.DefineFieldRequest, v1.DefineFieldResponse]
 }
 
 // SearchConnections calls kith.connections.v1.ConnectionService.SearchConnections.
@@ -325,6 +340,15 @@ func (c *connectionServiceClient) ExportConnections(ctx context.Context, req *v1
 	return nil, err
 }
 
+// DefineField calls kith.connections.v1.ConnectionService.DefineField.
+func (c *connectionServiceClient) DefineField(ctx context.Context, req *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error) {
+	response, err := c.defineField.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ConnectionServiceHandler is an implementation of the kith.connections.v1.ConnectionService
 // service.
 type ConnectionServiceHandler interface {
@@ -377,6 +401,10 @@ type ConnectionServiceHandler interface {
 	// is a file: the result of job task_id has its address for an hour. Changes
 	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
+	// Define a custom field of people, or change one: rename, give choices, remove with
+	// all values. Use it when the person wants to record something that has no field.
+	// Undo with change_id.
+	DefineField(context.Context, *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error)
 }
 
 // NewConnectionServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -461,6 +489,13 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectionServiceDefineFieldHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceDefineFieldProcedure,
+		svc.DefineField,
+		connect.WithSchema(connectionServiceMethods.ByName("DefineField")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.connections.v1.ConnectionService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectionServiceSearchConnectionsProcedure:
@@ -485,6 +520,8 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 			connectionServiceLinkConnectionsHandler.ServeHTTP(w, r)
 		case ConnectionServiceExportConnectionsProcedure:
 			connectionServiceExportConnectionsHandler.ServeHTTP(w, r)
+		case ConnectionServiceDefineFieldProcedure:
+			connectionServiceDefineFieldHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -536,4 +573,8 @@ func (UnimplementedConnectionServiceHandler) LinkConnections(context.Context, *v
 
 func (UnimplementedConnectionServiceHandler) ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.ExportConnections is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) DefineField(context.Context, *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.DefineField is not implemented"))
 }
