@@ -5,6 +5,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
@@ -21,7 +22,12 @@ type RPC struct {
 
 func (h *RPC) ListGroups(ctx context.Context, _ *organizev1.ListGroupsRequest) (*organizev1.ListGroupsResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
-	list, err := ListGroups(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly))
+	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
+	list, err := ListGroups(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := people.ListFields(ctx, data)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +36,7 @@ func (h *RPC) ListGroups(ctx context.Context, _ *organizev1.ListGroupsRequest) (
 		return nil, err
 	}
 	summary := ix.Summary()
-	res := &organizev1.ListGroupsResponse{}
+	res := &organizev1.ListGroupsResponse{Fields: people.FieldMessages(fields)}
 	for i := range list {
 		list[i].People = summary.Count(index.GroupIDs, list[i].ID)
 		res.Groups = append(res.Groups, groupMessage(&list[i]))

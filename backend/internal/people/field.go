@@ -136,8 +136,14 @@ func (f *Field) Parse(value string) (string, error) {
 	return value, nil
 }
 
+// quoted lists the first names.
 func quoted(names []string) string {
-	return strings.Join(IDs(names, text.Quote), ", ")
+	const most = 12
+	list := strings.Join(IDs(names[:min(len(names), most)], text.Quote), ", ")
+	if len(names) > most {
+		list += " …"
+	}
+	return list
 }
 
 // ListFields returns the member's custom fields by their folded names.
@@ -162,8 +168,8 @@ func UnknownField(argument string, fields []Field, name string) error {
 	if len(fields) == 0 {
 		return fault.InvalidField(argument, "there is no custom field %s, nor any other; define_field makes one", text.Quote(name))
 	}
-	return fault.InvalidField(argument, "there is no custom field %s%s; the fields are %s, and define_field makes one",
-		text.Quote(name), text.Nearest(context.Background(), IDs(fields, fieldName), name), quoted(IDs(fields, fieldName)))
+	return fault.InvalidField(argument, "there is no custom field %s%s; list_groups lists the fields, and define_field makes one",
+		text.Quote(name), text.Nearest(context.Background(), IDs(fields, fieldName), name))
 }
 
 func fieldName(f Field) string { return f.Name }
@@ -541,10 +547,17 @@ func (h *RPC) DefineField(ctx context.Context, tx *db.Tx, req *connectionsv1.Def
 	}
 	fields, err := ListFields(ctx, tx)
 	res := &connectionsv1.DefineFieldResponse{People: int32(done.People), ChangeId: call.Optional(done.ChangeID)}
-	for _, f := range fields {
-		res.Fields = append(res.Fields, &connectionsv1.CustomField{Name: f.Name, Type: f.Type, Choices: f.Choices})
-	}
+	res.Fields = FieldMessages(fields)
 	return res, err
+}
+
+// FieldMessages returns fields as answers show them.
+func FieldMessages(fields []Field) []*connectionsv1.CustomField {
+	out := make([]*connectionsv1.CustomField, len(fields))
+	for i, f := range fields {
+		out[i] = &connectionsv1.CustomField{Name: f.Name, Type: f.Type, Choices: f.Choices}
+	}
+	return out
 }
 
 // FieldNumberOf returns the value of a number for comparison.

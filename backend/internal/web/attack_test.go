@@ -26,7 +26,7 @@ func posts() map[string]string {
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/import": "/settings/imports", "/import/{id}": "/settings/imports", "/import/{id}/preview": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
-		"/people/fields/save": "/people", "/people/fields/remove": "/people", "/groups/save": "/groups", "/groups/merge": "/groups", "/groups/delete": "/groups", "/groups/tag/rename": "/groups", "/groups/tag/remove": "/groups",
+		"/groups/save": "/groups", "/groups/merge": "/groups", "/groups/delete": "/groups", "/groups/tag/rename": "/groups", "/groups/tag/remove": "/groups",
 		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in", "/not-me": "/sign-in", "/not-me/object": "/sign-in",
 		"/settings/security/sessions/end": "/settings/security", "/settings/security/sessions/end-others": "/settings/security", "/settings/security/seen": "/settings/security",
 		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",

@@ -135,7 +135,7 @@ func kindWord(kind string) string {
 	words := map[string]string{
 		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
 		history.Interaction: "Interaction", history.Group: "Group", history.Reminder: "Reminder",
-		history.Relationship: "Relation", history.DistinctPair: "Not the same", history.Profile: "Your profile", history.Settings: "Your settings",
+		history.Relationship: "Relation", history.DistinctPair: "Not the same", history.Profile: "Your profile", history.Settings: "Your settings", history.Field: "Custom field",
 	}
 	if word, ok := words[kind]; ok {
 		return word
@@ -168,7 +168,7 @@ func conflictText(c history.Conflict) string {
 		prefix, _, _ := strings.Cut(objectID, "_")
 		return map[string]string{
 			id.Connection: "a person", id.Note: "a note", id.Interaction: "an interaction", id.Group: "a group",
-			id.Reminder: "a reminder", id.Relationship: "a relation", id.DistinctPair: "a pair of people",
+			id.Reminder: "a reminder", id.Relationship: "a relation", id.DistinctPair: "a pair of people", id.Field: "a custom field",
 		}[prefix]
 	})
 }
@@ -176,7 +176,7 @@ func conflictText(c history.Conflict) string {
 // idPattern finds the ids of objects in a reason, idWithKind those that are followed by
 // the kind of the object.
 var (
-	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel|dis)_[0-9A-Z]{26}\b`)
+	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel|dis|fld)_[0-9A-Z]{26}\b`)
 	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
 )
 

@@ -10,6 +10,7 @@ package organizev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -208,13 +209,15 @@ func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
 	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{2}
 }
 
-// All groups and tags, by name.
+// All groups, tags and custom fields, by name.
 type ListGroupsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The groups.
 	Groups []*Group `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// The tags, the most used first.
-	Tags          []*Tag `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
+	Tags []*Tag `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
+	// The custom fields: name, type, choices.
+	Fields        []*v1.CustomField `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -259,6 +262,13 @@ func (x *ListGroupsResponse) GetGroups() []*Group {
 func (x *ListGroupsResponse) GetTags() []*Tag {
 	if x != nil {
 		return x.Tags
+	}
+	return nil
+}
+
+func (x *ListGroupsResponse) GetFields() []*v1.CustomField {
+	if x != nil {
+		return x.Fields
 	}
 	return nil
 }
@@ -714,7 +724,7 @@ var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
 
 const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\x81\x02\n" +
+	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\x81\x02\n" +
 	"\x05Group\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1f\n" +
 	"\x04name\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12.\n" +
@@ -728,10 +738,11 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18<\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
 	"\x06people\x18\x02 \x01(\x05H\x00R\x06people\x88\x01\x01B\t\n" +
 	"\a_people\"\x13\n" +
-	"\x11ListGroupsRequest\"\x8e\x01\n" +
+	"\x11ListGroupsRequest\"\xd6\x01\n" +
 	"\x12ListGroupsResponse\x12>\n" +
 	"\x06groups\x18\x01 \x03(\v2\x17.kith.organize.v1.GroupB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x06groups\x128\n" +
-	"\x04tags\x18\x02 \x03(\v2\x15.kith.organize.v1.TagB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x04tags\"\xb4\x03\n" +
+	"\x04tags\x18\x02 \x03(\v2\x15.kith.organize.v1.TagB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x04tags\x12F\n" +
+	"\x06fields\x18\x03 \x03(\v2 .kith.connections.v1.CustomFieldB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\x06fields\"\xb4\x03\n" +
 	"\x10SaveGroupRequest\x12:\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x02id\x88\x01\x01\x12\"\n" +
 	"\x04name\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x01R\x04name\x88\x01\x01\x12/\n" +
@@ -824,24 +835,26 @@ var file_kith_organize_v1_organize_proto_goTypes = []any{
 	(*UpdateMembershipResponse)(nil), // 7: kith.organize.v1.UpdateMembershipResponse
 	(*RenameTagRequest)(nil),         // 8: kith.organize.v1.RenameTagRequest
 	(*RenameTagResponse)(nil),        // 9: kith.organize.v1.RenameTagResponse
+	(*v1.CustomField)(nil),           // 10: kith.connections.v1.CustomField
 }
 var file_kith_organize_v1_organize_proto_depIdxs = []int32{
-	0, // 0: kith.organize.v1.ListGroupsResponse.groups:type_name -> kith.organize.v1.Group
-	1, // 1: kith.organize.v1.ListGroupsResponse.tags:type_name -> kith.organize.v1.Tag
-	0, // 2: kith.organize.v1.SaveGroupResponse.group:type_name -> kith.organize.v1.Group
-	2, // 3: kith.organize.v1.OrganizeService.ListGroups:input_type -> kith.organize.v1.ListGroupsRequest
-	4, // 4: kith.organize.v1.OrganizeService.SaveGroup:input_type -> kith.organize.v1.SaveGroupRequest
-	6, // 5: kith.organize.v1.OrganizeService.UpdateMembership:input_type -> kith.organize.v1.UpdateMembershipRequest
-	8, // 6: kith.organize.v1.OrganizeService.RenameTag:input_type -> kith.organize.v1.RenameTagRequest
-	3, // 7: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
-	5, // 8: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
-	7, // 9: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
-	9, // 10: kith.organize.v1.OrganizeService.RenameTag:output_type -> kith.organize.v1.RenameTagResponse
-	7, // [7:11] is the sub-list for method output_type
-	3, // [3:7] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	0,  // 0: kith.organize.v1.ListGroupsResponse.groups:type_name -> kith.organize.v1.Group
+	1,  // 1: kith.organize.v1.ListGroupsResponse.tags:type_name -> kith.organize.v1.Tag
+	10, // 2: kith.organize.v1.ListGroupsResponse.fields:type_name -> kith.connections.v1.CustomField
+	0,  // 3: kith.organize.v1.SaveGroupResponse.group:type_name -> kith.organize.v1.Group
+	2,  // 4: kith.organize.v1.OrganizeService.ListGroups:input_type -> kith.organize.v1.ListGroupsRequest
+	4,  // 5: kith.organize.v1.OrganizeService.SaveGroup:input_type -> kith.organize.v1.SaveGroupRequest
+	6,  // 6: kith.organize.v1.OrganizeService.UpdateMembership:input_type -> kith.organize.v1.UpdateMembershipRequest
+	8,  // 7: kith.organize.v1.OrganizeService.RenameTag:input_type -> kith.organize.v1.RenameTagRequest
+	3,  // 8: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
+	5,  // 9: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
+	7,  // 10: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
+	9,  // 11: kith.organize.v1.OrganizeService.RenameTag:output_type -> kith.organize.v1.RenameTagResponse
+	8,  // [8:12] is the sub-list for method output_type
+	4,  // [4:8] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_kith_organize_v1_organize_proto_init() }

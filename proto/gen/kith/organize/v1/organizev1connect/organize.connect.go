@@ -50,9 +50,9 @@ const (
 
 // OrganizeServiceClient is a client for the kith.organize.v1.OrganizeService service.
 type OrganizeServiceClient interface {
-	// List groups and tags with their number of people, and the groups' keep-in-touch
-	// intervals. Use it before save_group or update_membership, to use existing names.
-	// Changes nothing.
+	// List groups and tags with their number of people, the groups' keep-in-touch
+	// intervals, and custom fields. Use it before save_group or update_membership, to
+	// use existing names. Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
@@ -153,9 +153,9 @@ func (c *organizeServiceClient) RenameTag(ctx context.Context, req *v1.RenameTag
 
 // OrganizeServiceHandler is an implementation of the kith.organize.v1.OrganizeService service.
 type OrganizeServiceHandler interface {
-	// List groups and tags with their number of people, and the groups' keep-in-touch
-	// intervals. Use it before save_group or update_membership, to use existing names.
-	// Changes nothing.
+	// List groups and tags with their number of people, the groups' keep-in-touch
+	// intervals, and custom fields. Use it before save_group or update_membership, to
+	// use existing names. Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
