@@ -31,7 +31,9 @@ func TestImportOfCustomFields(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, ada *fixture) {
 		content := "Name,Shoe size,Club,Motto\nAna,42,Lions,Onward\nBo,large,Rotary,\n"
 		r := ada.imports(t, "a.csv", content, importer.Options{Columns: []source.Choice{{Header: "Club", Field: "custom"}}})
-		text := func(name, value string) people.FieldValue { return people.FieldValue{Name: name, Type: people.FieldText, Value: value} }
+		text := func(name, value string) people.FieldValue {
+			return people.FieldValue{Name: name, Type: people.FieldText, Value: value}
+		}
 		want := map[string][]people.FieldValue{"Ana": {text("Club", "Lions")}, "Bo": {text("Club", "Rotary")}}
 		if diff := cmp.Diff(want, valuesOf(ada.export(t))); diff != "" {
 			t.Fatal(diff)

@@ -279,6 +279,22 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("label", mine.Value+": "+mine.Label, h.Value+": "+h.Label)
 		}
 	}
+	c.absorbCard(other, conflict)
+	if !typed {
+		c.Location = cmp.Or(c.derivedPlace(), c.Location)
+	}
+	for _, p := range other.Positions {
+		c.absorbPosition(p)
+	}
+	for _, d := range other.Dates {
+		kept, dropped := c.absorbDate(d, slices.Contains(take, DateBirthday))
+		conflict(DateBirthday, kept, dropped)
+	}
+	return conflicts
+}
+
+// absorbCard adds what only a card holds: the columns with JSON.
+func (c *Connection) absorbCard(other *Connection, conflict func(field, kept, dropped string)) {
 	for _, a := range other.Addresses {
 		c.absorbAddress(a)
 	}
@@ -297,17 +313,6 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("kept", "", k.Name+": "+k.Text)
 		}
 	}
-	if !typed {
-		c.Location = cmp.Or(c.derivedPlace(), c.Location)
-	}
-	for _, p := range other.Positions {
-		c.absorbPosition(p)
-	}
-	for _, d := range other.Dates {
-		kept, dropped := c.absorbDate(d, slices.Contains(take, DateBirthday))
-		conflict(DateBirthday, kept, dropped)
-	}
-	return conflicts
 }
 
 func latest(a, b time.Time) time.Time {

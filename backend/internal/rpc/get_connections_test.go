@@ -99,6 +99,16 @@ func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 	t.Helper()
 	text := func(most int) string { return strings.Repeat(word, min(n, most)) }
 	var ids []string
+	fields := map[string]string{}
+	if several > 2 {
+		for j := range people.MaxFields / 2 {
+			name := fmt.Sprintf("%s%d", text(70), j)
+			if made := b.call(t, "/kith.connections.v1.ConnectionService/DefineField", fmt.Sprintf(`{"name":%q}`, name)); made.code() != "" {
+				t.Fatal(made.body)
+			}
+			fields[name] = text(1000)
+		}
+	}
 	for i := range 20 {
 		var emails, urls, tags []string
 		var addresses, accounts, labels []map[string]string
@@ -118,7 +128,7 @@ func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 		body, err := json.Marshal(map[string]any{
 			"name": fmt.Sprintf("%s %d", text(190), i), "nickname": text(100), "organization": text(200), "title": text(160), "location": text(120),
 			"bio": text(2000), "met_how": text(500), "emails": emails, "urls": urls, "tags": tags, "on_duplicate": "create",
-			"addresses": addresses, "accounts": accounts, "labels": labels,
+			"addresses": addresses, "accounts": accounts, "labels": labels, "fields": fields,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -348,9 +348,10 @@ func contradictions(q *index.Query) error {
 type hitFields struct {
 	include       map[string]bool
 	due, birthday bool
-	fields        bool
-	zone          *time.Location
-	now           time.Time
+	// fields are the folded names of the custom fields that hits have, beside all of them if they are included.
+	fields []string
+	zone   *time.Location
+	now    time.Time
 }
 
 func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hitFields {
@@ -360,7 +361,12 @@ func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hi
 	}
 	f.due = q.Sort == index.SortNextDue || q.CadenceOverdue != nil
 	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0
-	f.fields = f.include["fields"] || len(q.Fields) > 0 || q.Sort == index.SortField
+	for _, asked := range q.Fields {
+		f.fields = append(f.fields, asked.Key)
+	}
+	if q.Sort == index.SortField {
+		f.fields = append(f.fields, q.SortField)
+	}
 	return f
 }
 
@@ -389,6 +395,9 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 	return m
 }
 
+// maxHitField bounds the value of a custom field in a hit, in characters.
+const maxHitField = 100
+
 // addLists adds the lists that the caller asked for.
 func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
 	if f.include["emails"] {
@@ -406,13 +415,13 @@ func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
 	if f.include["groups"] {
 		m.Groups = d.Groups
 	}
-	if f.fields {
-		values := make([]people.FieldValue, len(d.Fields))
-		for i, v := range d.Fields {
-			values[i] = people.FieldValue{Name: v.Name, Type: v.Type, Value: v.Value}
+	var values []people.FieldValue
+	for _, v := range d.Fields {
+		if f.include["fields"] || slices.Contains(f.fields, v.Key) {
+			values = append(values, people.FieldValue{Name: v.Name, Type: v.Type, Value: text.Truncate(v.Value, maxHitField)})
 		}
-		m.Fields = people.FieldsMessage(values)
 	}
+	m.Fields = people.FieldsMessage(values)
 	if f.include["met"] {
 		m.MetOn, m.MetHow = d.MetOn, d.MetHow
 	}

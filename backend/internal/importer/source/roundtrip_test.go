@@ -123,7 +123,7 @@ func drawHandles(t *rapid.T) []people.Handle {
 // defined returns the custom fields of people's values.
 func defined(all []export.Person) (fields []people.Field) {
 	for _, p := range all {
-		for _, v := range p.Connection.Fields {
+		for _, v := range p.Fields {
 			if people.FindField(fields, v.Name) == nil {
 				fields = append(fields, people.Field{ID: v.Name, Name: v.Name, FoldedName: text.Fold(v.Name), Type: v.Type, Choices: []string{"=1+1", "Ñandú; x", "ñandú; X"}})
 			}
@@ -262,7 +262,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
-		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts, Fields: p.Connection.Fields,
+		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, NotSameAs: p.NotSameAs, Addresses: p.Addresses, Accounts: p.Accounts, Kept: p.Kept, DeceasedOn: p.DeceasedOn, NameParts: p.NameParts, Fields: p.Fields,
 	}
 	if len(p.Picture.Data) > 0 {
 		out.Photo = p.Picture.URI()
@@ -350,7 +350,7 @@ func currentPositions(p export.Person) (out []export.PositionRecord) {
 func heldByVCard(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
-		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p), NameParts: p.NameParts, Fields: p.Connection.Fields,
+		Positions: currentPositions(p), Photo: heldByJSON(p).Photo, Addresses: namedCountries(p), Accounts: p.Accounts, DeceasedOn: p.DeceasedOn, Kept: keptIn(export.VCard, p), NameParts: p.NameParts, Fields: p.Fields,
 	}
 	if !p.HasTypedLocation() {
 		out.Location = "" // it follows from the addresses

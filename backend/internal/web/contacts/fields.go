@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -91,7 +92,10 @@ func (v *request) saveField() error {
 	id := v.Line("field")
 	name := v.Line("name" + id)
 	req := &connectionsv1.DefineFieldRequest{Name: name, Type: optional(v.Line("type" + id)), Choices: lines(v.R.PostForm.Get("choices" + id))}
-	if before != nil && name != "" {
+	if !text.Visible(name) {
+		return v.renderFields(id, []page.FieldError{{Name: "name", Message: "Enter a name."}})
+	}
+	if before != nil {
 		req.NewName, req.Name = &name, before.Name
 	}
 	done, wrong, err := page.Write(v.Member, fieldsTool, req, func(ctx context.Context, tx *db.Tx, req *connectionsv1.DefineFieldRequest) (*connectionsv1.DefineFieldResponse, error) {
