@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
@@ -381,5 +382,22 @@ func TestKeptOfADocument(t *testing.T) {
 		if value, _, _ := strings.Cut(k.Text, "\r\n"); !strings.Contains(fmt.Sprint(r.Notes), "property "+k.Name+": "+value) {
 			t.Errorf("%s is in no note: %q", k.Name, r.Notes)
 		}
+	}
+}
+
+// Cards before version 4.0 have the text of an address in a property of its own.
+func TestAddressesAsAWhole(t *testing.T) {
+	t.Parallel()
+	r, _ := readOne(t, strings.Join([]string{
+		"BEGIN:VCARD", "VERSION:3.0", "FN:Ana", "N:Lee;Ana;;;",
+		`LABEL;TYPE=work:Attn. Ana\, floor 7\n1 Main St`, "item1.ADR;TYPE=home:;;2 Low Rd;York;;;", "ADR;TYPE=work:;;1 Main St;Leeds;;;",
+		`item1.LABEL:2 Low Rd\, blue door`, "LABEL;TYPE=dom:The lighthouse", "LABEL;TYPE=work:Second text", "END:VCARD",
+	}, "\r\n"), source.Options{})
+	want := []people.Address{
+		{Label: "home", Street: "2 Low Rd", Locality: "York", Text: "2 Low Rd, blue door"},
+		{Label: "work", Street: "1 Main St", Locality: "Leeds", Text: "Attn. Ana, floor 7\n1 Main St"}, {Text: "The lighthouse"}, {Label: "work", Text: "Second text"},
+	}
+	if diff := cmp.Diff(want, r.Person.Addresses, cmpopts.EquateEmpty()); diff != "" || len(r.Notes)+len(r.Person.Kept) > 0 {
+		t.Errorf("(-want +got):\n%s%q", diff, r.Notes)
 	}
 }

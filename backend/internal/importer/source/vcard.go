@@ -426,9 +426,10 @@ type property struct {
 	charset  string
 	// label is the LABEL of an address.
 	label string
-	// person is the key of another person, and location marks a typed location, in Kith's own cards.
-	person   string
-	location bool
+	// person is the key of another person, and marked is set for a typed location and for a name without parts, in Kith's own
+	// cards.
+	person string
+	marked bool
 	// service and user are those of an account; isText says that its value is no URI.
 	service, user string
 	isText        bool
@@ -516,8 +517,8 @@ func (p *property) parameter(s string) {
 		p.user = unescapeParameter(strings.Trim(value, `"`))
 	case "VALUE":
 		p.isText = strings.EqualFold(value, "text")
-	case export.LocationMark:
-		p.location = true
+	case export.LocationMark, export.NameMark:
+		p.marked = true
 	case export.RelatedID:
 		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":

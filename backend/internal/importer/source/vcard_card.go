@@ -22,6 +22,9 @@ type cardReader struct {
 	labels map[string]string // Apple's labels, by group
 	// orgs, titles and roles are what positions are made of.
 	orgs, titles, roles []grouped
+	// at are the groups of the addresses, and wholes the texts of addresses as a whole.
+	at     []string
+	wholes []*property
 	// namePref is how much the name is preferred among several.
 	namePref int
 	// guessed reports whether a text had to be read in a guessed character set.
@@ -61,6 +64,7 @@ func (c *cards) read(card *card) Record {
 		}
 	}
 	r.positions()
+	r.wholeAddresses()
 	if !card.ended {
 		d.warn("the card has no end; something of it may be missing")
 	}
@@ -97,6 +101,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-SOCIALPROFILE":  (*cardReader).profile,
 		"SOCIALPROFILE":    (*cardReader).profile,
 		"ADR":              (*cardReader).address,
+		"LABEL":            func(r *cardReader, p *property) { r.wholes = append(r.wholes, p) },
 		"NOTE":             func(r *cardReader, p *property) { r.addText(r.text(p)) },
 		"CATEGORIES":       (*cardReader).categories,
 		"BDAY":             func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
@@ -208,6 +213,9 @@ func (r *cardReader) fullName(p *property) {
 
 // parts reads N: family, given and additional names, prefixes and suffixes.
 func (r *cardReader) parts(p *property) {
+	if p.marked {
+		return
+	}
 	parts := splitEscaped(r.raw(p), ';')
 	for i, part := range []*string{&r.name.Family, &r.name.Given, &r.name.Middle, &r.name.Prefix, &r.name.Suffix} {
 		if i >= len(parts) {
@@ -341,11 +349,12 @@ func (r *cardReader) profile(p *property) {
 // postal code and country.
 func (r *cardReader) address(p *property) {
 	parts := append(r.list(p, ';'), make([]string, 7)...)
-	if p.location {
+	if p.marked {
 		r.setText("location", parts[3])
 		return
 	}
 	at := r.place(strconv.Itoa(len(r.places)))
+	r.at = append(r.at, p.group)
 	for _, line := range parts[:3] {
 		if text.Visible(line) {
 			at.lines = append(at.lines, line)
@@ -353,6 +362,28 @@ func (r *cardReader) address(p *property) {
 	}
 	at.city, at.region, at.postcode, at.country = parts[3], parts[4], parts[5], parts[6]
 	at.whole, at.pref, at.label = p.label, p.pref, r.label(p)
+}
+
+// wholeAddresses adds the texts that vCards before version 4.0 have of addresses as a whole: to the address in the same group,
+// otherwise to the first one of the same label that has none; a text of no address is one of its own.
+func (r *cardReader) wholeAddresses() {
+	for _, p := range r.wholes {
+		of := slices.Index(r.at, p.group)
+		if p.group == "" || of < 0 {
+			of = slices.IndexFunc(r.places, func(at place) bool { return at.label == r.label(p) && at.whole == "" })
+		}
+		if of < 0 {
+			of = len(r.places)
+			r.place(strconv.Itoa(of)).label = r.label(p)
+			r.at = append(r.at, p.group)
+		}
+		at := &r.places[of]
+		if at.whole == "" {
+			at.whole = r.text(p)
+		} else {
+			r.keepSecond("address", at.whole, r.text(p))
+		}
+	}
 }
 
 // categories adds tags. Google writes its groups there: the one of all contacts is no tag, and
