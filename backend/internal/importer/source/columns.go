@@ -16,7 +16,7 @@ type field string
 
 const (
 	fieldUnknown field = ""
-	// fieldIgnored is known but not imported, such as a photo.
+	// fieldIgnored is imported only if a row says no other way what it says, such as the name by which a person is filed.
 	fieldIgnored    field = "ignored"
 	fieldFullName   field = "full_name"
 	fieldNamePrefix field = "name_prefix"
@@ -122,6 +122,10 @@ type column struct {
 	chosen bool
 	// days says how its dates are read.
 	days calendar
+	// blank is set if nobody knows what the column means, and it has only what programs write into empty columns.
+	blank bool
+	// as is how reports name the column and its field.
+	as Value
 }
 
 // name returns the header of the column at a position, or its number if it has none.

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // layout is the meaning of the columns of a table.
@@ -271,19 +272,20 @@ func (l *layout) values(f field, cell string) []string {
 // fill reads the cells of a row into a draft.
 func (l *layout) fill(d *draft, cells []string) {
 	for i, c := range l.columns {
-		if i >= len(cells) || c.field == fieldIgnored || cells[i] == "" {
+		if i >= len(cells) || cells[i] == "" || c.field == fieldIgnored && c.isLabel {
 			continue
 		}
 		value := cells[i]
-		if c.field == fieldUnknown && isDefault(value) {
+		if c.blank || c.field == fieldIgnored && (c.chosen || isDefault(value) || repeats(cells, i)) {
+			d.drop(c.as.Name, c.as.Field)
 			continue
 		}
 		label, pref := c.label, 0
 		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
 			label, pref = googleLabel(cells[c.labelAt])
 		}
-		if c.field == fieldNote || c.field == fieldUnknown {
-			d.note(c, i+1, label, value)
+		if c.field == fieldNote || c.field == fieldUnknown || c.field == fieldIgnored {
+			d.count(c.as.Name, FieldNote, func() { d.note(c, i+1, label, value) })
 			continue
 		}
 		d.column, d.days = c.name(i+1), c.days
@@ -291,15 +293,17 @@ func (l *layout) fill(d *draft, cells []string) {
 			if value = strings.TrimSpace(value); value == "" {
 				continue
 			}
-			if c.field == fieldGroups && l.googleGroups {
-				d.googleGroup(value)
-				continue
-			}
 			number := c.number
 			if n > 0 {
 				number += fmt.Sprint(":::", n)
 			}
-			d.put(meaning{c.field, label}, number, value, pref)
+			d.count(c.as.Name, c.as.Field, func() {
+				if c.field == fieldGroups && l.googleGroups {
+					d.googleGroup(value)
+				} else {
+					d.put(meaning{c.field, label}, number, value, pref)
+				}
+			})
 		}
 	}
 	d.column = ""
@@ -309,6 +313,12 @@ func (l *layout) fill(d *draft, cells []string) {
 	if l.keyFromProfile {
 		d.ID = profileKey(d.handles)
 	}
+}
+
+// repeats reports whether the other cells of a row have all the words of a cell, as where an address has the name beside it.
+func repeats(cells []string, at int) bool {
+	others := text.Words(strings.Join(slices.Concat(cells[:at], cells[at+1:]), " "))
+	return !slices.ContainsFunc(text.Words(cells[at]), func(word string) bool { return !slices.Contains(others, word) })
 }
 
 // put reads a value of a column. Values with the same number belong together. A second value of what a
@@ -464,7 +474,7 @@ func (d *draft) setMoment(at *time.Time, what, value string) {
 	on, err := time.Parse(time.DateOnly, day)
 	switch {
 	case err != nil:
-		d.keepInNote(what, value, "it is no day")
+		d.unreadable(what, value, "it is no day")
 	case at.IsZero():
 		*at = on
 	default:
@@ -478,7 +488,7 @@ func (d *draft) setStarred(value string) {
 	case "no", "n", "false", "0", "nein", "non", "nao", "não", "nee", "nie", "falsch", "faux", "falso", "☆":
 	default:
 		if !isYes(value) {
-			d.keepInNote("star", value, "it is neither yes nor no")
+			d.unreadable("star", value, "it is neither yes nor no")
 			return
 		}
 		d.Starred = true

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -56,15 +57,22 @@ func (c *cards) read(card *card) Record {
 		switch {
 		case len(p.value) > maxCell:
 			d.warn("%s was left out: it is longer than 1 MB", p.name)
+			d.drop(p.name, cmp.Or(fieldsOfProperties[p.name], FieldKept))
+		case len(bytes.Trim(p.value, "; \t")) == 0 || known && isAside(p.name):
+			if known {
+				read(&r, p)
+			}
 		case !known && !c.isKnown(p.name):
-			r.unknown(p)
-		case !known:
-		default:
-			read(&r, p)
+			d.count(p.name, FieldKept, func() { r.unknown(p) })
+		case known:
+			d.count(p.name, fieldsOfProperties[p.name], func() { read(&r, p) })
 		}
 	}
-	r.positions()
-	r.wholeAddresses()
+	d.recount(r.positions, "organization", "job_title")
+	d.recount(r.wholeAddresses, "address")
+	for _, name := range card.dropped {
+		d.drop(name, FieldKept)
+	}
 	if !card.ended {
 		d.warn("the card has no end; something of it may be missing")
 	}
