@@ -114,8 +114,8 @@ type column struct {
 	normal, id string
 	// number groups columns: E-mail 1, E-mail 2.
 	number string
-	// labelAt is the column that holds the label; -1 for none.
-	labelAt int
+	// labelAt is the column that holds the label, serviceAt the one that holds the service of an account; -1 for none.
+	labelAt, serviceAt int
 	// isLabel is set if the column holds the labels of another one, or says nothing of a person.
 	isLabel bool
 	// chosen is set if a person decided what it means.
@@ -139,7 +139,7 @@ func (c column) name(at int) string {
 // columnOf returns the meaning of a header.
 func columnOf(header string) column {
 	normal, number := normalHeader(header)
-	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1}
+	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1, serviceAt: -1}
 }
 
 // normalHeader folds a header and removes its punctuation and its number.

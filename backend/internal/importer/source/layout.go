@@ -123,6 +123,11 @@ func (l *layout) generic() {
 	}
 	l.namesAreGiven()
 	l.titlesAre(fieldJobTitle)
+	for i, c := range l.columns {
+		if c.normal == "headline" && slices.ContainsFunc(l.columns, isTitle) { // as in Clay, where it says more than the title
+			l.columns[i].meaning = meaning{field: fieldAboutText}
+		}
+	}
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field == fieldJobTitle && !isTitle(c) }) {
 		for i, c := range l.columns {
 			if isTitle(c) && c.field != fieldNamePrefix {
@@ -298,9 +303,12 @@ func (l *layout) fill(d *draft, cells []string) {
 				number += fmt.Sprint(":::", n)
 			}
 			d.count(c.as.Name, c.as.Field, func() {
-				if c.field == fieldGroups && l.googleGroups {
+				switch {
+				case c.field == fieldGroups && l.googleGroups:
 					d.googleGroup(value)
-				} else {
+				case c.field == fieldAccount && c.serviceAt >= 0 && c.serviceAt < len(cells):
+					d.account(cells[c.serviceAt], value, label)
+				default:
 					d.put(meaning{c.field, label}, number, value, pref)
 				}
 			})
@@ -547,13 +555,17 @@ func numbered(header string) (thing, number, part string) {
 // of each: "Label" now, "Type" in older files.
 func (l *layout) google() {
 	l.unsplit, l.googleGroups = true, true
-	labels := map[string]int{}
+	labels, services := map[string]int{}, map[string]int{}
 	for i, c := range l.columns {
 		thing, number, part := numbered(c.header)
 		switch {
 		case thing == "":
 		case part == "Label" || part == "Type" || part == "Service":
-			labels[thing+number] = i
+			if part == "Service" {
+				services[thing+number] = i
+			} else {
+				labels[thing+number] = i
+			}
 			l.columns[i].meaning, l.columns[i].isLabel = meaning{field: fieldIgnored}, true
 		default:
 			l.columns[i].meaning = googleMeaning(thing, part)
@@ -563,6 +575,9 @@ func (l *layout) google() {
 	for i, c := range l.columns {
 		if at, ok := labels[c.number]; ok && c.number != "" {
 			l.columns[i].labelAt = at
+		}
+		if at, ok := services[c.number]; ok && c.number != "" {
+			l.columns[i].serviceAt = at
 		}
 	}
 	l.titlesAre(fieldNamePrefix)
