@@ -37,6 +37,10 @@ func TestColumnsOfReports(t *testing.T) {
 			{Name: "Name", Field: "name", Stored: 25}, {Name: "E-mail", Field: "email", Stored: 25, Unread: 25}, {Name: "Birthday", Field: "birthday", Stored: 16, Unread: 9},
 			{Name: "Diet", Field: "note", Noted: 25}, {Name: "Private", Field: "ignore", Dropped: 25}, {Name: "E-mail Display Name", Field: "ignore", Dropped: 25},
 		}},
+		"birthday.csv": {"Name,Birth Day,Birth Month,Birth Year,Kids,Height\nAda Stone,31,2,1980,0,0\nBen Stone,3,2,1981,,178\n", []importer.ColumnReport{
+			{Name: "Name", Field: "name", Stored: 2}, {Name: "Birth Day", Field: "birth_day", Stored: 1, Unread: 1}, {Name: "Birth Month", Field: "birth_month", Stored: 1, Unread: 1},
+			{Name: "Birth Year", Field: "birth_year", Stored: 1, Unread: 1}, {Name: "Kids", Field: "note", Dropped: 1}, {Name: "Height", Field: "note", Noted: 2},
+		}},
 		"b.vcf": {cards, []importer.ColumnReport{
 			{Name: "FN", Field: "name", Stored: 25}, {Name: "TEL", Field: "phone", Stored: 25, Unread: 25}, {Name: "ORG", Field: "organization", Noted: 25},
 			{Name: "X-OWN", Field: "kept", Stored: 25}, {Name: "BDAY", Field: "birthday", Unread: 25}, {Name: "LOGO", Field: "kept", Dropped: 1},

@@ -337,7 +337,12 @@ func (d *draft) record(row int) Record {
 	}, "organization", "job_title")
 	d.recount(d.finishHandles, "email", "phone", "website", "linkedin", "twitter", "facebook", "github", "account")
 	d.recount(d.finishPlaces, "address", "street", "city", "region", "postcode", "country")
-	d.recount(func() { d.birth.addTo(d) }, "birth")
+	d.recount(func() {
+		unread := d.unread
+		if d.birth.addTo(d); d.unread > unread { // of three columns, which are one value
+			d.unread, d.inNotes = d.unread+2, d.inNotes+2
+		}
+	}, "birth")
 	if key := keyOf(d.ID); key != d.ID {
 		if key == "" && text.Visible(d.ID) {
 			d.recount(func() { d.keepInNote("id", d.ID, "it is too long for an id") }, "key")

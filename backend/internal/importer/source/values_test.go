@@ -244,7 +244,7 @@ func TestNoPropertyIsLost(t *testing.T) {
 	for _, property := range []string{
 		"N:Zebra77;Ana;;;", "N:;Ana;Zebra77;;", "N:;Ana;;Zebra77;", "N:;Ana;;;Zebra77", "NICKNAME:Zebra77", "ORG:Zebra77", "ORG:Helios;Zebra77", "TITLE:Zebra77", "ROLE:Zebra77",
 		"EMAIL:Zebra77", "EMAIL:zebra77@helios.example", "TEL:Zebra77", "URL:Zebra77", "URL:https://zebra77.example", "X-SOCIALPROFILE:Zebra77",
-		"ADR:Zebra77;;;;;;", "ADR:;Zebra77;;;;;", "ADR:;;Zebra77;;;;", "ADR:;;;Zebra77;;;", "ADR:;;;;Zebra77;;", "ADR:;;;;;Zebra77;", "ADR:;;;;;;Zebra77", "ADR;LABEL=Zebra77:;;;;;;",
+		"ADR:Zebra77;;;;;;", "ADR:;Zebra77;;;;;", "ADR:;;Zebra77;;;;", "ADR:;;;Zebra77;;;", "ADR:;;;;Zebra77;;", "ADR:;;;;;Zebra77;", "ADR:;;;;;;Zebra77", "ADR;LABEL=Zebra77:;;;;;;", "LABEL:Zebra77",
 		"NOTE:Zebra77", "CATEGORIES:Zebra77", "BDAY:Zebra77", "ANNIVERSARY:Zebra77", "X-ABDATE:Zebra77", "RELATED;VALUE=text:Zebra77", "X-SPOUSE:Zebra77", "X-ABRELATEDNAMES:Zebra77",
 		"GENDER:Zebra77", "IMPP:xmpp:zebra77", "X-SKYPE:zebra77", "UID:zebra77", "PHOTO:https://zebra77.example/p.jpg",
 	} {
