@@ -208,7 +208,8 @@ func (c *cards) handles(p *Person, kind, name string) {
 	}
 }
 
-// accounts writes the accounts. Those of messengers that other programs know by a scheme are IMPP.
+// accounts writes the accounts. Those of messengers that other programs know by a scheme are IMPP. The name of any other service
+// is escaped in version 3.0, too, which has no escapes in parameters: it rarely needs any, and Kith reads them.
 func (c *cards) accounts(p *Person) {
 	for _, a := range p.Accounts {
 		types, group := typeParameter("IMPP", a.Label), ""

@@ -256,6 +256,11 @@ func TestNoPropertyIsLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				for _, v := range r.Values {
+					if v.Field == "" || source.FieldLabel(v.Field) == "" {
+						t.Errorf("fieldsOfProperties has no field of %s", v.Name)
+					}
+				}
 				isPhoto := strings.HasPrefix(property, "PHOTO") && strings.Contains(string(out), "photo was left out")
 				if !strings.Contains(lettersOf(string(out)), "zebra77") && !isPhoto {
 					t.Errorf("it is lost: %s", out)
