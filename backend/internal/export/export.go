@@ -24,7 +24,8 @@ import (
 const (
 	JSON      = "json"
 	CSV       = "csv"
-	VCard     = "vcard"
+	VCard     = "vcard"  // version 4.0
+	VCard3    = "vcard3" // version 3.0
 	JSContact = "jscontact"
 )
 
@@ -37,7 +38,7 @@ type Person struct {
 	// JSON has them.
 	NotSameAs []string
 	// Picture is the person's photo in its largest size; without data if there is none. Only
-	// JSON and vCard hold it.
+	// JSON and vCards hold it.
 	Picture photos.Image
 }
 
@@ -89,7 +90,9 @@ func NewWriter(format string, out io.Writer) (Writer, error) {
 	case CSV:
 		return newTable(out), nil
 	case VCard:
-		return vCards{out}, nil
+		return vCards{out: out}, nil
+	case VCard3:
+		return vCards{out: out, v3: true}, nil
 	case JSContact:
 		return newCardList(out), nil
 	}
@@ -98,7 +101,7 @@ func NewWriter(format string, out io.Writer) (Writer, error) {
 
 func mediaTypeOf(format string) string {
 	return map[string]string{
-		JSON: "application/json", CSV: "text/csv; charset=utf-8", VCard: "text/vcard", JSContact: "application/jscontact+json",
+		JSON: "application/json", CSV: "text/csv; charset=utf-8", VCard: "text/vcard", VCard3: "text/vcard", JSContact: "application/jscontact+json",
 	}[format]
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"pgregory.net/rapid"
@@ -152,6 +153,36 @@ func TestVCard(t *testing.T) {
 	}
 	if _, err = cards.Decode(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the second: %v", err)
+	}
+}
+
+// Version 3.0 has what programs read that know no other, and nothing that is new in version 4.0.
+func TestVCard3(t *testing.T) {
+	t.Parallel()
+	p := ana()
+	p.DeceasedOn, p.Picture = "2021-03-04", photos.Image{Media: "image/jpeg", Data: []byte("picture")}
+	p.Addresses = []people.Address{{Label: "home", Street: "Gran Vía 1", Locality: "Bilbao", Country: "ES", Text: "Gran Vía 1\nBilbao"}}
+	p.Accounts = []people.Account{{Service: "xmpp", Handle: "ana@chat.example", Label: "home"}, {Service: "mastodon", Handle: "@ana@social.example"}}
+	content := strings.ReplaceAll(write(t, export.VCard3, p), "\r\n ", "")
+	for _, want := range []string{
+		"BEGIN:VCARD\r\nVERSION:3.0\r\n", "\r\nUID:con_1\r\n", "\r\nN;X-KITH-NAME=1:;", "\r\nTEL;TYPE=cell;TYPE=pref:+34 600 000 000\r\n",
+		"\r\nBDAY;X-APPLE-OMIT-YEAR=1604:1604-02-29\r\n", ".X-ABLabel:_$!<Anniversary>!$_\r\n", ".X-ABDATE:2010-06-01\r\n", "\r\nX-DEATHDATE:2021-03-04\r\n",
+		".ADR;TYPE=home;TYPE=pref:;;Gran Vía 1;Bilbao;;;Spain\r\n", `.LABEL;TYPE=home:Gran Vía 1\nBilbao` + "\r\n", "\r\nPHOTO;ENCODING=b;TYPE=JPEG:cGljdHVyZQ==\r\n",
+		"\r\nIMPP;X-SERVICE-TYPE=XMPP;TYPE=home:xmpp:ana@chat.example\r\n", `X-SOCIALPROFILE;X-SERVICE-TYPE="mastodon";VALUE=text:@ana@social.example` + "\r\n",
+		".X-ABLabel:_$!<Manager>!$_\r\n", `.X-ABRELATEDNAMES;X-KITH-ID=con_2:Ben\, Jr.` + "\r\n",
+	} {
+		if !strings.Contains(content, want) {
+			t.Errorf("no %q in\n%s", want, content)
+		}
+	}
+	for _, wrong := range []string{"PREF=1", "KIND:", "RELATED;", "\nANNIVERSARY", "\nDEATHDATE", "data:", "VALUE=uri", ";LABEL="} {
+		if strings.Contains(content, wrong) {
+			t.Errorf("%q in\n%s", wrong, content)
+		}
+	}
+	c, err := vcard.NewDecoder(strings.NewReader(content)).Decode()
+	if err != nil || c.Value(vcard.FieldVersion) != "3.0" || unescaped(c.Value(vcard.FieldFormattedName)) != p.Name {
+		t.Errorf("%v, %v", c, err)
 	}
 }
 

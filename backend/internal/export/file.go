@@ -35,7 +35,7 @@ func (f File) MediaType() string { return mediaTypeOf(f.Format) }
 
 // Name returns the name of the file on a day.
 func (f File) Name(day time.Time) string {
-	ending := map[string]string{VCard: "vcf", JSContact: "jscontact.json"}[f.Format]
+	ending := map[string]string{VCard: "vcf", VCard3: "vcf", JSContact: "jscontact.json"}[f.Format]
 	if ending == "" {
 		ending = f.Format
 	}
@@ -59,7 +59,7 @@ func (f File) Count(ctx context.Context, t *db.Tenant) (count int, err error) {
 // were deleted since the file was asked for are left out, and so are those who were archived,
 // unless the file is of chosen people.
 func (f File) Write(ctx context.Context, t *db.Tenant, out io.Writer) (count int, err error) {
-	return f.write(ctx, t, out, f.Format == JSON || f.Format == VCard)
+	return f.write(ctx, t, out, f.Format == JSON || f.Format == VCard || f.Format == VCard3)
 }
 
 // write is Write, with or without photos.

@@ -144,8 +144,8 @@ func LeftOut(format string) string {
 	const others = "; notes, interactions, reminders, and who is not the same person."
 	switch format {
 	case CSV:
-		return "Labels; the parts of postal addresses but the preferred one; positions but the current one; dates but the birthday; relationships; photos" + others
-	case VCard:
+		return "Labels; the parts of postal addresses but the preferred one; positions but the current one; dates but the birthday; relationships; photos; properties of cards that Kith keeps" + others
+	case VCard, VCard3:
 		return own + ", and when they were added; which categories are tags and which are groups" + others
 	case JSContact:
 		return own + "; photos; which keywords are tags and which are groups" + others

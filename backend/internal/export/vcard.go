@@ -13,12 +13,16 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// vCards writes a vCard 4.0 for each person (RFC 6350).
-type vCards struct{ out io.Writer }
+// vCards writes a vCard for each person: of version 4.0 (RFC 6350), or of version 3.0 (RFC 2426), which is all that many phones
+// and Outlook read, with the properties that Apple's programs write.
+type vCards struct {
+	out io.Writer
+	v3  bool
+}
 
 // Add implements Writer.
 func (v vCards) Add(p People) error {
-	var c cards
+	c := cards{v3: v.v3}
 	for i := range p.People {
 		c.person(&p.People[i])
 	}
@@ -33,9 +37,21 @@ func (vCards) Close() error { return nil }
 type cards struct {
 	strings.Builder
 
+	v3 bool
 	// groups counts the groups of properties in a card.
 	groups int
 }
+
+// either returns what stands in cards of version 4.0 or in those of version 3.0.
+func (c *cards) either(v4, v3 string) string {
+	if c.v3 {
+		return v3
+	}
+	return v4
+}
+
+// preferred returns the parameter of the preferred one of several values.
+func (c *cards) preferred() string { return c.either(";PREF=1", ";TYPE=pref") }
 
 // maxLine is the maximum length of a content line in octets, without its end (RFC 6350,
 // section 3.2).
@@ -76,13 +92,18 @@ func escape(s string) string {
 func (c *cards) person(p *Person) {
 	c.groups = lastGroup(p.Kept)
 	c.line("BEGIN:VCARD")
-	c.line("VERSION:4.0")
+	c.line("VERSION:" + c.either("4.0", "3.0"))
 	c.line("PRODID:-//Kith//Kith//EN")
-	c.line("KIND:individual")
-	c.property("UID;VALUE=text", p.ID)
+	if !c.v3 {
+		c.line("KIND:individual")
+	}
+	c.property("UID"+c.either(";VALUE=text", ""), p.ID)
 	c.property("FN", p.Name)
-	if n := p.NameParts; n.Family+n.Given+n.Middle+n.Prefix+n.Suffix != "" {
+	switch n := p.NameParts; {
+	case n.Family+n.Given+n.Middle+n.Prefix+n.Suffix != "":
 		c.line("N:" + strings.Join([]string{escape(n.Family), escape(n.Given), escape(n.Middle), escape(n.Prefix), escape(n.Suffix)}, ";"))
+	case c.v3: // which requires it, and of which phones show it alone
+		c.line("N;" + NameMark + "=1:;" + escape(p.Name) + ";;;")
 	}
 	c.property("X-PHONETIC-FIRST-NAME", p.NameParts.PhoneticGiven)
 	c.property("X-PHONETIC-LAST-NAME", p.NameParts.PhoneticFamily)
@@ -99,16 +120,22 @@ func (c *cards) person(p *Person) {
 	c.addresses(p)
 	c.property("NOTE", p.Bio)
 	if len(p.Picture.Data) > 0 {
-		c.line("PHOTO:" + p.Picture.URI())
+		uri := p.Picture.URI()
+		_, base64, _ := strings.Cut(uri, ",")
+		c.line(c.either("PHOTO:"+uri, "PHOTO;ENCODING=b;TYPE="+strings.ToUpper(strings.TrimPrefix(p.Picture.Media, "image/"))+":"+base64))
 	}
 	c.property("CATEGORIES", append(append([]string{}, p.Tags...), p.Groups...)...)
 	c.dates(p)
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
-		c.line("DEATHDATE:" + partial(died)) // RFC 6474
+		c.date(c.either("DEATHDATE", "X-DEATHDATE"), died) // RFC 6474
 	}
 	for _, r := range p.Relations {
 		// Other programs show the name; Kith reads the id and its own type.
-		c.property("RELATED;VALUE=text;TYPE="+relatedTypes(r.Type)+";"+RelatedID+"="+r.ConnectionID, r.Name)
+		name := "RELATED;VALUE=text;TYPE=" + relatedTypes(r.Type)
+		if c.v3 {
+			name = c.labelled(relatedLabel(r.Type)) + "X-ABRELATEDNAMES"
+		}
+		c.property(name+";"+RelatedID+"="+r.ConnectionID, r.Name)
 	}
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
@@ -153,8 +180,7 @@ func (c *cards) positions(p *Person) {
 		}
 		group := ""
 		if several > 1 {
-			c.groups++
-			group = fmt.Sprintf("item%d.", c.groups)
+			group = c.group()
 		}
 		c.property(group+"ORG", at.Organization)
 		if at.Title != "" || group != "" { // an empty title says that the next one is not of this organization
@@ -166,14 +192,14 @@ func (c *cards) positions(p *Person) {
 // handles writes the handles of a kind. Social addresses are written as web addresses, of
 // which one is preferred.
 func (c *cards) handles(p *Person, kind, name string) {
-	preferred := ";PREF=1"
+	preferred := c.preferred()
 	for _, h := range p.Handles {
 		if h.Kind != kind && (name != "URL" || h.Kind != people.KindSocial) {
 			continue
 		}
 		value := escape(h.Value)
 		if name == "URL" {
-			value = strings.NewReplacer("\r", "", "\n", "").Replace(h.Value) // an address is not a text value
+			value = strings.NewReplacer("\r", "", "\n", "", `\`, c.either(`\`, `\\`)).Replace(h.Value) // an address is not a text value
 		}
 		types := typeParameter(name, h.Label)
 		group := ""
@@ -185,7 +211,8 @@ func (c *cards) handles(p *Person, kind, name string) {
 	}
 }
 
-// accounts writes the accounts. Those of messengers that other programs know by a scheme are IMPP.
+// accounts writes the accounts. Those of messengers that other programs know by a scheme are IMPP. The name of any other service
+// is escaped in version 3.0, too, which has no escapes in parameters: it rarely needs any, and Kith reads them.
 func (c *cards) accounts(p *Person) {
 	for _, a := range p.Accounts {
 		types, group := typeParameter("IMPP", a.Label), ""
@@ -196,7 +223,7 @@ func (c *cards) accounts(p *Person) {
 		case "xmpp", "skype", "sip", "aim", "icq", "msn", "yahoo", "matrix", "telegram", "signal", "whatsapp":
 			c.line(group + "IMPP;X-SERVICE-TYPE=" + a.Shown() + types + ":" + a.Service + ":" + url.PathEscape(a.Handle))
 		default:
-			c.line(group + "SOCIALPROFILE;SERVICE-TYPE=" + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
+			c.line(group + c.either("SOCIALPROFILE;SERVICE-TYPE=", "X-SOCIALPROFILE;X-SERVICE-TYPE=") + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
 		}
 	}
 }
@@ -204,25 +231,36 @@ func (c *cards) accounts(p *Person) {
 // FieldProperty is the property with the value of a custom field, and its parameters with the field's name and type.
 const (
 	FieldProperty      = "X-KITH-FIELD"
-	FieldNameParameter = "X-KITH-NAME"
-	FieldTypeParameter = "X-KITH-TYPE"
+	FieldNameParameter = "X-KITH-FIELD-NAME"
+	FieldTypeParameter = "X-KITH-FIELD-TYPE"
 )
 
 // LocationMark is the parameter of an ADR that is no address but a location that somebody typed: a free text, where readers
 // look for the town.
 const LocationMark = "X-KITH-LOCATION"
 
-// addresses writes the postal addresses, and a location that somebody typed as an ADR with LocationMark.
+// NameMark is the parameter of an N that is all of a name of which no parts are known.
+const NameMark = "X-KITH-NAME"
+
+// addresses writes the postal addresses, and a location that somebody typed as an ADR with LocationMark. The text of an
+// address as a whole is a parameter, or since that is new in version 4.0, a property in the same group.
 func (c *cards) addresses(p *Person) {
-	preferred := ";PREF=1"
+	preferred := c.preferred()
 	for _, a := range p.Addresses {
 		types, group := typeParameter("ADR", a.Label), ""
 		if types == "" {
 			group = c.labelled(a.Label)
 		}
 		whole := ""
-		if a.Text != "" {
+		switch {
+		case a.Text == "":
+		case !c.v3:
 			whole = ";LABEL=" + quoteParameter(a.Text)
+		default:
+			if group == "" {
+				group = c.group()
+			}
+			c.property(group+"LABEL"+types, a.Text)
 		}
 		c.line(group + "ADR" + types + preferred + whole + ":;;" + strings.Join([]string{
 			escape(a.Street), escape(a.Locality), escape(a.Region), escape(a.Postcode), escape(country.Name(a.Country)),
@@ -246,10 +284,15 @@ func (c *cards) labelled(label string) (group string) {
 	if label == "" {
 		return ""
 	}
-	c.groups++
-	group = fmt.Sprintf("item%d.", c.groups)
+	group = c.group()
 	c.property(group+"X-ABLabel", label)
 	return group
+}
+
+// group returns the prefix of the next group.
+func (c *cards) group() string {
+	c.groups++
+	return fmt.Sprintf("item%d.", c.groups)
 }
 
 // typeParameter reports whether vCards know a label.
@@ -263,23 +306,40 @@ func typeParameter(name, label string) string {
 	return ""
 }
 
-// dates writes the dates. A card has one birthday and one anniversary; others are written as Apple
+// dates writes the dates. A card has one birthday and, since version 4.0, one anniversary; others are written as Apple
 // does.
 func (c *cards) dates(p *Person) {
 	written := map[string]bool{}
 	for _, d := range p.Dates {
-		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: "ANNIVERSARY"}[d.Kind]
-		switch value := partial(d); {
-		case value == "":
+		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: c.either("ANNIVERSARY", "")}[d.Kind]
+		switch {
 		case name != "" && !written[name]:
 			written[name] = true
-			c.line(name + ":" + value)
-		case name != "":
-			c.line(c.labelled(d.Kind) + "X-ABDATE:" + value)
+			c.date(name, d)
+		case d.Kind == people.DateAnniversary:
+			c.date(c.labelled("_$!<Anniversary>!$_")+"X-ABDATE", d)
+		case d.Kind == people.DateBirthday:
+			c.date(c.labelled(d.Kind)+"X-ABDATE", d)
 		default:
-			c.line(c.labelled(d.Label) + "X-ABDATE:" + value)
+			c.date(c.labelled(d.Label)+"X-ABDATE", d)
 		}
 	}
+}
+
+// date writes a date. Version 3.0 has no dates without a year; Apple's programs write this one in its place, and say so.
+func (c *cards) date(name string, d people.ImportantDate) {
+	const yearOfNone = 1604
+	value := partial(d)
+	switch {
+	case !c.v3 || d.Month == 0 || d.Day == 0:
+	case d.Year == 0:
+		name += fmt.Sprint(";X-APPLE-OMIT-YEAR=", yearOfNone)
+		d.Year = yearOfNone
+		fallthrough
+	default:
+		value = fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day)
+	}
+	c.property(name, value)
 }
 
 // partial returns a date of RFC 6350, section 4.3.1.
@@ -301,6 +361,16 @@ func partial(d people.ImportantDate) string {
 
 // RelatedID is the parameter of RELATED with the id of the other person.
 const RelatedID = "X-KITH-ID"
+
+// relatedLabel returns the label of a relationship in cards of version 3.0: Apple's own, which its programs translate, or else
+// the words for it.
+func relatedLabel(kind string) string {
+	switch kind {
+	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationFriend, people.RelationManager, people.RelationOther:
+		return "_$!<" + strings.ToUpper(kind[:1]) + kind[1:] + ">!$_"
+	}
+	return strings.ReplaceAll(kind, "_", " ")
+}
 
 // relatedTypes returns the types of a relationship in a vCard: the standard's, and Kith's own if that
 // says more.

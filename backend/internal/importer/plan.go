@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/photos"
@@ -52,6 +53,7 @@ type person struct {
 func (p *plan) decide(entries []*entry) {
 	for _, e := range entries {
 		p.report.UnreadDates += e.UnreadDates
+		p.report.countValues(e.Values)
 		for _, warning := range e.Warnings {
 			p.report.warn("row %d: %s", e.Row, warning)
 		}
@@ -325,6 +327,9 @@ type Report struct {
 	Failed  int `json:"failed"`
 	// UnreadDates is how many dates could not be read; they are kept in notes.
 	UnreadDates int `json:"unread_dates,omitempty"`
+	// Columns say for each column of a table, or each property of cards, what became of its values; those after the first
+	// MaxColumns together, without a name.
+	Columns []ColumnReport `json:"columns,omitempty"`
 	// Errors are the errors of the first rows that failed.
 	Errors   []RowError `json:"errors"`
 	Format   string     `json:"format"`
@@ -340,6 +345,50 @@ type Report struct {
 type RowError struct {
 	Row     int    `json:"row"`
 	Message string `json:"message"`
+}
+
+// MaxColumns is how many columns of a file a report names.
+const MaxColumns = 200
+
+// ColumnReport says what became of the values of a column of a table, or of a property of cards.
+type ColumnReport struct {
+	Name string `json:"name"`
+	// Field is where values are stored: the name of one of source.Fields, or source.FieldKept.
+	Field string `json:"field,omitempty"`
+	// Stored values are in the field, Noted ones in a note, and Unread ones too, because they cannot be read. Dropped ones say
+	// nothing of the person, are too large, or were left out by choice.
+	Stored  int `json:"stored,omitempty"`
+	Noted   int `json:"noted,omitempty"`
+	Unread  int `json:"unread,omitempty"`
+	Dropped int `json:"left_out,omitempty"`
+}
+
+// Becomes returns what people call the field; empty for none.
+func (c ColumnReport) Becomes() string { return source.FieldLabel(c.Field) }
+
+// countValues counts what became of the values of a record. They come in the order of the columns, so the search for each
+// begins where the one before ended.
+func (r *Report) countValues(values []source.Value) {
+	at := 0
+	for _, v := range values {
+		for n := 0; ; n++ {
+			if n == len(r.Columns) {
+				at = n
+				r.Columns = append(r.Columns, ColumnReport{Name: v.Name, Field: v.Field})
+				break
+			}
+			if at %= len(r.Columns); r.Columns[at].Name == v.Name && r.Columns[at].Field == v.Field {
+				break
+			}
+			at++
+		}
+		if at >= MaxColumns {
+			at, r.Columns = MaxColumns, r.Columns[:MaxColumns+1]
+			r.Columns[at].Name, r.Columns[at].Field = "", ""
+		}
+		c := &r.Columns[at]
+		*[]*int{source.Stored: &c.Stored, source.Noted: &c.Noted, source.Unread: &c.Unread, source.Dropped: &c.Dropped}[v.Fate]++
+	}
 }
 
 // outcome is what happened to a record.
@@ -382,6 +431,6 @@ func (r *Report) warn(format string, args ...any) {
 // back does not change r.
 func (r *Report) clone() Report {
 	out := *r
-	out.Errors, out.Warnings = slices.Clip(r.Errors), slices.Clip(r.Warnings)
+	out.Errors, out.Warnings, out.Columns = slices.Clip(r.Errors), slices.Clip(r.Warnings), slices.Clone(r.Columns)
 	return out
 }

@@ -103,7 +103,7 @@ func TestRoundTripOfOtherFormats(t *testing.T) {
 		ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
 		ada.imports(t, "a.json", encode(t, doc), importer.Options{})
 		held := ada.export(t)
-		for format, name := range map[string]string{export.CSV: "b.csv", export.VCard: "b.vcf", export.JSContact: "b.json"} {
+		for format, name := range map[string]string{export.CSV: "b.csv", export.VCard: "b.vcf", export.VCard3: "c.vcf", export.JSContact: "b.json"} {
 			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%s-%d", format, members)), now: time.Now}
 			content := ada.file(t, format)
 			r := bob.imports(t, name, content, importer.Options{})

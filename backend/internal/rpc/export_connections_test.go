@@ -23,7 +23,7 @@ func TestExportGoldens(t *testing.T) {
 		ids := eventful(data)
 		for format, want := range map[string]struct{ file, media string }{
 			"json": {"people.json", "application/json"}, "csv": {"people.csv", "text/csv; charset=utf-8"},
-			"vcard": {"people.vcf", "text/vcard"}, "jscontact": {"people.jscontact.json", "application/jscontact+json"},
+			"vcard": {"people.vcf", "text/vcard"}, "vcard3": {"people3.vcf", "text/vcard"}, "jscontact": {"people.jscontact.json", "application/jscontact+json"},
 		} {
 			got := b.call(t, exportPeople, fmt.Sprintf(`{"format":%q,"ids":[%q,%q,%q]}`, format, ids[0], ids[1], ids[3]))
 			content, _ := got.at("content").(string)

@@ -17,7 +17,7 @@ type field string
 
 const (
 	fieldUnknown field = ""
-	// fieldIgnored is known but not imported, such as a photo.
+	// fieldIgnored is imported only if a row says no other way what it says, such as the name by which a person is filed.
 	fieldIgnored    field = "ignored"
 	fieldFullName   field = "full_name"
 	fieldNamePrefix field = "name_prefix"
@@ -117,14 +117,18 @@ type column struct {
 	normal, id string
 	// number groups columns: E-mail 1, E-mail 2.
 	number string
-	// labelAt is the column that holds the label; -1 for none.
-	labelAt int
+	// labelAt is the column that holds the label, serviceAt the one that holds the service of an account; -1 for none.
+	labelAt, serviceAt int
 	// isLabel is set if the column holds the labels of another one, or says nothing of a person.
 	isLabel bool
 	// chosen is set if a person decided what it means.
 	chosen bool
 	// days says how its dates are read.
 	days calendar
+	// blank is set if nobody knows what the column means, and it has only what programs write into empty columns.
+	blank bool
+	// as is how reports name the column and its field.
+	as Value
 }
 
 // name returns the header of the column at a position, or its number if it has none.
@@ -141,7 +145,7 @@ func columnOf(header string) column {
 		return column{meaning: meaning{fieldCustom, strings.TrimSpace(name)}, header: header, normal: text.Fold(header), id: text.Fold(header), labelAt: -1}
 	}
 	normal, number := normalHeader(header)
-	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1}
+	return column{meaning: headerWords()[normal], header: header, normal: normal, id: normal + " " + number, number: number, labelAt: -1, serviceAt: -1}
 }
 
 // normalHeader folds a header and removes its punctuation and its number.

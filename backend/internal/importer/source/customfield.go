@@ -67,7 +67,7 @@ func (d *draft) customField(name, kind, value string) {
 	}
 	parsed, err := f.Parse(said)
 	if err != nil {
-		d.keepInNote(f.Name, value, err.Error())
+		d.unreadable(f.Name, value, err.Error())
 		return
 	}
 	at := slices.IndexFunc(d.Fields, func(v people.FieldValue) bool { return v.Name == f.Name })

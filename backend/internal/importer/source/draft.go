@@ -39,8 +39,9 @@ type draft struct {
 	days calendar
 	// fields are the custom fields, which the drafts of a file share.
 	fields *fieldSet
-	// unreadDates is how many dates could not be read.
-	unreadDates int
+	// unreadDates is how many dates could not be read, unread how many values; inNotes is how many values are in notes.
+	unreadDates, unread, inNotes int
+	values                       []Value
 }
 
 // ranked is a handle and its preference: 1 is the highest, 0 means none.
@@ -78,6 +79,18 @@ func (d *draft) keepInNote(what, value, why string) {
 	d.warn("the %s %q is kept in a note: %s", what, shown(value), why)
 }
 
+// unreadable is keepInNote for a value that cannot be read.
+func (d *draft) unreadable(what, value, why string) {
+	d.unread++
+	d.keepInNote(what, value, why)
+}
+
+// unreadableDate is unreadable for a date.
+func (d *draft) unreadableDate(what, value, why string) {
+	d.unreadDates++
+	d.unreadable(what, value, why)
+}
+
 // keep keeps a property that Kith does not understand. It returns false if there is no room for it.
 func (d *draft) keep(format, name, value string) bool {
 	k := people.Kept{Format: format, Name: name, Text: value}
@@ -102,6 +115,7 @@ func (d *draft) addToNote(what, value string) bool {
 
 // addLine adds a line to the import note, and returns false if the note has it already.
 func (d *draft) addLine(line string) bool {
+	d.inNotes++
 	if d.noted[line] {
 		return false
 	}
@@ -155,6 +169,7 @@ func (d *draft) addText(value string) {
 		d.Bio = short
 		return
 	}
+	d.inNotes++
 	d.notes = append(d.notes, pieces(value, maxNote)...)
 }
 
@@ -189,8 +204,7 @@ func (d *draft) addPosition(p export.PositionRecord) {
 func (d *draft) partialDay(what, value string) string {
 	day, err := readDate(value, d.days)
 	if err != nil || strings.HasPrefix(day, "--") {
-		d.unreadDates++
-		d.keepInNote(what, value, "it is no date with a year")
+		d.unreadableDate(what, value, "it is no date with a year")
 		return ""
 	}
 	return day
@@ -203,8 +217,7 @@ func (d *draft) addDate(kind, label, value string) {
 		label = ""
 	}
 	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
-		d.unreadDates++
-		d.keepInNote("date", value, "a birthday is not in the future")
+		d.unreadableDate("date", value, "a birthday is not in the future")
 		return
 	}
 	d.addLabelledDate(kind, label, value)
@@ -214,8 +227,7 @@ func (d *draft) addDate(kind, label, value string) {
 func (d *draft) addLabelledDate(kind, label, value string) {
 	day, err := readDate(value, d.days)
 	if err != nil {
-		d.unreadDates++
-		d.keepInNote("date", value, err.Error())
+		d.unreadableDate("date", value, err.Error())
 		return
 	}
 	d.keepDate(export.DateRecord{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
@@ -240,8 +252,7 @@ func (d *draft) setDay(field *string, what, value string) {
 	day, err := readDate(value, d.days)
 	switch {
 	case err != nil || strings.HasPrefix(day, "--"):
-		d.unreadDates++
-		d.keepInNote(what, value, "it is no date with a year")
+		d.unreadableDate(what, value, "it is no date with a year")
 	case *field == "":
 		*field = day
 	case day != "":
@@ -280,7 +291,7 @@ func (d *draft) setCadence(value string) {
 	days, err := strconv.Atoi(strings.TrimSpace(value))
 	switch {
 	case err != nil || days < 1 || days > maxCadence:
-		d.keepInNote("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
+		d.unreadable("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	case d.CadenceDays == 0:
 		d.CadenceDays = days
 	default:
@@ -321,19 +332,26 @@ func keyOf(value string) string {
 // record ends the draft and returns the person, or the reason why there is none.
 func (d *draft) record(row int) Record {
 	d.column = ""
-	for _, j := range d.jobs {
-		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
-	}
-	d.finishHandles()
-	d.finishPlaces()
-	d.birth.addTo(d)
+	d.recount(func() {
+		for _, j := range d.jobs {
+			d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
+		}
+	}, "organization", "job_title")
+	d.recount(d.finishHandles, "email", "phone", "website", "linkedin", "twitter", "facebook", "github", "account")
+	d.recount(d.finishPlaces, "address", "street", "city", "region", "postcode", "country")
+	d.recount(func() {
+		unread := d.unread
+		if d.birth.addTo(d); d.unread > unread { // of three columns, which are one value
+			d.unread, d.inNotes = d.unread+2, d.inNotes+2
+		}
+	}, "birth")
 	if key := keyOf(d.ID); key != d.ID {
 		if key == "" && text.Visible(d.ID) {
-			d.keepInNote("id", d.ID, "it is too long for an id")
+			d.recount(func() { d.keepInNote("id", d.ID, "it is too long for an id") }, "key")
 		}
 		d.ID = key
 	}
-	d.name.finish(d)
+	d.recount(func() { d.name.finish(d) }, "name", "given", "middle", "family", "phonetic", "former", "pronouns")
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
@@ -343,7 +361,7 @@ func (d *draft) record(row int) Record {
 	if len(d.noteLines) > 0 {
 		d.notes = append(d.notes, pieces(text.Clean(strings.Join(d.noteLines, "\n")), maxNote)...)
 	}
-	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, UnreadDates: d.unreadDates, Warnings: d.allWarnings()}
+	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, UnreadDates: d.unreadDates, Values: d.values, Warnings: d.allWarnings()}
 }
 
 // allWarnings returns the warnings, with the number of those that are not among them.

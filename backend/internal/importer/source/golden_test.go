@@ -100,6 +100,7 @@ func golden(r source.Record) any {
 	out := compact(reflect.ValueOf(r)).(map[string]any)
 	delete(out, "Source")
 	delete(out, "UnknownLayout")
+	delete(out, "Values")
 	if notes, ok := out["Notes"]; ok {
 		delete(out, "Notes")
 		out["Person"].(map[string]any)["Notes"] = notes

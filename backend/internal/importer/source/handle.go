@@ -31,7 +31,7 @@ func (d *draft) phone(value, label string, pref int) {
 	numbers, rest, wrong := readPhones(head, d.region)
 	switch {
 	case wrong != "":
-		d.keepInNote("phone number", value, wrong)
+		d.unreadable("phone number", value, wrong)
 		return
 	case cut || rest:
 		d.keepInNote("phone number", value, "not all of it is a number")
@@ -150,7 +150,7 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 	}
 	good, wrong := clean(head)
 	if wrong != "" {
-		d.keepInNote(kindInWords(kind), value, wrong)
+		d.unreadable(kindInWords(kind), value, wrong)
 		return
 	}
 	d.handles = append(d.handles, ranked{export.HandleRecord{Kind: kind, Value: good, Label: d.line("label of an address", label, maxLabel)}, pref})

@@ -92,8 +92,13 @@ func (c *jsCards) read(row int, e element) Record {
 		case slices.Contains([]string{"null", `""`, "{}", "[]"}, string(m.raw)):
 		case m.name == "media":
 			d.warn("photos and other media were left out")
-		case !isKnownMember(m.name) && !d.keep(JSContact, m.name, compactJSON(m.raw)):
-			d.addToNote(shown(m.name), strings.Trim(string(m.raw), `"`))
+			d.drop(m.name, fieldsOfProperties[m.name])
+		case !isKnownMember(m.name):
+			d.count(shown(m.name), FieldKept, func() {
+				if !d.keep(JSContact, m.name, compactJSON(m.raw)) {
+					d.addToNote(shown(m.name), strings.Trim(string(m.raw), `"`))
+				}
+			})
 		}
 	}
 	return c.record(&d, row, programOf(JSContact, card.ProdID))
@@ -135,6 +140,11 @@ func inOrder(m map[string]jsItem, see func(id string, v jsItem)) {
 	}
 }
 
+// each is inOrder for the entries of a member, and counts them.
+func (d *draft) each(member string, m map[string]jsItem, see func(id string, v jsItem)) {
+	inOrder(m, func(id string, v jsItem) { d.count(member, fieldsOfProperties[member], func() { see(id, v) }) })
+}
+
 // digitsOf returns the number at the end of an id. Its length puts 2 before 10.
 func digitsOf(id string) string {
 	return id[len(strings.TrimRight(id, "0123456789")):]
@@ -144,30 +154,32 @@ func digitsOf(id string) string {
 func (d *draft) jsCard(c *jsCard) {
 	d.ID = c.UID
 	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
-	d.jsName(c.Name)
-	inOrder(c.SpeakToAs.Pronouns, func(_ string, p jsItem) { d.set(&d.name.Pronouns, "pronouns", p.Pronouns, maxName) })
+	if c.Name.Full != "" || len(c.Name.Components) > 0 {
+		d.count("name", "name", func() { d.jsName(c.Name) })
+	}
+	d.each("speakToAs", c.SpeakToAs.Pronouns, func(_ string, p jsItem) { d.set(&d.name.Pronouns, "pronouns", p.Pronouns, maxName) })
 	if c.SpeakToAs.Gender != "" {
 		d.addToNote("Grammatical gender", c.SpeakToAs.Gender)
 	}
-	inOrder(c.Nicknames, func(_ string, n jsItem) { d.setText("nickname", n.Name) })
+	d.each("nicknames", c.Nicknames, func(_ string, n jsItem) { d.setText("nickname", n.Name) })
 	d.jsPositions(c)
-	inOrder(c.Emails, func(_ string, a jsItem) { d.email(a.Address, a.label(), a.Pref) })
-	inOrder(c.Phones, func(_ string, a jsItem) { d.phone(a.Number, a.label(), a.Pref) })
-	inOrder(c.Links, func(_ string, a jsItem) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
-	inOrder(c.Services, func(_ string, a jsItem) { d.jsService(a) })
-	inOrder(c.Addresses, func(id string, p jsItem) { d.jsPlace(id, p) })
-	inOrder(c.Anniversaries, func(_ string, a jsItem) { d.jsDay(a) })
-	inOrder(c.Notes, func(_ string, n jsItem) { d.addText(n.Note) })
+	d.each("emails", c.Emails, func(_ string, a jsItem) { d.email(a.Address, a.label(), a.Pref) })
+	d.each("phones", c.Phones, func(_ string, a jsItem) { d.phone(a.Number, a.label(), a.Pref) })
+	d.each("links", c.Links, func(_ string, a jsItem) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
+	d.each("onlineServices", c.Services, func(_ string, a jsItem) { d.jsService(a) })
+	d.each("addresses", c.Addresses, func(id string, p jsItem) { d.jsPlace(id, p) })
+	d.each("anniversaries", c.Anniversaries, func(_ string, a jsItem) { d.jsDay(a) })
+	d.each("notes", c.Notes, func(_ string, n jsItem) { d.addText(n.Note) })
 	for _, word := range slices.Sorted(maps.Keys(c.Keywords)) {
 		if c.Keywords[word] {
-			d.tag(word)
+			d.count("keywords", "tags", func() { d.tag(word) })
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		d.customField(name, c.Fields[name].Type, c.Fields[name].Value)
+		d.count("kith:fields", "custom", func() { d.customField(name, c.Fields[name].Type, c.Fields[name].Value) })
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.RelatedTo)) {
-		d.jsRelated(key, c.RelatedTo[key])
+		d.count("relatedTo", "related", func() { d.jsRelated(key, c.RelatedTo[key]) })
 	}
 }
 
@@ -231,8 +243,12 @@ func (d *draft) jsPositions(c *jsCard) {
 			d.keepInNote("position", joined(title, o.Name), fmt.Sprintf("one person has %d at most", people.MaxPositions))
 			return
 		}
-		j := d.job(number)
-		j.organization, j.title = o.Name, title
+		if o.Name != "" {
+			d.count("organizations", "organization", func() { d.job(number).organization = o.Name })
+		}
+		if title != "" {
+			d.count("titles", "job_title", func() { d.job(number).title = title })
+		}
 	}
 	inOrder(c.Titles, func(id string, t jsItem) {
 		for len(bare) > 0 && t.OrganizationID != "" && before(bare[0], t.OrganizationID) {
@@ -336,7 +352,7 @@ func (d *draft) jsDay(a jsItem) {
 	on := date{a.Date.Year, a.Date.Month, a.Date.Day}
 	day, err := on.partial()
 	if err != nil {
-		d.keepInNote("date", fmt.Sprintf("%d-%d-%d", on.year, on.month, on.day), err.Error())
+		d.unreadable("date", fmt.Sprintf("%d-%d-%d", on.year, on.month, on.day), err.Error())
 		return
 	}
 	if a.Kind == "death" {

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // layout is the meaning of the columns of a table.
@@ -132,6 +133,11 @@ func (l *layout) generic() {
 	}
 	l.namesAreGiven()
 	l.titlesAre(fieldJobTitle)
+	for i, c := range l.columns {
+		if c.normal == "headline" && slices.ContainsFunc(l.columns, isTitle) { // as in Clay, where it says more than the title
+			l.columns[i].meaning = meaning{field: fieldAboutText}
+		}
+	}
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field == fieldJobTitle && !isTitle(c) }) {
 		for i, c := range l.columns {
 			if isTitle(c) && c.field != fieldNamePrefix {
@@ -281,11 +287,12 @@ func (l *layout) values(f field, cell string) []string {
 // fill reads the cells of a row into a draft.
 func (l *layout) fill(d *draft, cells []string) {
 	for i, c := range l.columns {
-		if i >= len(cells) || c.field == fieldIgnored || cells[i] == "" {
+		if i >= len(cells) || cells[i] == "" || c.field == fieldIgnored && c.isLabel {
 			continue
 		}
 		value := cells[i]
-		if c.field == fieldUnknown && isDefault(value) {
+		if c.blank || c.field == fieldIgnored && (c.chosen || isDefault(value) || repeats(cells, i)) {
+			d.drop(c.as.Name, c.as.Field)
 			continue
 		}
 		label, pref := c.label, 0
@@ -294,11 +301,11 @@ func (l *layout) fill(d *draft, cells []string) {
 		}
 		if c.field == fieldCustom || c.field == fieldUnknown && d.fields.isDefined(label) {
 			d.column, d.days = c.name(i+1), c.days
-			d.customField(cmp.Or(label, c.name(i+1)), "", value)
+			d.count(c.as.Name, "custom", func() { d.customField(cmp.Or(label, c.name(i+1)), "", value) })
 			continue
 		}
-		if c.field == fieldNote || c.field == fieldUnknown {
-			d.note(c, i+1, label, value)
+		if c.field == fieldNote || c.field == fieldUnknown || c.field == fieldIgnored {
+			d.count(c.as.Name, FieldNote, func() { d.note(c, i+1, label, value) })
 			continue
 		}
 		d.column, d.days = c.name(i+1), c.days
@@ -306,15 +313,20 @@ func (l *layout) fill(d *draft, cells []string) {
 			if value = strings.TrimSpace(value); value == "" {
 				continue
 			}
-			if c.field == fieldGroups && l.googleGroups {
-				d.googleGroup(value)
-				continue
-			}
 			number := c.number
 			if n > 0 {
 				number += fmt.Sprint(":::", n)
 			}
-			d.put(meaning{c.field, label}, number, value, pref)
+			d.count(c.as.Name, c.as.Field, func() {
+				switch {
+				case c.field == fieldGroups && l.googleGroups:
+					d.googleGroup(value)
+				case c.field == fieldAccount && c.serviceAt >= 0 && c.serviceAt < len(cells):
+					d.account(cells[c.serviceAt], value, label)
+				default:
+					d.put(meaning{c.field, label}, number, value, pref)
+				}
+			})
 		}
 	}
 	d.column = ""
@@ -324,6 +336,12 @@ func (l *layout) fill(d *draft, cells []string) {
 	if l.keyFromProfile {
 		d.ID = profileKey(d.handles)
 	}
+}
+
+// repeats reports whether the other cells of a row have all the words of a cell, as where an address has the name beside it.
+func repeats(cells []string, at int) bool {
+	others := text.Words(strings.Join(slices.Concat(cells[:at], cells[at+1:]), " "))
+	return !slices.ContainsFunc(text.Words(cells[at]), func(word string) bool { return !slices.Contains(others, word) })
 }
 
 // put reads a value of a column. Values with the same number belong together. A second value of what a
@@ -479,7 +497,7 @@ func (d *draft) setMoment(at *time.Time, what, value string) {
 	on, err := time.Parse(time.DateOnly, day)
 	switch {
 	case err != nil:
-		d.keepInNote(what, value, "it is no day")
+		d.unreadable(what, value, "it is no day")
 	case at.IsZero():
 		*at = on
 	default:
@@ -493,7 +511,7 @@ func (d *draft) setStarred(value string) {
 	case "no", "n", "false", "0", "nein", "non", "nao", "não", "nee", "nie", "falsch", "faux", "falso", "☆":
 	default:
 		if !isYes(value) {
-			d.keepInNote("star", value, "it is neither yes nor no")
+			d.unreadable("star", value, "it is neither yes nor no")
 			return
 		}
 		d.Starred = true
@@ -552,13 +570,17 @@ func numbered(header string) (thing, number, part string) {
 // of each: "Label" now, "Type" in older files.
 func (l *layout) google() {
 	l.unsplit, l.googleGroups = true, true
-	labels := map[string]int{}
+	labels, services := map[string]int{}, map[string]int{}
 	for i, c := range l.columns {
 		thing, number, part := numbered(c.header)
 		switch {
 		case thing == "":
 		case part == "Label" || part == "Type" || part == "Service":
-			labels[thing+number] = i
+			if part == "Service" {
+				services[thing+number] = i
+			} else {
+				labels[thing+number] = i
+			}
 			l.columns[i].meaning, l.columns[i].isLabel = meaning{field: fieldIgnored}, true
 		default:
 			l.columns[i].meaning = googleMeaning(thing, part)
@@ -568,6 +590,9 @@ func (l *layout) google() {
 	for i, c := range l.columns {
 		if at, ok := labels[c.number]; ok && c.number != "" {
 			l.columns[i].labelAt = at
+		}
+		if at, ok := services[c.number]; ok && c.number != "" {
+			l.columns[i].serviceAt = at
 		}
 	}
 	l.titlesAre(fieldNamePrefix)

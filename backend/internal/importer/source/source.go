@@ -115,6 +115,8 @@ type Record struct {
 	Guessed bool
 	// UnreadDates is how many dates of the record could not be read; Warnings name them.
 	UnreadDates int
+	// Values are what became of each value of a table or a card.
+	Values []Value
 	// Err is a *fault.Error (Invalid) when this record cannot be imported; Person is
 	// empty then.
 	Err error

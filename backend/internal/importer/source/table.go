@@ -93,10 +93,10 @@ func (t *table) tooWide(r row) bool {
 }
 
 // survey reads the whole table: how many people it has, how its dates are written, and which
-// columns with content are kept in notes or not imported.
+// columns with content are kept in notes.
 func (f *File) survey(t *table, days calendar) error {
 	dates := make([]dateColumn, len(t.layout.columns))
-	noted, ignored := map[int]bool{}, map[int]bool{}
+	noted := map[int]bool{}
 	for r := range t.rows {
 		if err := f.count("people"); err != nil {
 			return err
@@ -112,18 +112,22 @@ func (f *File) survey(t *table, days calendar) error {
 				dates[i].add(r.cells[i])
 			case c.field == fieldUnknown && !isDefault(r.cells[i]):
 				noted[i] = true
-			case c.field == fieldIgnored && !c.chosen && !c.isLabel && !isDefault(r.cells[i]):
-				ignored[i] = true
 			}
 		}
 	}
 	if f.total == 0 {
 		return fault.New(fault.Invalid, "the file has a header, but no people below it")
 	}
+	for i, c := range t.layout.columns {
+		t.layout.columns[i].blank = c.field == fieldUnknown && !noted[i]
+		t.layout.columns[i].as = Value{Name: shown(c.name(i + 1)), Field: nameOf(c.meaning)}
+		if c.field == fieldUnknown {
+			t.layout.columns[i].as.Field = FieldNote
+		}
+	}
 	f.endKeys()
 	f.warn(t.layout.doubled())
 	f.warn(t.layout.named("Columns that are not recognised and are kept in a note of each person: %s.", noted))
-	f.warn(t.layout.named("Columns that were not imported: %s.", ignored))
 	for _, warning := range t.layout.readDates(dates, days) {
 		f.warn(warning)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
@@ -243,7 +244,7 @@ func TestNoPropertyIsLost(t *testing.T) {
 	for _, property := range []string{
 		"N:Zebra77;Ana;;;", "N:;Ana;Zebra77;;", "N:;Ana;;Zebra77;", "N:;Ana;;;Zebra77", "NICKNAME:Zebra77", "ORG:Zebra77", "ORG:Helios;Zebra77", "TITLE:Zebra77", "ROLE:Zebra77",
 		"EMAIL:Zebra77", "EMAIL:zebra77@helios.example", "TEL:Zebra77", "URL:Zebra77", "URL:https://zebra77.example", "X-SOCIALPROFILE:Zebra77",
-		"ADR:Zebra77;;;;;;", "ADR:;Zebra77;;;;;", "ADR:;;Zebra77;;;;", "ADR:;;;Zebra77;;;", "ADR:;;;;Zebra77;;", "ADR:;;;;;Zebra77;", "ADR:;;;;;;Zebra77", "ADR;LABEL=Zebra77:;;;;;;",
+		"ADR:Zebra77;;;;;;", "ADR:;Zebra77;;;;;", "ADR:;;Zebra77;;;;", "ADR:;;;Zebra77;;;", "ADR:;;;;Zebra77;;", "ADR:;;;;;Zebra77;", "ADR:;;;;;;Zebra77", "ADR;LABEL=Zebra77:;;;;;;", "LABEL:Zebra77",
 		"NOTE:Zebra77", "CATEGORIES:Zebra77", "BDAY:Zebra77", "ANNIVERSARY:Zebra77", "X-ABDATE:Zebra77", "RELATED;VALUE=text:Zebra77", "X-SPOUSE:Zebra77", "X-ABRELATEDNAMES:Zebra77",
 		"GENDER:Zebra77", "IMPP:xmpp:zebra77", "X-SKYPE:zebra77", "UID:zebra77", "PHOTO:https://zebra77.example/p.jpg",
 	} {
@@ -254,6 +255,11 @@ func TestNoPropertyIsLost(t *testing.T) {
 				out, err := json.Marshal([]any{r.Person, r.Notes, r.Warnings, f.Warnings})
 				if err != nil {
 					t.Fatal(err)
+				}
+				for _, v := range r.Values {
+					if v.Field == "" || source.FieldLabel(v.Field) == "" {
+						t.Errorf("fieldsOfProperties has no field of %s", v.Name)
+					}
 				}
 				isPhoto := strings.HasPrefix(property, "PHOTO") && strings.Contains(string(out), "photo was left out")
 				if !strings.Contains(lettersOf(string(out)), "zebra77") && !isPhoto {
@@ -381,5 +387,22 @@ func TestKeptOfADocument(t *testing.T) {
 		if value, _, _ := strings.Cut(k.Text, "\r\n"); !strings.Contains(fmt.Sprint(r.Notes), "property "+k.Name+": "+value) {
 			t.Errorf("%s is in no note: %q", k.Name, r.Notes)
 		}
+	}
+}
+
+// Cards before version 4.0 have the text of an address in a property of its own.
+func TestAddressesAsAWhole(t *testing.T) {
+	t.Parallel()
+	r, _ := readOne(t, strings.Join([]string{
+		"BEGIN:VCARD", "VERSION:3.0", "FN:Ana", "N:Lee;Ana;;;",
+		`LABEL;TYPE=work:Attn. Ana\, floor 7\n1 Main St`, "item1.ADR;TYPE=home:;;2 Low Rd;York;;;", "ADR;TYPE=work:;;1 Main St;Leeds;;;",
+		`item1.LABEL:2 Low Rd\, blue door`, "LABEL;TYPE=dom:The lighthouse", "LABEL;TYPE=work:Second text", "END:VCARD",
+	}, "\r\n"), source.Options{})
+	want := []people.Address{
+		{Label: "home", Street: "2 Low Rd", Locality: "York", Text: "2 Low Rd, blue door"},
+		{Label: "work", Street: "1 Main St", Locality: "Leeds", Text: "Attn. Ana, floor 7\n1 Main St"}, {Text: "The lighthouse"}, {Label: "work", Text: "Second text"},
+	}
+	if diff := cmp.Diff(want, r.Person.Addresses, cmpopts.EquateEmpty()); diff != "" || len(r.Notes)+len(r.Person.Kept) > 0 {
+		t.Errorf("(-want +got):\n%s%q", diff, r.Notes)
 	}
 }

@@ -252,12 +252,17 @@ func isDropped(name string) bool {
 
 // isKnown reports whether a property is read, or has no data about a person.
 func (c *cards) isKnown(name string) bool {
+	_, known := c.readers[name]
+	return known || isAside(name)
+}
+
+// isAside reports whether a property has no data about a person, or only such that another property needs.
+func isAside(name string) bool {
 	switch name {
 	case "PRODID", "REV", "PROFILE", "CREATED", "X-ABLABEL", "X-ABADR", "X-IMAGEHASH", "X-IMAGETYPE", "KIND", "X-ADDRESSBOOKSERVER-KIND", "MEMBER", "X-ADDRESSBOOKSERVER-MEMBER":
 		return true
 	}
-	_, known := c.readers[name]
-	return known
+	return false
 }
 
 // cardLines reads the content lines of vCards: unfolded, without the soft line breaks of
@@ -426,9 +431,10 @@ type property struct {
 	charset  string
 	// label is the LABEL of an address.
 	label string
-	// person is the key of another person, and location marks a typed location, in Kith's own cards.
-	person   string
-	location bool
+	// person is the key of another person, and marked is set for a typed location and for a name without parts, in Kith's own
+	// cards.
+	person string
+	marked bool
 	// field and fieldType are the name and the type of a custom field, in Kith's own cards.
 	field, fieldType string
 	// service and user are those of an account; isText says that its value is no URI.
@@ -518,8 +524,8 @@ func (p *property) parameter(s string) {
 		p.user = unescapeParameter(strings.Trim(value, `"`))
 	case "VALUE":
 		p.isText = strings.EqualFold(value, "text")
-	case export.LocationMark:
-		p.location = true
+	case export.LocationMark, export.NameMark:
+		p.marked = true
 	case export.FieldNameParameter:
 		p.field = unescapeParameter(strings.Trim(value, `"`))
 	case export.FieldTypeParameter:

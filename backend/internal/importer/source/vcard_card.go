@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -22,6 +23,9 @@ type cardReader struct {
 	labels map[string]string // Apple's labels, by group
 	// orgs, titles and roles are what positions are made of.
 	orgs, titles, roles []grouped
+	// at are the groups of the addresses, and wholes the texts of addresses as a whole.
+	at     []string
+	wholes []*property
 	// namePref is how much the name is preferred among several.
 	namePref int
 	// guessed reports whether a text had to be read in a guessed character set.
@@ -53,14 +57,22 @@ func (c *cards) read(card *card) Record {
 		switch {
 		case len(p.value) > maxCell:
 			d.warn("%s was left out: it is longer than 1 MB", p.name)
+			d.drop(p.name, cmp.Or(fieldsOfProperties[p.name], FieldKept))
+		case len(bytes.Trim(p.value, "; \t")) == 0 || known && isAside(p.name):
+			if known {
+				read(&r, p)
+			}
 		case !known && !c.isKnown(p.name):
-			r.unknown(p)
-		case !known:
-		default:
-			read(&r, p)
+			d.count(p.name, FieldKept, func() { r.unknown(p) })
+		case known:
+			d.count(p.name, fieldsOfProperties[p.name], func() { read(&r, p) })
 		}
 	}
-	r.positions()
+	d.recount(r.positions, "organization", "job_title")
+	d.recount(r.wholeAddresses, "address")
+	for _, name := range card.dropped {
+		d.drop(name, FieldKept)
+	}
 	if !card.ended {
 		d.warn("the card has no end; something of it may be missing")
 	}
@@ -97,6 +109,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"X-SOCIALPROFILE":    (*cardReader).profile,
 		"SOCIALPROFILE":      (*cardReader).profile,
 		"ADR":                (*cardReader).address,
+		"LABEL":              func(r *cardReader, p *property) { r.wholes = append(r.wholes, p) },
 		"NOTE":               func(r *cardReader, p *property) { r.addText(r.text(p)) },
 		"CATEGORIES":         (*cardReader).categories,
 		"BDAY":               func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
@@ -209,6 +222,9 @@ func (r *cardReader) fullName(p *property) {
 
 // parts reads N: family, given and additional names, prefixes and suffixes.
 func (r *cardReader) parts(p *property) {
+	if p.marked {
+		return
+	}
 	parts := splitEscaped(r.raw(p), ';')
 	for i, part := range []*string{&r.name.Family, &r.name.Given, &r.name.Middle, &r.name.Prefix, &r.name.Suffix} {
 		if i >= len(parts) {
@@ -342,11 +358,12 @@ func (r *cardReader) profile(p *property) {
 // postal code and country.
 func (r *cardReader) address(p *property) {
 	parts := append(r.list(p, ';'), make([]string, 7)...)
-	if p.location {
+	if p.marked {
 		r.setText("location", parts[3])
 		return
 	}
 	at := r.place(strconv.Itoa(len(r.places)))
+	r.at = append(r.at, p.group)
 	for _, line := range parts[:3] {
 		if text.Visible(line) {
 			at.lines = append(at.lines, line)
@@ -354,6 +371,28 @@ func (r *cardReader) address(p *property) {
 	}
 	at.city, at.region, at.postcode, at.country = parts[3], parts[4], parts[5], parts[6]
 	at.whole, at.pref, at.label = p.label, p.pref, r.label(p)
+}
+
+// wholeAddresses adds the texts that vCards before version 4.0 have of addresses as a whole: to the address in the same group,
+// otherwise to the first one of the same label that has none; a text of no address is one of its own.
+func (r *cardReader) wholeAddresses() {
+	for _, p := range r.wholes {
+		of := slices.Index(r.at, p.group)
+		if p.group == "" || of < 0 {
+			of = slices.IndexFunc(r.places, func(at place) bool { return at.label == r.label(p) && at.whole == "" })
+		}
+		if of < 0 {
+			of = len(r.places)
+			r.place(strconv.Itoa(of)).label = r.label(p)
+			r.at = append(r.at, p.group)
+		}
+		at := &r.places[of]
+		if at.whole == "" {
+			at.whole = r.text(p)
+		} else {
+			r.keepSecond("address", at.whole, r.text(p))
+		}
+	}
 }
 
 // categories adds tags. Google writes its groups there: the one of all contacts is no tag, and

@@ -61,6 +61,7 @@ func (v *request) confirmAct(status int, a act, who chosen, content confirmConte
 	case a.Name == actExport:
 		content.Formats = page.Choose(a.Field.Value, []page.Option{
 			{Value: export.CSV, Label: "Table (CSV)"}, {Value: export.VCard, Label: "Address book (vCard)"},
+			{Value: export.VCard3, Label: "Older phones and Outlook (vCard 3.0)"},
 			{Value: export.JSON, Label: "Everything, to import again (JSON)"}, {Value: export.JSContact, Label: "JSContact"},
 		}...)
 	case a.Field.List != "":

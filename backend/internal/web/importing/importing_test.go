@@ -187,9 +187,10 @@ func TestUnreadDatesAreCounted(t *testing.T) {
 		const file = "Name,Email,Birthday\nAda Stone,ada@helios.example,1990-05-14\nBo Lind,bo@helios.example,in spring\nCy Marsh,cy@helios.example,the 40th\n"
 		path, preview := previewed(t, b, "people.csv", file)
 		want(t, preview, http.StatusOK, "2 dates in this file cannot be read and will be kept as text in a note", "in spring", "the 40th")
+		want(t, preview, http.StatusOK, "What became of each column", "BirthdayBirthday1020", "EmailE-mail3000")
 		progress := started(t, b, path, preview)
 		worked(t, s, b, importer.JobKind)
-		want(t, b.Get(progress), http.StatusOK, "2 dates could not be read and are kept in a note.")
+		want(t, b.Get(progress), http.StatusOK, "2 dates could not be read and are kept in a note.", "BirthdayBirthday1020")
 		_, clean := previewed(t, b, "others.csv", "Name,Birthday\nDi Ray,1990-05-14\n")
 		if strings.Contains(clean.Text(), "cannot be read") {
 			t.Errorf("a date of a good file cannot be read:\n%s", clean.Text())

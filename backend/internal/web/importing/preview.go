@@ -38,6 +38,8 @@ type previewContent struct {
 	Most int
 	// UnreadDates is how many dates cannot be read.
 	UnreadDates int
+	// Columns say what becomes of each column.
+	Columns []importer.ColumnReport
 	// Others is set if the file has more than people.
 	Others bool
 	// Linked is set if records have relationships or last contacts.
@@ -116,7 +118,7 @@ func (v *request) renderPreview(status int, f *importer.File, kind importer.RowK
 	}
 	content := previewContent{
 		Steps: stepsAt(2, f.ID), Name: f.Name, Save: previewPath(f.ID), Kind: kind, Page: at, Error: m.Of(startField),
-		People: p.Counts[importer.RowNew] + p.Counts[importer.RowKnown] + p.Counts[importer.RowDoubtful], Others: p.Others, Linked: p.Linked, UnreadDates: p.UnreadDates,
+		People: p.Counts[importer.RowNew] + p.Counts[importer.RowKnown] + p.Counts[importer.RowDoubtful], Others: p.Others, Linked: p.Linked, UnreadDates: p.UnreadDates, Columns: p.Columns,
 	}
 	if p.Partly {
 		content.Most = importer.MaxPreviewed

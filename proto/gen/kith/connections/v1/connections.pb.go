@@ -3843,7 +3843,7 @@ func (x *LinkConnectionsResponse) GetChangeId() string {
 // The people to export, and the format.
 type ExportConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// vcard is 4.0, jscontact RFC 9553.
+	// vcard is 4.0, vcard3 3.0 for old phones, jscontact RFC 9553.
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
 	// Only these people, up to 200.
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
@@ -4778,9 +4778,9 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10\x14\xe8\xf3\x18\x01R\rrelationships\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xae\x03\n" +
-	"\x18ExportConnectionsRequest\x12=\n" +
-	"\x06format\x18\x01 \x01(\tB%\xbaH\"\xc8\x01\x01r\x1dR\x04jsonR\x03csvR\x05vcardR\tjscontactR\x06format\x12A\n" +
+	"_change_id\"\xb6\x03\n" +
+	"\x18ExportConnectionsRequest\x12E\n" +
+	"\x06format\x18\x01 \x01(\tB-\xbaH*\xc8\x01\x01r%R\x04jsonR\x03csvR\x05vcardR\x06vcard3R\tjscontactR\x06format\x12A\n" +
 	"\x03ids\x18\x02 \x03(\tB/\xbaH,\x92\x01)\x10\xc8\x01\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12-\n" +
 	"\tselection\x18\x03 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12%\n" +

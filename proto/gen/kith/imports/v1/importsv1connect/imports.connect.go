@@ -48,8 +48,8 @@ type ImportServiceClient interface {
 	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
 	// upload_id of a larger file that the member uploaded on the settings page.
 	// Existing people are recognised by their addresses. Starts a job; its result has
-	// the counts, and the import_id for undo_change. Every 100 rows cost one more
-	// credit.
+	// the counts, also by column, and the import_id for undo_change. Every 100 rows
+	// cost one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
@@ -117,8 +117,8 @@ type ImportServiceHandler interface {
 	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
 	// upload_id of a larger file that the member uploaded on the settings page.
 	// Existing people are recognised by their addresses. Starts a job; its result has
-	// the counts, and the import_id for undo_change. Every 100 rows cost one more
-	// credit.
+	// the counts, also by column, and the import_id for undo_change. Every 100 rows
+	// cost one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
