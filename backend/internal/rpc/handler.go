@@ -168,6 +168,7 @@ func registerPeople(s *services, h *handlers.Handlers) {
 	write(s, connectionsv1connect.ConnectionServiceLinkConnectionsProcedure, h.People.LinkConnections)
 	write(s, connectionsv1connect.ConnectionServiceMergeConnectionsProcedure, h.People.MergeConnections)
 	write(s, connectionsv1connect.ConnectionServiceUpdateConnectionProcedure, h.People.UpdateConnection)
+	write(s, connectionsv1connect.ConnectionServiceUpdateOrganizationProcedure, h.People.UpdateOrganization)
 	read(s, connectionsv1connect.ConnectionServiceExportConnectionsProcedure, h.Exports.ExportConnections)
 
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, h.Groups.ListGroups)

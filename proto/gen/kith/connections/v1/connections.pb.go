@@ -3985,6 +3985,270 @@ func (x *ExportConnectionsResponse) GetLeftOut() string {
 	return ""
 }
 
+// An organisation, and what is known from the people there.
+type Organization struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Web domain: of most e-mail addresses there.
+	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
+	// Website.
+	Website string `protobuf:"bytes,3,opt,name=website,proto3" json:"website,omitempty"`
+	// Postal address.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// Notes about it.
+	Notes string `protobuf:"bytes,5,opt,name=notes,proto3" json:"notes,omitempty"`
+	// How many people are there.
+	PeopleNow int32 `protobuf:"varint,6,opt,name=people_now,proto3" json:"people_now,omitempty"`
+	// How many people left.
+	PeopleBefore int32 `protobuf:"varint,7,opt,name=people_before,proto3" json:"people_before,omitempty"`
+	// Day of the last contact with anyone there.
+	LastContactOn *string `protobuf:"bytes,8,opt,name=last_contact_on,proto3,oneof" json:"last_contact_on,omitempty"`
+	// Id of the person that it was with.
+	LastContactId *string `protobuf:"bytes,9,opt,name=last_contact_id,proto3,oneof" json:"last_contact_id,omitempty"`
+	// Name of the person.
+	LastContactName *string `protobuf:"bytes,10,opt,name=last_contact_name,proto3,oneof" json:"last_contact_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Organization) Reset() {
+	*x = Organization{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Organization) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Organization) ProtoMessage() {}
+
+func (x *Organization) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Organization.ProtoReflect.Descriptor instead.
+func (*Organization) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Organization) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Organization) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
+func (x *Organization) GetWebsite() string {
+	if x != nil {
+		return x.Website
+	}
+	return ""
+}
+
+func (x *Organization) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Organization) GetNotes() string {
+	if x != nil {
+		return x.Notes
+	}
+	return ""
+}
+
+func (x *Organization) GetPeopleNow() int32 {
+	if x != nil {
+		return x.PeopleNow
+	}
+	return 0
+}
+
+func (x *Organization) GetPeopleBefore() int32 {
+	if x != nil {
+		return x.PeopleBefore
+	}
+	return 0
+}
+
+func (x *Organization) GetLastContactOn() string {
+	if x != nil && x.LastContactOn != nil {
+		return *x.LastContactOn
+	}
+	return ""
+}
+
+func (x *Organization) GetLastContactId() string {
+	if x != nil && x.LastContactId != nil {
+		return *x.LastContactId
+	}
+	return ""
+}
+
+func (x *Organization) GetLastContactName() string {
+	if x != nil && x.LastContactName != nil {
+		return *x.LastContactName
+	}
+	return ""
+}
+
+// The organisation and its new values.
+type UpdateOrganizationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which one.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its new name.
+	NewName *string `protobuf:"bytes,2,opt,name=new_name,proto3,oneof" json:"new_name,omitempty"`
+	// Website.
+	Website *string `protobuf:"bytes,3,opt,name=website,proto3,oneof" json:"website,omitempty"`
+	// Postal address.
+	Address *string `protobuf:"bytes,4,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Notes.
+	Notes         *string `protobuf:"bytes,5,opt,name=notes,proto3,oneof" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateOrganizationRequest) Reset() {
+	*x = UpdateOrganizationRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateOrganizationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateOrganizationRequest) ProtoMessage() {}
+
+func (x *UpdateOrganizationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateOrganizationRequest.ProtoReflect.Descriptor instead.
+func (*UpdateOrganizationRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *UpdateOrganizationRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetNewName() string {
+	if x != nil && x.NewName != nil {
+		return *x.NewName
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetWebsite() string {
+	if x != nil && x.Website != nil {
+		return *x.Website
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetAddress() string {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetNotes() string {
+	if x != nil && x.Notes != nil {
+		return *x.Notes
+	}
+	return ""
+}
+
+// The stored organisation.
+type UpdateOrganizationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The organisation.
+	Organization *Organization `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateOrganizationResponse) Reset() {
+	*x = UpdateOrganizationResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateOrganizationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateOrganizationResponse) ProtoMessage() {}
+
+func (x *UpdateOrganizationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateOrganizationResponse.ProtoReflect.Descriptor instead.
+func (*UpdateOrganizationResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *UpdateOrganizationResponse) GetOrganization() *Organization {
+	if x != nil {
+		return x.Organization
+	}
+	return nil
+}
+
+func (x *UpdateOrganizationResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
@@ -4526,7 +4790,45 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bleft_out\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bleft_outB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
-	"\b_task_id2\xd3\f\n" +
+	"\b_task_id\"\xff\x03\n" +
+	"\fOrganization\x12 \n" +
+	"\x04name\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12$\n" +
+	"\x06domain\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xfd\x01\xe0\xf3\x18\x01R\x06domain\x12&\n" +
+	"\awebsite\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\awebsite\x12&\n" +
+	"\aaddress\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\aaddress\x12\"\n" +
+	"\x05notes\x18\x05 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x1f\xe0\xf3\x18\x01R\x05notes\x12\x1e\n" +
+	"\n" +
+	"people_now\x18\x06 \x01(\x05R\n" +
+	"people_now\x12$\n" +
+	"\rpeople_before\x18\a \x01(\x05R\rpeople_before\x126\n" +
+	"\x0flast_contact_on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\x0flast_contact_on\x88\x01\x01\x126\n" +
+	"\x0flast_contact_id\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\x0flast_contact_id\x88\x01\x01\x12?\n" +
+	"\x11last_contact_name\x18\n" +
+	" \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01H\x02R\x11last_contact_name\x88\x01\x01B\x12\n" +
+	"\x10_last_contact_onB\x12\n" +
+	"\x10_last_contact_idB\x14\n" +
+	"\x12_last_contact_name\"\x91\x02\n" +
+	"\x19UpdateOrganizationRequest\x12!\n" +
+	"\x04name\x18\x01 \x01(\tB\r\xbaH\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\x04name\x12+\n" +
+	"\bnew_name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bnew_name\x88\x01\x01\x12'\n" +
+	"\awebsite\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x01R\awebsite\x88\x01\x01\x12'\n" +
+	"\aaddress\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x02R\aaddress\x88\x01\x01\x12#\n" +
+	"\x05notes\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x1fH\x03R\x05notes\x88\x01\x01B\v\n" +
+	"\t_new_nameB\n" +
+	"\n" +
+	"\b_websiteB\n" +
+	"\n" +
+	"\b_addressB\b\n" +
+	"\x06_notes\"\xa9\x01\n" +
+	"\x1aUpdateOrganizationResponse\x12Q\n" +
+	"\forganization\x18\x01 \x01(\v2!.kith.connections.v1.OrganizationB\n" +
+	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\forganization\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id2\xf6\r\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
@@ -4536,7 +4838,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0eArchive people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x92\x01\n" +
 	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0fDelete a person\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x87\x01\n" +
 	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x91\x01\n" +
-	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\x8f\x01\n" +
+	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\xa0\x01\n" +
+	"\x12UpdateOrganization\x12..kith.connections.v1.UpdateOrganizationRequest\x1a/.kith.connections.v1.UpdateOrganizationResponse\")\xca\xf3\x18\"\b\x01\x12\x16Change an organisation\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x8f\x01\n" +
 	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x11Relate two people\x18\x01J\x01\x01\x90\x02\x02\x12\x8e\x01\n" +
 	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
 
@@ -4552,7 +4855,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -4594,25 +4897,28 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*LinkConnectionsResponse)(nil),    // 37: kith.connections.v1.LinkConnectionsResponse
 	(*ExportConnectionsRequest)(nil),   // 38: kith.connections.v1.ExportConnectionsRequest
 	(*ExportConnectionsResponse)(nil),  // 39: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 40: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 41: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 42: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 43: kith.tool.v1.NextCall
+	(*Organization)(nil),               // 40: kith.connections.v1.Organization
+	(*UpdateOrganizationRequest)(nil),  // 41: kith.connections.v1.UpdateOrganizationRequest
+	(*UpdateOrganizationResponse)(nil), // 42: kith.connections.v1.UpdateOrganizationResponse
+	(*v1.Note)(nil),                    // 43: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 44: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 45: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 46: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	6,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	40, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	41, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	43, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	44, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
 	13, // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
 	6,  // 5: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
 	5,  // 6: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	42, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	42, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	42, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	45, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	45, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	45, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
 	11, // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
 	12, // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	42, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	45, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
 	10, // 14: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
 	8,  // 15: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
@@ -4636,7 +4942,7 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	11, // 33: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
 	22, // 34: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
 	23, // 35: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	42, // 36: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	45, // 36: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
 	30, // 37: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
 	23, // 38: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
 	23, // 39: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
@@ -4645,34 +4951,37 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	35, // 42: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
 	34, // 43: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
 	12, // 44: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	43, // 45: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	0,  // 46: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 47: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	14, // 48: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	18, // 49: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	20, // 50: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	24, // 51: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	26, // 52: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	28, // 53: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	31, // 54: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	36, // 55: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	38, // 56: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 57: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 58: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	16, // 59: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	19, // 60: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	21, // 61: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	25, // 62: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	27, // 63: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	29, // 64: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	33, // 65: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	37, // 66: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	39, // 67: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	57, // [57:68] is the sub-list for method output_type
-	46, // [46:57] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	46, // 45: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	40, // 46: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 47: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 48: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	14, // 49: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	18, // 50: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	20, // 51: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	24, // 52: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	26, // 53: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	28, // 54: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	31, // 55: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	41, // 56: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
+	36, // 57: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	38, // 58: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 59: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 60: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	16, // 61: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	19, // 62: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	21, // 63: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	25, // 64: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	27, // 65: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	29, // 66: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	33, // 67: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	42, // 68: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
+	37, // 69: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	39, // 70: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	59, // [59:71] is the sub-list for method output_type
+	47, // [47:59] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -4705,13 +5014,16 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[37].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[38].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[39].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[40].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[41].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
