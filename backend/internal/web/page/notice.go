@@ -121,6 +121,7 @@ var notices = map[string]string{
 	"undone-several":     "The changes are undone. Each undo is in the list, and you can undo it too.",
 	"group-made":         "The group is made.",
 	"group-saved":        "The group is saved.",
+	"organization-saved": "The organisation is saved.",
 	"group-merged":       "The two groups are one now.",
 	"group-deleted":      "The group is deleted. Its people stay.",
 	"tag-renamed":        "The tag is renamed, for everybody who has it.",
