@@ -301,8 +301,8 @@ func places(ctx context.Context, q db.Reader, p Place) ([]place, error) {
 	err := q.NewRaw(`SELECT ?6, rank FROM (
 SELECT ?6, CASE WHEN normal_name = ?0 OR (?1 <> '' AND (lower(domain) = ?1 OR normal_name = ?2)) THEN 0
 WHEN normal_name LIKE ?3 || '%' ESCAPE '\' THEN 1 WHEN normal_name LIKE '%' || ?3 || '%' ESCAPE '\' THEN 2 ELSE 3 END AS rank
-FROM organizations o WHERE o.tenant_id = ?4 AND `+people.OrganizationShown+`) AS o
-WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?5`,
+FROM organizations o WHERE o.tenant_id = ?4) AS o
+WHERE rank < 3 AND `+people.OrganizationShown+` ORDER BY rank, length(normal_name), normal_name LIMIT ?5`,
 		p.Normal, p.Domain, label, db.LikeEscape(p.Normal), q.TenantID(), maxPlaces, columns).Scan(ctx, &found)
 	for i := range found {
 		if found[0].Rank == 0 && found[i].Rank > 0 {
