@@ -92,6 +92,6 @@ func partWrites(u *db.Tx) map[string]attempt {
 			saved, err := people.UpdateOrganization(ctx, u, people.OrganizationPatch{Name: secret, NewName: new("stolen")})
 			return saved, ownWord(err)
 		},
-		"Tags":          func(ctx context.Context, _ victim) (any, error) { return people.Tags(ctx, u, []string{"mine"}) },
+		"Tags": func(ctx context.Context, _ victim) (any, error) { return people.Tags(ctx, u, []string{"mine"}) },
 	}
 }

@@ -95,15 +95,18 @@ func TestOrganizationIsReadFromItsPeople(t *testing.T) {
 	})
 }
 
-// A domain is only told if one is more common than all others.
-func TestDomainOfEquallyManyIsUnknown(t *testing.T) {
+// Of equally common domains, the one that is like the name is told, or none.
+func TestDomainOfEquallyMany(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		owner := dbtest.Member(t, s, "maria")
 		create(t, s, owner, people.Draft{Name: "Ana", Organization: "Helios", Emails: []string{"ana@helios.example", "ana@board.example"}})
 		create(t, s, owner, people.Draft{Name: "Ben", Organization: "Helios", Emails: []string{"ben@gmx.de", "ben@outlook.com"}})
-		if got := organization(t, s, owner, "Helios"); !strings.HasPrefix(got, `Helios ""`) {
-			t.Error(got)
+		create(t, s, owner, people.Draft{Name: "Cleo", Organization: "Aiolos", Emails: []string{"cleo@wind.example", "cleo@board.example"}})
+		for name, domain := range map[string]string{"Helios": "helios.example", "Aiolos": ""} {
+			if got := organization(t, s, owner, name); !strings.HasPrefix(got, fmt.Sprintf("%s %q", name, domain)) {
+				t.Error(got)
+			}
 		}
 	})
 }

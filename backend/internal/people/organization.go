@@ -296,29 +296,37 @@ ORDER BY i.occurred_at DESC, c.id LIMIT 1`, q.TenantID(), o.ID, q.Now()).Scan(ct
 	err = q.NewRaw(`SELECT DISTINCT h.normal_value FROM positions p CROSS JOIN handles h WHERE p.tenant_id = ? AND p.organization_id = ? AND p.current
 AND h.tenant_id = p.tenant_id AND h.connection_id = p.connection_id AND h.kind = ? AND lower(h.label) <> 'home' ORDER BY h.normal_value LIMIT ?`,
 		q.TenantID(), o.ID, KindEmail, maxDomains).Scan(ctx, &emails)
-	o.Domain = cmp.Or(o.Domain, commonDomain(emails))
+	o.Domain = cmp.Or(o.Domain, commonDomain(o.NormalName, emails))
 	return out, err
 }
 
-// commonDomain returns the domain of most addresses that belongs to no public mailbox provider; empty if two have equally many.
-func commonDomain(emails []string) (common string) {
-	counts := map[string]int{"": 0}
+// commonDomain returns the domain of most addresses that belongs to no public mailbox provider. Of equally common ones, it
+// returns the one whose first part is in the normal name of the organisation; empty if that is none or several.
+func commonDomain(normalName string, emails []string) string {
+	counts, most := map[string]int{}, 0
 	for _, email := range emails {
-		if _, domain := SplitEmail(email); !publicMailbox(domain) {
+		if _, domain := SplitEmail(email); domain != "" && !publicMailbox(domain) {
 			counts[domain]++
+			most = max(most, counts[domain])
 		}
 	}
+	var common, named []string
 	for domain, n := range counts {
-		if n > counts[common] {
-			common = domain
+		if n < most {
+			continue
+		}
+		common = append(common, domain)
+		if label, _, _ := strings.Cut(domain, "."); strings.Contains(strings.ReplaceAll(normalName, " ", ""), label) {
+			named = append(named, domain)
 		}
 	}
-	for domain, n := range counts {
-		if domain != common && n == counts[common] {
-			return ""
-		}
+	switch {
+	case len(common) == 1:
+		return common[0]
+	case len(named) == 1:
+		return named[0]
 	}
-	return common
+	return ""
 }
 
 // publicMailbox reports whether a domain belongs to a provider of mailboxes for anyone.
