@@ -32,7 +32,7 @@ func ScopeWords(scope string) Words {
 		"connections": {
 			"Your people",
 			"Search and read the people in your network, and export all of them, with their addresses, jobs, tags, notes, interactions and reminders.",
-			"Add and change people, say how they are related, merge duplicates, archive people (they are kept, and leave lists and searches), and delete people (you can restore them for 30 days).",
+			"Add and change people, change and merge organisations, say how they are related, merge duplicates, archive people (they are kept, and leave lists and searches), and delete people (you can restore them for 30 days).",
 			"add, change, merge, archive and delete people",
 		},
 		"timeline": {

@@ -11,7 +11,7 @@ import (
 // the action.
 var acts = map[string]string{
 	"create_connection": "Add", "update_connection": "change people", "archive_connections": "archive people", "delete_connection": "delete people (you can restore them for 30 days)",
-	"merge_connections": "merge duplicates", "link_connections": "how they are related", "export_connections": "export all",
+	"merge_connections": "merge duplicates", "update_organization": "change and merge organisations", "link_connections": "how they are related", "export_connections": "export all",
 	"add_note": "Add", "update_note": "change notes", "log_interaction": "log meetings, calls and messages",
 	"update_interaction": "change what was logged", "delete_timeline_entry": "delete notes and what was logged",
 	"save_group": "Create and change groups", "update_membership": "groups and tags of people", "rename_tag": "rename tags",

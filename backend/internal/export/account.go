@@ -266,7 +266,7 @@ func shapeOf(object any) (list string, shape any) {
 	case *people.Connection:
 		return "connections", newPersonRecord(o)
 	case *people.Organization:
-		return "organizations", organizationShape{o.ID, o.Name, o.Domain, o.CreatedAt}
+		return "organizations", organizationShape{o.ID, o.Name, o.Domain, o.Website, o.Address, o.Notes, o.CreatedAt}
 	case *groups.Group:
 		return "groups", GroupRecord{
 			ID: o.ID, Name: o.Name, Description: o.Description, CadenceDays: o.CadenceDays, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
@@ -386,6 +386,9 @@ type (
 		ID        string    `json:"id"`
 		Name      string    `json:"name"`
 		Domain    string    `json:"domain"`
+		Website   string    `json:"website"`
+		Address   string    `json:"address"`
+		Notes     string    `json:"notes"`
 		CreatedAt time.Time `json:"created_at"`
 	}
 	relationshipShape struct {

@@ -161,6 +161,7 @@ func leftOut(archived, photos bool) []string {
 		"The history of changes, and people in the bin.",
 		"People who were merged into others: what they had is with those.",
 		"When relationships, groups and organisations were made, when people were archived, and who said when that two are not the same.",
+		"Websites, addresses and notes of organisations.",
 		"Vectors of the similarity search.",
 		"Custom fields of which nobody has a value, and choices that nobody has.",
 		"The account: profile, settings, agents, tokens, credits and jobs.",

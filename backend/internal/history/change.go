@@ -27,6 +27,7 @@ const (
 	Interaction  = "interaction"
 	Group        = "group"
 	Membership   = "membership"
+	Organization = "organization"
 	Reminder     = "reminder"
 	Profile      = "profile"
 	Settings     = "settings"

@@ -352,7 +352,7 @@ func (u *undo) revertAll(ctx context.Context, c *Change) error {
 // holds lists of a person, or its object may itself have moved.
 func (e Effect) mayMoveRows() bool {
 	whole := []byte(`"` + handlesField + `"`) // as Connection is recorded as a whole
-	return e.Kind != Membership && (e.Kind != Connection || bytes.Contains(e.Before, whole) || bytes.Contains(e.After, whole))
+	return e.Kind != Membership && e.Kind != Organization && (e.Kind != Connection || bytes.Contains(e.Before, whole) || bytes.Contains(e.After, whole))
 }
 
 // reversal is an effect that is being undone.

@@ -61,6 +61,8 @@ type Mailbox struct{ ConnectionID, Value string }
 type AtRows struct {
 	// Organizations are the names that matched.
 	Organizations []string
+	// Organization is the only one that matched, or nil.
+	Organization *people.Organization
 	// Held are positions there, Mailboxes addresses at the domain.
 	Held      []Held
 	Mailboxes []Mailbox
@@ -214,6 +216,9 @@ func ListPeopleAt(ctx context.Context, q db.Reader, ix *index.Index, place Place
 	for _, p := range places {
 		out.Organizations = append(out.Organizations, p.Name)
 	}
+	if len(places) == 1 {
+		out.Organization = &places[0].Organization
+	}
 	n := newNetwork(ix, now)
 	insiders, err := n.firstInsiders(ctx, q, ix.Summary(), place, out.Organizations, o)
 	if err != nil {
@@ -276,27 +281,29 @@ func (n *network) firstInsiders(ctx context.Context, q db.Reader, s *index.Summa
 
 // place is an organisation that matches; a lower rank is a better match.
 type place struct {
-	ID, Name string
-	Rank     int
+	people.Organization
+
+	Rank int
 }
 
 // places finds organisations: with the index on their names, and if there is none of exactly
 // that name, by reading the names of all.
 func places(ctx context.Context, q db.Reader, p Place) ([]place, error) {
 	var found []place
-	label := people.NormalOrganization(p.Label)
+	label, columns := people.NormalOrganization(p.Label), db.Columns[people.Organization](q, "o")
 	if p.Domain == "" {
-		err := q.NewRaw("SELECT id, name FROM organizations WHERE tenant_id = ? AND normal_name = ?", q.TenantID(), p.Normal).Scan(ctx, &found)
+		err := q.NewRaw("SELECT ? FROM organizations o WHERE o.tenant_id = ? AND o.normal_name = ? AND "+people.OrganizationShown,
+			columns, q.TenantID(), p.Normal).Scan(ctx, &found)
 		if err != nil || len(found) > 0 {
 			return found, err
 		}
 	}
-	err := q.NewRaw(`SELECT id, name, rank FROM (
-SELECT id, name, normal_name, CASE WHEN normal_name = ?0 OR (?1 <> '' AND (lower(domain) = ?1 OR normal_name = ?2)) THEN 0
+	err := q.NewRaw(`SELECT ?6, rank FROM (
+SELECT ?6, CASE WHEN normal_name = ?0 OR (?1 <> '' AND (lower(domain) = ?1 OR normal_name = ?2)) THEN 0
 WHEN normal_name LIKE ?3 || '%' ESCAPE '\' THEN 1 WHEN normal_name LIKE '%' || ?3 || '%' ESCAPE '\' THEN 2 ELSE 3 END AS rank
-FROM organizations WHERE tenant_id = ?4) AS o
-WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?5`,
-		p.Normal, p.Domain, label, db.LikeEscape(p.Normal), q.TenantID(), maxPlaces).Scan(ctx, &found)
+FROM organizations o WHERE o.tenant_id = ?4) AS o
+WHERE rank < 3 AND `+people.OrganizationShown+` ORDER BY rank, length(normal_name), normal_name LIMIT ?5`,
+		p.Normal, p.Domain, label, db.LikeEscape(p.Normal), q.TenantID(), maxPlaces, columns).Scan(ctx, &found)
 	for i := range found {
 		if found[0].Rank == 0 && found[i].Rank > 0 {
 			return found[:i], err

@@ -139,6 +139,14 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 			Person: personMessage(at.Person), Tie: at.Tie, Evidence: evidenceMessages(at.Evidence),
 		})
 	}
+	if rows.Organization == nil {
+		return res, nil
+	}
+	details, err := rows.Organization.Details(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	res.Organization = details.Message(call.ZoneOf(ctx))
 	return res, nil
 }
 

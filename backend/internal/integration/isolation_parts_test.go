@@ -6,11 +6,20 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/insights"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
+
+// ownWord drops an error that repeats the name that the attacker asked for.
+func ownWord(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
 
 // partReads are the functions with which features read each other's rows.
 func partReads(data *db.Tenant) map[string]attempt {
@@ -42,6 +51,13 @@ func partReads(data *db.Tenant) map[string]attempt {
 			}
 			return found, err
 		},
+		"FindOrganization": func(ctx context.Context, _ victim) (any, error) {
+			found, err := people.FindOrganization(ctx, data, secret)
+			return found, ownWord(err)
+		},
+		"Details": func(ctx context.Context, v victim) (any, error) {
+			return (&people.Organization{ID: v.organization}).Details(ctx, data)
+		},
 		"Strengths": func(ctx context.Context, v victim) (any, error) {
 			return people.Strengths(ctx, data, []string{v.connection}, time.Now())
 		},
@@ -72,6 +88,10 @@ func partWrites(u *db.Tx) map[string]attempt {
 		},
 		"InsertPeople":  func(ctx context.Context, v victim) (any, error) { return nil, people.InsertPeople(ctx, u, stolen(v)) },
 		"ReplacePeople": func(ctx context.Context, v victim) (any, error) { return nil, people.ReplacePeople(ctx, u, stolen(v)) },
-		"Tags":          func(ctx context.Context, _ victim) (any, error) { return people.Tags(ctx, u, []string{"mine"}) },
+		"UpdateOrganization": func(ctx context.Context, _ victim) (any, error) {
+			saved, err := people.UpdateOrganization(ctx, u, people.OrganizationPatch{Name: secret, NewName: new("stolen")})
+			return saved, ownWord(err)
+		},
+		"Tags": func(ctx context.Context, _ victim) (any, error) { return people.Tags(ctx, u, []string{"mine"}) },
 	}
 }

@@ -47,6 +47,7 @@ type victim struct {
 	photo                         *photos.Photo
 	tenant                        tenant.ID
 	connection, note, interaction string
+	organization                  string
 	email, externalKey            string
 	change, relationship          string
 	deletion, binned              string
@@ -74,7 +75,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 		if err != nil {
 			return err
 		}
-		v.connection = made.Connection.ID
+		v.connection, v.organization = made.Connection.ID, made.Connection.Positions[0].OrganizationID
 		if _, err := photos.Set(ctx, u, v.connection, v.photo); err != nil {
 			return err
 		}

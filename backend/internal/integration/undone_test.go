@@ -106,6 +106,7 @@ func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 		history.DistinctPair: {v.distinct: people.DistinctPair{FirstID: min(v.connection, v.relative), SecondID: max(v.connection, v.relative), SaidBy: "stolen"}},
 		history.Note:         {v.note: timeline.Note{Body: "stolen", ConnectionIDs: []string{v.connection}}},
 		history.Interaction:  {v.interaction: timeline.Interaction{Kind: "call", OccurredAt: time.Now(), ConnectionIDs: []string{v.connection}}},
+		history.Organization: {v.organization: people.Organization{Name: "stolen", Notes: "stolen"}},
 		history.Group:        {v.group: groups.Group{Name: fmt.Sprint("stolen", time.Now())}},
 		history.Membership:   {v.connection: people.Groups{Groups: []string{v.group}}},
 		history.Reminder:     {v.reminder: reminders.Reminder{Text: "stolen", DueOn: day, StartsOn: day, ConnectionID: v.connection}},

@@ -18,6 +18,7 @@ func All() history.Kinds {
 		history.Relationship: people.RestoreRelationship,
 		history.DistinctPair: people.RestoreDistinctPair,
 		history.Membership:   people.RestoreMembership,
+		history.Organization: people.RestoreOrganization,
 		history.Note:         timeline.RestoreNote,
 		history.Interaction:  timeline.RestoreInteraction,
 		history.Group:        groups.RestoreGroup,

@@ -31,7 +31,7 @@ func TestRecordedStatesKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	recorded := map[string]any{
 		history.Connection: &people.Connection{}, history.Relationship: &people.Relationship{}, history.DistinctPair: &people.DistinctPair{},
-		history.Membership: &people.Groups{}, history.Note: &timeline.Note{}, history.Interaction: &timeline.Interaction{}, history.Group: &groups.Group{},
+		history.Membership: &people.Groups{}, history.Organization: &people.Organization{}, history.Note: &timeline.Note{}, history.Interaction: &timeline.Interaction{}, history.Group: &groups.Group{},
 		history.Reminder: &reminders.Reminder{}, history.Profile: &account.Profile{}, history.Settings: &account.Settings{}, history.Field: &people.Field{},
 	}
 	names := slices.Sorted(maps.Keys(kinds.All()))

@@ -126,17 +126,6 @@ func (h Handle) in(kind string) bool {
 	return h.Kind == kind || kind == KindURL && h.Kind == KindSocial
 }
 
-// Organization is a place where people work, stored once per normal name.
-type Organization struct {
-	TenantID   tenant.ID `bun:",pk"`
-	ID         string    `bun:",pk"`
-	Name       string
-	NormalName string
-	Domain     string
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-}
-
 // Position is a job of a connection, now or in the past.
 type Position struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`

@@ -3,8 +3,10 @@ package people
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -147,6 +149,31 @@ func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.
 		return nil, err
 	}
 	return &connectionsv1.LinkConnectionsResponse{Relationships: relationMessages(relations), ChangeId: call.Optional(changeID)}, nil
+}
+
+// UpdateOrganization implements the RPC.
+func (h *RPC) UpdateOrganization(ctx context.Context, u *db.Tx, req *connectionsv1.UpdateOrganizationRequest) (*connectionsv1.UpdateOrganizationResponse, error) {
+	saved, err := UpdateOrganization(ctx, u, OrganizationPatch{Name: req.GetName(), NewName: req.NewName, Website: req.Website, Address: req.Address, Notes: req.Notes})
+	if err != nil {
+		return nil, err
+	}
+	details, err := saved.Organization.Details(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.UpdateOrganizationResponse{Organization: details.Message(call.ZoneOf(ctx)), ChangeId: call.Optional(saved.ChangeID)}, nil
+}
+
+// Message returns an organisation as answers show it. The day of the last contact is in the member's time zone.
+func (d *OrganizationDetails) Message(zone *time.Location) *connectionsv1.Organization {
+	m := &connectionsv1.Organization{
+		Name: d.Name, Domain: d.Domain, Website: d.Website, Address: d.Address, Notes: d.Notes,
+		PeopleNow: int32(d.CountNow), PeopleBefore: int32(d.CountBefore),
+	}
+	if !d.LastContact.IsZero() {
+		m.LastContactOn, m.LastContactId, m.LastContactName = new(civil.LocalDay(d.LastContact, "", zone)), &d.LastWith.ID, &d.LastWith.Name
+	}
+	return m
 }
 
 // maxRelations limits how many relationships an answer shows.

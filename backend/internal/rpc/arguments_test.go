@@ -247,6 +247,8 @@ func kindOf(tool, field string, of *schema) string {
 		return kindDay
 	case tool == "save_group" && field == "name":
 		return kindGroup
+	case tool == "update_organization" && strings.HasSuffix(field, "name"):
+		return "organization"
 	case tool == "rename_tag":
 		return kindTag
 	case field == "birthday_between":

@@ -169,6 +169,7 @@ func registerPeople(s *services, h *handlers.Handlers) {
 	write(s, connectionsv1connect.ConnectionServiceDefineFieldProcedure, h.People.DefineField)
 	write(s, connectionsv1connect.ConnectionServiceMergeConnectionsProcedure, h.People.MergeConnections)
 	write(s, connectionsv1connect.ConnectionServiceUpdateConnectionProcedure, h.People.UpdateConnection)
+	write(s, connectionsv1connect.ConnectionServiceUpdateOrganizationProcedure, h.People.UpdateOrganization)
 	read(s, connectionsv1connect.ConnectionServiceExportConnectionsProcedure, h.Exports.ExportConnections)
 
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, h.Groups.ListGroups)

@@ -159,7 +159,7 @@ func TestDemoIsReadOnlyAndStaysTheDemo(t *testing.T) {
 			t.Errorf("%s has what only members have", at)
 		}
 	}
-	for _, shape := range []string{"/demo", "/demo/people", "/demo/people/{id}", "/demo/people/{id}/edit", "/demo/people/{id}/merge", "/demo/groups", "/demo/groups/{id}", "/demo/groups/tag/name", "/demo/activity", "/demo/people/bin", "/demo/network", "/demo/network/organization"} {
+	for _, shape := range []string{"/demo", "/demo/people", "/demo/people/{id}", "/demo/people/{id}/edit", "/demo/people/{id}/merge", "/demo/people/organization/name", "/demo/groups", "/demo/groups/{id}", "/demo/groups/tag/name", "/demo/activity", "/demo/people/bin", "/demo/network", "/demo/network/organization"} {
 		if !shapes[shape] {
 			t.Errorf("no link leads to a page like %s", shape)
 		}

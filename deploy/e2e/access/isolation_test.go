@@ -150,6 +150,7 @@ func (k keepsake) wholes() []attempt {
 		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "selection": k.selection}},
 		{tool: "archive_connections", arguments: harness.Arguments{"selection": k.selection}},
 		{tool: "rename_tag", arguments: harness.Arguments{"from": k.tag, "to": "mine"}},
+		{tool: "update_organization", arguments: harness.Arguments{"name": k.organization, "new_name": "mine"}},
 		{tool: "list_groups", arguments: harness.Arguments{}},
 		{tool: "list_due", arguments: harness.Arguments{"days": 366, "limit": 50}},
 		{tool: "find_people_at", arguments: harness.Arguments{"organization": k.organization}},

@@ -148,8 +148,8 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	reminder := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
 	moved := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
 	met := a.Call(t, "log_interaction", harness.Arguments{"connection_ids": []string{person()}, "kind": "call"})
-	group, tag := harness.NewWord(), harness.NewWord()
-	a.Create(t, harness.Arguments{"name": harness.NewWord(), "tags": []string{tag}})
+	group, tag, employer := harness.NewWord(), harness.NewWord(), harness.NewWord()
+	a.Create(t, harness.Arguments{"name": harness.NewWord(), "tags": []string{tag}, "organization": employer})
 	a.Call(t, "save_group", harness.Arguments{"name": group})
 	return map[string]harness.Arguments{
 		"create_connection":     {"name": harness.NewWord()},
@@ -165,6 +165,7 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 		"update_note":           {"id": harness.At[string](t, note(), "note", "id"), "body": harness.NewWord()},
 		"save_group":            {"name": harness.NewWord()},
 		"update_membership":     {"connection_ids": []string{person()}, "add_groups": []string{group}},
+		"update_organization":   {"name": employer, "notes": harness.NewWord()},
 		"rename_tag":            {"from": tag, "to": harness.NewWord()},
 		"create_reminder":       {"text": harness.NewWord(), "due_on": "2031-01-01"},
 		"update_reminder":       {"id": harness.At[string](t, moved, "reminder", "id"), "due_on": "2031-01-02"},

@@ -108,6 +108,8 @@ func badArguments() []badCall {
 		{"merge_connections", harness.Arguments{"pairs": []harness.Arguments{{"keep_id": person}}}, "pairs[0].merge_id"},
 		{"link_connections", harness.Arguments{"from_id": person, "to_id": person, "type": "friend"}, "to_id"},
 		{"link_connections", harness.Arguments{"from_id": person, "to_id": person, "type": "enemy"}, "type"},
+		{"update_organization", harness.Arguments{"notes": "x"}, "name"},
+		{"update_organization", harness.Arguments{"name": "x", "notes": long(4001)}, "notes"},
 		{"export_connections", harness.Arguments{}, "format"},
 		{"export_connections", harness.Arguments{"format": "pdf"}, "format"},
 		{"export_connections", harness.Arguments{"format": "csv", "limit": 201}, "limit"},

@@ -7,7 +7,7 @@ import { call, connect, fail, mustFind, search } from '../harness/client.mjs';
 // Removing a tool, or its name, is a breaking change; adding one is not.
 const TOOLS = [
   'search_connections', 'get_connection', 'create_connection', 'update_connection', 'resolve_people', 'archive_connections', 'delete_connection',
-  'find_duplicates', 'merge_connections', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
+  'find_duplicates', 'merge_connections', 'update_organization', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
   'update_interaction', 'delete_timeline_entry', 'search_notes', 'list_groups', 'save_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
   'update_reminder', 'complete_reminder', 'set_cadence',
   'find_people_at', 'prepare_meeting', 'suggest_introductions', 'find_similar_connections', 'get_network_stats', 'search_directory',
@@ -331,6 +331,7 @@ function writes([{ id, name }, other]) {
     save_group: { name: 'Zeb' },
     update_membership: { connection_ids: ids, add_tags: ['zeb'] },
     rename_tag: { from: 'zeb', to: 'zebra' },
+    update_organization: { name: 'Zeb', notes: 'Zeb' },
     create_reminder: { text: 'Zeb', due_on: '2030-01-01', connection_id: id },
     update_reminder: { id: 'rem_00000000000000000000000000', text: 'Zeb' },
     complete_reminder: { id: 'rem_00000000000000000000000000' },

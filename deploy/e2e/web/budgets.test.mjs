@@ -94,6 +94,7 @@ async function find(page, base) {
   Object.assign(examples, {
     [`${base}/people/{id}`]: `${base}/people/${person}`,
     [`${base}/people/{id}/merge`]: `${base}/people/${person}/merge`,
+    [`${base}/people/organization`]: `${base}/people/organization?name=${(await on(`/people/${person}`, /people\/organization\?name=([^"]+)/)).replaceAll('&#43;', '+')}`,
     [`${base}/groups/{id}`]: `${base}/groups/${await on('/groups', /groups\/(grp_\w+)/)}`,
     [`${base}/groups/tag`]: `${base}/groups/tag?name=${await on('/groups', /groups\/tag\?name=([^"&]+)/)}`,
     [`${base}/activity/undo`]: `${base}/activity/undo?change=${await on('/activity', /change=(chg_\w+)/)}`,

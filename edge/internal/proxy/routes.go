@@ -150,6 +150,7 @@ func areaPages() []route.Route {
 		{Name: "people-new", Methods: both, Pattern: "/people/new", Summary: "Reads one line about a person into a form, and adds the person."},
 		{Name: "people-share", Methods: post, Pattern: pathShare, Summary: "Fills in the form that adds a person with text from another app's share menu; stores nothing."},
 		{Name: "people-duplicates", Methods: both, Pattern: "/people/duplicates", Summary: "Lists pairs of records that may be the same person, and merges them."},
+		{Name: "organization", Methods: both, Pattern: "/people/organization", Summary: "What the member knows about one organisation, who is and was there, and the form that changes it."},
 		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "bin", Methods: get, Pattern: "/people/bin", Summary: "People who were deleted in the last 30 days."},
 		{Name: "bin-restore", Methods: post, Pattern: "/people/bin/restore", Summary: "Restores a deleted person."},

@@ -39,6 +39,8 @@ func Routes(h *handlers.Handlers) []page.Route {
 		{Pattern: "POST " + page.PathShare, Enter: memberOrShareAgain, Handle: with((*request).share), Upload: page.ReadUpload(maxShare, shareTooLarge, shareUnreadable), Tokenless: true},
 		{Pattern: "GET " + pathDuplicates, Handle: with((*request).showDuplicates)},
 		{Pattern: "POST " + pathDuplicates, Handle: with((*request).actOnPair)},
+		{Pattern: "GET " + pathOrganization, Handle: with((*request).showOrganization)},
+		{Pattern: "POST " + pathOrganization, Handle: with((*request).saveOrganization)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Handle: with((*request).showPerson)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Handle: with((*request).showMerge)},
 		{Pattern: "GET " + page.PathPeople + "/{id}/photo", Handle: with((*request).showPhoto)},

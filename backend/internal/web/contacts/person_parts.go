@@ -130,14 +130,20 @@ func (v *request) positionRows(p *person) []partRow {
 		}
 		value := contactLink{Text: held.GetTitle()}
 		if held.GetOrganization() != "" {
-			value = contactLink{Text: held.GetOrganization(), Path: template.URL(v.Link(page.PathPeople, "company", held.GetOrganization())), Note: held.GetTitle()}
+			value = contactLink{Text: held.GetOrganization(), Path: v.organizationPath(held.GetOrganization()), Note: held.GetTitle()}
 		}
-		if held.GetStartedOn() != "" || held.GetEndedOn() != "" {
-			value.Note = strings.TrimSpace(value.Note + " (" + held.GetStartedOn() + "–" + held.GetEndedOn() + ")")
-		}
+		value.Note = withPeriod(value.Note, held.GetStartedOn(), held.GetEndedOn())
 		out = append(out, partRow{Label: label, Values: []contactLink{value}})
 	}
 	return out
+}
+
+// withPeriod adds the dates between which a position was held to its title.
+func withPeriod(title, from, to string) string {
+	if from == "" && to == "" {
+		return title
+	}
+	return strings.TrimSpace(title + " (" + from + "–" + to + ")")
 }
 
 func dateRows(c *connectionsv1.Connection) []partRow {

@@ -123,6 +123,7 @@ var notices = map[string]string{
 	"group-saved":        "The group is saved.",
 	"field-saved":        "The field is saved.",
 	"field-removed":      "The field is removed, with its values.",
+	"organization-saved": "The organisation is saved.",
 	"group-merged":       "The two groups are one now.",
 	"group-deleted":      "The group is deleted. Its people stay.",
 	"tag-renamed":        "The tag is renamed, for everybody who has it.",

@@ -133,7 +133,7 @@ func (n objectNames) effectRow(kind, objectID string, effects []history.Effect, 
 // kindWord returns the word for a kind of object.
 func kindWord(kind string) string {
 	words := map[string]string{
-		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
+		history.Connection: "Person", history.Membership: "Groups of", history.Organization: "Organisation", history.Note: "Note",
 		history.Interaction: "Interaction", history.Group: "Group", history.Reminder: "Reminder",
 		history.Relationship: "Relation", history.DistinctPair: "Not the same", history.Profile: "Your profile", history.Settings: "Your settings", history.Field: "Custom field",
 	}

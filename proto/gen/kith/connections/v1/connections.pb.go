@@ -4250,6 +4250,270 @@ func (x *CustomField) GetChoices() []string {
 	return nil
 }
 
+// An organisation, and what is known from the people there.
+type Organization struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Web domain: of most e-mail addresses there.
+	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
+	// Website.
+	Website string `protobuf:"bytes,3,opt,name=website,proto3" json:"website,omitempty"`
+	// Postal address.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// Notes about it.
+	Notes string `protobuf:"bytes,5,opt,name=notes,proto3" json:"notes,omitempty"`
+	// How many people are there.
+	PeopleNow int32 `protobuf:"varint,6,opt,name=people_now,proto3" json:"people_now,omitempty"`
+	// How many people left.
+	PeopleBefore int32 `protobuf:"varint,7,opt,name=people_before,proto3" json:"people_before,omitempty"`
+	// Day of the last contact with anyone there.
+	LastContactOn *string `protobuf:"bytes,8,opt,name=last_contact_on,proto3,oneof" json:"last_contact_on,omitempty"`
+	// Id of the person that it was with.
+	LastContactId *string `protobuf:"bytes,9,opt,name=last_contact_id,proto3,oneof" json:"last_contact_id,omitempty"`
+	// Name of the person.
+	LastContactName *string `protobuf:"bytes,10,opt,name=last_contact_name,proto3,oneof" json:"last_contact_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Organization) Reset() {
+	*x = Organization{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Organization) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Organization) ProtoMessage() {}
+
+func (x *Organization) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Organization.ProtoReflect.Descriptor instead.
+func (*Organization) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Organization) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Organization) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
+func (x *Organization) GetWebsite() string {
+	if x != nil {
+		return x.Website
+	}
+	return ""
+}
+
+func (x *Organization) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Organization) GetNotes() string {
+	if x != nil {
+		return x.Notes
+	}
+	return ""
+}
+
+func (x *Organization) GetPeopleNow() int32 {
+	if x != nil {
+		return x.PeopleNow
+	}
+	return 0
+}
+
+func (x *Organization) GetPeopleBefore() int32 {
+	if x != nil {
+		return x.PeopleBefore
+	}
+	return 0
+}
+
+func (x *Organization) GetLastContactOn() string {
+	if x != nil && x.LastContactOn != nil {
+		return *x.LastContactOn
+	}
+	return ""
+}
+
+func (x *Organization) GetLastContactId() string {
+	if x != nil && x.LastContactId != nil {
+		return *x.LastContactId
+	}
+	return ""
+}
+
+func (x *Organization) GetLastContactName() string {
+	if x != nil && x.LastContactName != nil {
+		return *x.LastContactName
+	}
+	return ""
+}
+
+// The organisation and its new values.
+type UpdateOrganizationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which one.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its new name.
+	NewName *string `protobuf:"bytes,2,opt,name=new_name,proto3,oneof" json:"new_name,omitempty"`
+	// Website.
+	Website *string `protobuf:"bytes,3,opt,name=website,proto3,oneof" json:"website,omitempty"`
+	// Postal address.
+	Address *string `protobuf:"bytes,4,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Notes.
+	Notes         *string `protobuf:"bytes,5,opt,name=notes,proto3,oneof" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateOrganizationRequest) Reset() {
+	*x = UpdateOrganizationRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateOrganizationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateOrganizationRequest) ProtoMessage() {}
+
+func (x *UpdateOrganizationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateOrganizationRequest.ProtoReflect.Descriptor instead.
+func (*UpdateOrganizationRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *UpdateOrganizationRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetNewName() string {
+	if x != nil && x.NewName != nil {
+		return *x.NewName
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetWebsite() string {
+	if x != nil && x.Website != nil {
+		return *x.Website
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetAddress() string {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationRequest) GetNotes() string {
+	if x != nil && x.Notes != nil {
+		return *x.Notes
+	}
+	return ""
+}
+
+// The stored organisation.
+type UpdateOrganizationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The organisation.
+	Organization *Organization `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateOrganizationResponse) Reset() {
+	*x = UpdateOrganizationResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateOrganizationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateOrganizationResponse) ProtoMessage() {}
+
+func (x *UpdateOrganizationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateOrganizationResponse.ProtoReflect.Descriptor instead.
+func (*UpdateOrganizationResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *UpdateOrganizationResponse) GetOrganization() *Organization {
+	if x != nil {
+		return x.Organization
+	}
+	return nil
+}
+
+func (x *UpdateOrganizationResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
@@ -4828,7 +5092,45 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
 	"\x04type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04type\x12,\n" +
-	"\achoices\x18\x03 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\achoices2\xe0\r\n" +
+	"\achoices\x18\x03 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\achoices\"\xff\x03\n" +
+	"\fOrganization\x12 \n" +
+	"\x04name\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12$\n" +
+	"\x06domain\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xfd\x01\xe0\xf3\x18\x01R\x06domain\x12&\n" +
+	"\awebsite\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\awebsite\x12&\n" +
+	"\aaddress\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\aaddress\x12\"\n" +
+	"\x05notes\x18\x05 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x1f\xe0\xf3\x18\x01R\x05notes\x12\x1e\n" +
+	"\n" +
+	"people_now\x18\x06 \x01(\x05R\n" +
+	"people_now\x12$\n" +
+	"\rpeople_before\x18\a \x01(\x05R\rpeople_before\x126\n" +
+	"\x0flast_contact_on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\x0flast_contact_on\x88\x01\x01\x126\n" +
+	"\x0flast_contact_id\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\x0flast_contact_id\x88\x01\x01\x12?\n" +
+	"\x11last_contact_name\x18\n" +
+	" \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01H\x02R\x11last_contact_name\x88\x01\x01B\x12\n" +
+	"\x10_last_contact_onB\x12\n" +
+	"\x10_last_contact_idB\x14\n" +
+	"\x12_last_contact_name\"\x91\x02\n" +
+	"\x19UpdateOrganizationRequest\x12!\n" +
+	"\x04name\x18\x01 \x01(\tB\r\xbaH\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\x04name\x12+\n" +
+	"\bnew_name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bnew_name\x88\x01\x01\x12'\n" +
+	"\awebsite\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x01R\awebsite\x88\x01\x01\x12'\n" +
+	"\aaddress\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x02R\aaddress\x88\x01\x01\x12#\n" +
+	"\x05notes\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x1fH\x03R\x05notes\x88\x01\x01B\v\n" +
+	"\t_new_nameB\n" +
+	"\n" +
+	"\b_websiteB\n" +
+	"\n" +
+	"\b_addressB\b\n" +
+	"\x06_notes\"\xa9\x01\n" +
+	"\x1aUpdateOrganizationResponse\x12Q\n" +
+	"\forganization\x18\x01 \x01(\v2!.kith.connections.v1.OrganizationB\n" +
+	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\forganization\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id2\x83\x0f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
@@ -4838,7 +5140,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0eArchive people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x92\x01\n" +
 	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x0fDelete a person\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x87\x01\n" +
 	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x91\x01\n" +
-	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\x8f\x01\n" +
+	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\" \xca\xf3\x18\x1c\b\x01\x12\x10Merge duplicates\x18\x03 \x01J\x02\x02\x04\x12\xa0\x01\n" +
+	"\x12UpdateOrganization\x12..kith.connections.v1.UpdateOrganizationRequest\x1a/.kith.connections.v1.UpdateOrganizationResponse\")\xca\xf3\x18\"\b\x01\x12\x16Change an organisation\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12\x8f\x01\n" +
 	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"!\xca\xf3\x18\x1a\b\x01\x12\x11Relate two people\x18\x01J\x01\x01\x90\x02\x02\x12\x8e\x01\n" +
 	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01\x12\x8a\x01\n" +
 	"\vDefineField\x12'.kith.connections.v1.DefineFieldRequest\x1a(.kith.connections.v1.DefineFieldResponse\"(\xca\xf3\x18!\b\b\x12\x15Define a custom field\x18\x01 \x01J\x02\x01\x04\x90\x02\x02BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
@@ -4855,7 +5158,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -4900,29 +5203,32 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*DefineFieldRequest)(nil),         // 40: kith.connections.v1.DefineFieldRequest
 	(*DefineFieldResponse)(nil),        // 41: kith.connections.v1.DefineFieldResponse
 	(*CustomField)(nil),                // 42: kith.connections.v1.CustomField
-	(*structpb.Struct)(nil),            // 43: google.protobuf.Struct
-	(*v1.Note)(nil),                    // 44: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 45: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 46: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 47: kith.tool.v1.NextCall
+	(*Organization)(nil),               // 43: kith.connections.v1.Organization
+	(*UpdateOrganizationRequest)(nil),  // 44: kith.connections.v1.UpdateOrganizationRequest
+	(*UpdateOrganizationResponse)(nil), // 45: kith.connections.v1.UpdateOrganizationResponse
+	(*structpb.Struct)(nil),            // 46: google.protobuf.Struct
+	(*v1.Note)(nil),                    // 47: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 48: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 49: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 50: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
-	43, // 0: kith.connections.v1.SearchConnectionsRequest.fields:type_name -> google.protobuf.Struct
+	46, // 0: kith.connections.v1.SearchConnectionsRequest.fields:type_name -> google.protobuf.Struct
 	2,  // 1: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
-	43, // 2: kith.connections.v1.ConnectionHit.fields:type_name -> google.protobuf.Struct
+	46, // 2: kith.connections.v1.ConnectionHit.fields:type_name -> google.protobuf.Struct
 	6,  // 3: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	44, // 4: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	45, // 5: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	47, // 4: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	48, // 5: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
 	13, // 6: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
 	6,  // 7: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
 	5,  // 8: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	46, // 9: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	46, // 10: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	46, // 11: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	49, // 9: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	49, // 10: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	49, // 11: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
 	11, // 12: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
 	12, // 13: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	46, // 14: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
-	43, // 15: kith.connections.v1.Connection.fields:type_name -> google.protobuf.Struct
+	49, // 14: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	46, // 15: kith.connections.v1.Connection.fields:type_name -> google.protobuf.Struct
 	7,  // 16: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
 	10, // 17: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
 	8,  // 18: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
@@ -4932,7 +5238,7 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	7,  // 22: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
 	10, // 23: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
 	9,  // 24: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	43, // 25: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
+	46, // 25: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
 	6,  // 26: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
 	17, // 27: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
 	11, // 28: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
@@ -4943,12 +5249,12 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	7,  // 33: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
 	10, // 34: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
 	9,  // 35: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	43, // 36: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
+	46, // 36: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
 	6,  // 37: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
 	11, // 38: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
 	22, // 39: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
 	23, // 40: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	46, // 41: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	49, // 41: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
 	30, // 42: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
 	23, // 43: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
 	23, // 44: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
@@ -4957,37 +5263,40 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	35, // 47: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
 	34, // 48: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
 	12, // 49: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	47, // 50: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	50, // 50: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
 	42, // 51: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
-	0,  // 52: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 53: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	14, // 54: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	18, // 55: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	20, // 56: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	24, // 57: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	26, // 58: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	28, // 59: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	31, // 60: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	36, // 61: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	38, // 62: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	40, // 63: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
-	1,  // 64: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 65: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	16, // 66: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	19, // 67: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	21, // 68: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	25, // 69: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	27, // 70: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	29, // 71: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	33, // 72: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	37, // 73: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	39, // 74: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	41, // 75: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
-	64, // [64:76] is the sub-list for method output_type
-	52, // [52:64] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	43, // 52: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 53: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 54: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	14, // 55: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	18, // 56: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	20, // 57: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	24, // 58: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	26, // 59: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	28, // 60: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	31, // 61: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	44, // 62: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
+	36, // 63: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	38, // 64: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	40, // 65: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
+	1,  // 66: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 67: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	16, // 68: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	19, // 69: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	21, // 70: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	25, // 71: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	27, // 72: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	29, // 73: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	33, // 74: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	45, // 75: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
+	37, // 76: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	39, // 77: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	41, // 78: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
+	66, // [66:79] is the sub-list for method output_type
+	53, // [53:66] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -5022,13 +5331,16 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[39].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[40].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[41].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[43].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[44].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,6 +10,7 @@ package insightsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -317,7 +318,9 @@ type FindPeopleAtResponse struct {
 	// The people: those there now, then those who left, then those one step away.
 	People []*PersonAt `protobuf:"bytes,2,rep,name=people,proto3" json:"people,omitempty"`
 	// Whether there are more results than the limit.
-	HasMore       bool `protobuf:"varint,3,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	HasMore bool `protobuf:"varint,3,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	// What is known about it, if only one matched.
+	Organization  *v1.Organization `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -371,6 +374,13 @@ func (x *FindPeopleAtResponse) GetHasMore() bool {
 		return x.HasMore
 	}
 	return false
+}
+
+func (x *FindPeopleAtResponse) GetOrganization() *v1.Organization {
+	if x != nil {
+		return x.Organization
+	}
+	return nil
 }
 
 // A person and their link to an organisation.
@@ -1246,7 +1256,7 @@ var File_kith_insights_v1_insights_proto protoreflect.FileDescriptor
 
 const file_kith_insights_v1_insights_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xa5\x01\n" +
+	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xa5\x01\n" +
 	"\x06Person\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
@@ -1272,11 +1282,12 @@ const file_kith_insights_v1_insights_proto_rawDesc = "" +
 	"\x05limit\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01B\x0f\n" +
 	"\r_include_pastB\x13\n" +
 	"\x11_include_one_stepB\b\n" +
-	"\x06_limit\"\xb5\x01\n" +
+	"\x06_limit\"\x82\x02\n" +
 	"\x14FindPeopleAtResponse\x129\n" +
 	"\rorganizations\x18\x01 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\rorganizations\x12@\n" +
 	"\x06people\x18\x02 \x03(\v2\x1a.kith.insights.v1.PersonAtB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x06people\x12 \n" +
-	"\bhas_more\x18\x03 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\"\x99\x01\n" +
+	"\bhas_more\x18\x03 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12K\n" +
+	"\forganization\x18\x04 \x01(\v2!.kith.connections.v1.OrganizationB\x04\xf8\xf3\x18\x01R\forganization\"\x99\x01\n" +
 	"\bPersonAt\x120\n" +
 	"\x06person\x18\x01 \x01(\v2\x18.kith.insights.v1.PersonR\x06person\x12\x19\n" +
 	"\x03tie\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x03tie\x12@\n" +
@@ -1394,48 +1405,50 @@ var file_kith_insights_v1_insights_proto_goTypes = []any{
 	(*GetNetworkStatsResponse)(nil),        // 16: kith.insights.v1.GetNetworkStatsResponse
 	(*Count)(nil),                          // 17: kith.insights.v1.Count
 	(*timestamppb.Timestamp)(nil),          // 18: google.protobuf.Timestamp
+	(*v1.Organization)(nil),                // 19: kith.connections.v1.Organization
 }
 var file_kith_insights_v1_insights_proto_depIdxs = []int32{
 	1,  // 0: kith.insights.v1.Person.strength:type_name -> kith.insights.v1.Strength
 	18, // 1: kith.insights.v1.Strength.last_interaction_at:type_name -> google.protobuf.Timestamp
 	5,  // 2: kith.insights.v1.FindPeopleAtResponse.people:type_name -> kith.insights.v1.PersonAt
-	0,  // 3: kith.insights.v1.PersonAt.person:type_name -> kith.insights.v1.Person
-	2,  // 4: kith.insights.v1.PersonAt.evidence:type_name -> kith.insights.v1.Evidence
-	8,  // 5: kith.insights.v1.PrepareMeetingResponse.people:type_name -> kith.insights.v1.PersonBriefing
-	2,  // 6: kith.insights.v1.PrepareMeetingResponse.common:type_name -> kith.insights.v1.Evidence
-	0,  // 7: kith.insights.v1.PersonBriefing.person:type_name -> kith.insights.v1.Person
-	2,  // 8: kith.insights.v1.PersonBriefing.background:type_name -> kith.insights.v1.Evidence
-	2,  // 9: kith.insights.v1.PersonBriefing.recent:type_name -> kith.insights.v1.Evidence
-	2,  // 10: kith.insights.v1.PersonBriefing.notes:type_name -> kith.insights.v1.Evidence
-	2,  // 11: kith.insights.v1.PersonBriefing.due:type_name -> kith.insights.v1.Evidence
-	11, // 12: kith.insights.v1.SuggestIntroductionsResponse.introductions:type_name -> kith.insights.v1.Introduction
-	0,  // 13: kith.insights.v1.Introduction.first:type_name -> kith.insights.v1.Person
-	0,  // 14: kith.insights.v1.Introduction.second:type_name -> kith.insights.v1.Person
-	2,  // 15: kith.insights.v1.Introduction.reasons:type_name -> kith.insights.v1.Evidence
-	14, // 16: kith.insights.v1.FindSimilarConnectionsResponse.people:type_name -> kith.insights.v1.SimilarPerson
-	0,  // 17: kith.insights.v1.SimilarPerson.person:type_name -> kith.insights.v1.Person
-	2,  // 18: kith.insights.v1.SimilarPerson.reasons:type_name -> kith.insights.v1.Evidence
-	0,  // 19: kith.insights.v1.GetNetworkStatsResponse.closest:type_name -> kith.insights.v1.Person
-	0,  // 20: kith.insights.v1.GetNetworkStatsResponse.fading:type_name -> kith.insights.v1.Person
-	17, // 21: kith.insights.v1.GetNetworkStatsResponse.organizations:type_name -> kith.insights.v1.Count
-	17, // 22: kith.insights.v1.GetNetworkStatsResponse.places:type_name -> kith.insights.v1.Count
-	17, // 23: kith.insights.v1.GetNetworkStatsResponse.groups:type_name -> kith.insights.v1.Count
-	17, // 24: kith.insights.v1.GetNetworkStatsResponse.tags:type_name -> kith.insights.v1.Count
-	3,  // 25: kith.insights.v1.InsightService.FindPeopleAt:input_type -> kith.insights.v1.FindPeopleAtRequest
-	6,  // 26: kith.insights.v1.InsightService.PrepareMeeting:input_type -> kith.insights.v1.PrepareMeetingRequest
-	9,  // 27: kith.insights.v1.InsightService.SuggestIntroductions:input_type -> kith.insights.v1.SuggestIntroductionsRequest
-	12, // 28: kith.insights.v1.InsightService.FindSimilarConnections:input_type -> kith.insights.v1.FindSimilarConnectionsRequest
-	15, // 29: kith.insights.v1.InsightService.GetNetworkStats:input_type -> kith.insights.v1.GetNetworkStatsRequest
-	4,  // 30: kith.insights.v1.InsightService.FindPeopleAt:output_type -> kith.insights.v1.FindPeopleAtResponse
-	7,  // 31: kith.insights.v1.InsightService.PrepareMeeting:output_type -> kith.insights.v1.PrepareMeetingResponse
-	10, // 32: kith.insights.v1.InsightService.SuggestIntroductions:output_type -> kith.insights.v1.SuggestIntroductionsResponse
-	13, // 33: kith.insights.v1.InsightService.FindSimilarConnections:output_type -> kith.insights.v1.FindSimilarConnectionsResponse
-	16, // 34: kith.insights.v1.InsightService.GetNetworkStats:output_type -> kith.insights.v1.GetNetworkStatsResponse
-	30, // [30:35] is the sub-list for method output_type
-	25, // [25:30] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	19, // 3: kith.insights.v1.FindPeopleAtResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 4: kith.insights.v1.PersonAt.person:type_name -> kith.insights.v1.Person
+	2,  // 5: kith.insights.v1.PersonAt.evidence:type_name -> kith.insights.v1.Evidence
+	8,  // 6: kith.insights.v1.PrepareMeetingResponse.people:type_name -> kith.insights.v1.PersonBriefing
+	2,  // 7: kith.insights.v1.PrepareMeetingResponse.common:type_name -> kith.insights.v1.Evidence
+	0,  // 8: kith.insights.v1.PersonBriefing.person:type_name -> kith.insights.v1.Person
+	2,  // 9: kith.insights.v1.PersonBriefing.background:type_name -> kith.insights.v1.Evidence
+	2,  // 10: kith.insights.v1.PersonBriefing.recent:type_name -> kith.insights.v1.Evidence
+	2,  // 11: kith.insights.v1.PersonBriefing.notes:type_name -> kith.insights.v1.Evidence
+	2,  // 12: kith.insights.v1.PersonBriefing.due:type_name -> kith.insights.v1.Evidence
+	11, // 13: kith.insights.v1.SuggestIntroductionsResponse.introductions:type_name -> kith.insights.v1.Introduction
+	0,  // 14: kith.insights.v1.Introduction.first:type_name -> kith.insights.v1.Person
+	0,  // 15: kith.insights.v1.Introduction.second:type_name -> kith.insights.v1.Person
+	2,  // 16: kith.insights.v1.Introduction.reasons:type_name -> kith.insights.v1.Evidence
+	14, // 17: kith.insights.v1.FindSimilarConnectionsResponse.people:type_name -> kith.insights.v1.SimilarPerson
+	0,  // 18: kith.insights.v1.SimilarPerson.person:type_name -> kith.insights.v1.Person
+	2,  // 19: kith.insights.v1.SimilarPerson.reasons:type_name -> kith.insights.v1.Evidence
+	0,  // 20: kith.insights.v1.GetNetworkStatsResponse.closest:type_name -> kith.insights.v1.Person
+	0,  // 21: kith.insights.v1.GetNetworkStatsResponse.fading:type_name -> kith.insights.v1.Person
+	17, // 22: kith.insights.v1.GetNetworkStatsResponse.organizations:type_name -> kith.insights.v1.Count
+	17, // 23: kith.insights.v1.GetNetworkStatsResponse.places:type_name -> kith.insights.v1.Count
+	17, // 24: kith.insights.v1.GetNetworkStatsResponse.groups:type_name -> kith.insights.v1.Count
+	17, // 25: kith.insights.v1.GetNetworkStatsResponse.tags:type_name -> kith.insights.v1.Count
+	3,  // 26: kith.insights.v1.InsightService.FindPeopleAt:input_type -> kith.insights.v1.FindPeopleAtRequest
+	6,  // 27: kith.insights.v1.InsightService.PrepareMeeting:input_type -> kith.insights.v1.PrepareMeetingRequest
+	9,  // 28: kith.insights.v1.InsightService.SuggestIntroductions:input_type -> kith.insights.v1.SuggestIntroductionsRequest
+	12, // 29: kith.insights.v1.InsightService.FindSimilarConnections:input_type -> kith.insights.v1.FindSimilarConnectionsRequest
+	15, // 30: kith.insights.v1.InsightService.GetNetworkStats:input_type -> kith.insights.v1.GetNetworkStatsRequest
+	4,  // 31: kith.insights.v1.InsightService.FindPeopleAt:output_type -> kith.insights.v1.FindPeopleAtResponse
+	7,  // 32: kith.insights.v1.InsightService.PrepareMeeting:output_type -> kith.insights.v1.PrepareMeetingResponse
+	10, // 33: kith.insights.v1.InsightService.SuggestIntroductions:output_type -> kith.insights.v1.SuggestIntroductionsResponse
+	13, // 34: kith.insights.v1.InsightService.FindSimilarConnections:output_type -> kith.insights.v1.FindSimilarConnectionsResponse
+	16, // 35: kith.insights.v1.InsightService.GetNetworkStats:output_type -> kith.insights.v1.GetNetworkStatsResponse
+	31, // [31:36] is the sub-list for method output_type
+	26, // [26:31] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_kith_insights_v1_insights_proto_init() }

@@ -61,6 +61,9 @@ const (
 	// ConnectionServiceMergeConnectionsProcedure is the fully-qualified name of the ConnectionService's
 	// MergeConnections RPC.
 	ConnectionServiceMergeConnectionsProcedure = "/kith.connections.v1.ConnectionService/MergeConnections"
+	// ConnectionServiceUpdateOrganizationProcedure is the fully-qualified name of the
+	// ConnectionService's UpdateOrganization RPC.
+	ConnectionServiceUpdateOrganizationProcedure = "/kith.connections.v1.ConnectionService/UpdateOrganization"
 	// ConnectionServiceLinkConnectionsProcedure is the fully-qualified name of the ConnectionService's
 	// LinkConnections RPC.
 	ConnectionServiceLinkConnectionsProcedure = "/kith.connections.v1.ConnectionService/LinkConnections"
@@ -115,6 +118,9 @@ type ConnectionServiceClient interface {
 	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
 	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
+	// Change or rename an organisation. A new_name that another one has merges both. An empty
+	// text clears. Overwrites; undo with change_id.
+	UpdateOrganization(context.Context, *v1.UpdateOrganizationRequest) (*v1.UpdateOrganizationResponse, error)
 	// Record how two people are related; the inverse follows. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
@@ -201,6 +207,13 @@ func NewConnectionServiceClient(httpClient connect.HTTPClient, baseURL string, o
 			connect.WithSchema(connectionServiceMethods.ByName("MergeConnections")),
 			connect.WithClientOptions(opts...),
 		),
+		updateOrganization: connect.NewClient[v1.UpdateOrganizationRequest, v1.UpdateOrganizationResponse](
+			httpClient,
+			baseURL+ConnectionServiceUpdateOrganizationProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("UpdateOrganization")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 		linkConnections: connect.NewClient[v1.LinkConnectionsRequest, v1.LinkConnectionsResponse](
 			httpClient,
 			baseURL+ConnectionServiceLinkConnectionsProcedure,
@@ -236,6 +249,7 @@ type connectionServiceClient struct {
 	deleteConnection   *connect.Client[v1.DeleteConnectionRequest, v1.DeleteConnectionResponse]
 	findDuplicates     *connect.Client[v1.FindDuplicatesRequest, v1.FindDuplicatesResponse]
 	mergeConnections   *connect.Client[v1.MergeConnectionsRequest, v1.MergeConnectionsResponse]
+	updateOrganization *connect.Client[v1.UpdateOrganizationRequest, v1.UpdateOrganizationResponse]
 	linkConnections    *connect.Client[v1.LinkConnectionsRequest, v1.LinkConnectionsResponse]
 	exportConnections  *connect.Client[v1.ExportConnectionsRequest, v1.ExportConnectionsResponse]
 	defineField        *connect.Client[v1.DefineFieldRequest, v1.DefineFieldResponse]
@@ -322,6 +336,15 @@ func (c *connectionServiceClient) MergeConnections(ctx context.Context, req *v1.
 	return nil, err
 }
 
+// UpdateOrganization calls kith.connections.v1.ConnectionService.UpdateOrganization.
+func (c *connectionServiceClient) UpdateOrganization(ctx context.Context, req *v1.UpdateOrganizationRequest) (*v1.UpdateOrganizationResponse, error) {
+	response, err := c.updateOrganization.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // LinkConnections calls kith.connections.v1.ConnectionService.LinkConnections.
 func (c *connectionServiceClient) LinkConnections(ctx context.Context, req *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error) {
 	response, err := c.linkConnections.CallUnary(ctx, connect.NewRequest(req))
@@ -393,6 +416,9 @@ type ConnectionServiceHandler interface {
 	// written unless dry_run is false. Bios are joined. Of other single values the kept record's stays,
 	// or with take the other's; a note keeps the rest, and conflicts lists it. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
+	// Change or rename an organisation. A new_name that another one has merges both. An empty
+	// text clears. Overwrites; undo with change_id.
+	UpdateOrganization(context.Context, *v1.UpdateOrganizationRequest) (*v1.UpdateOrganizationResponse, error)
 	// Record how two people are related; the inverse follows. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
@@ -475,6 +501,13 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 		connect.WithSchema(connectionServiceMethods.ByName("MergeConnections")),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectionServiceUpdateOrganizationHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceUpdateOrganizationProcedure,
+		svc.UpdateOrganization,
+		connect.WithSchema(connectionServiceMethods.ByName("UpdateOrganization")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	connectionServiceLinkConnectionsHandler := connect.NewUnaryHandlerSimple(
 		ConnectionServiceLinkConnectionsProcedure,
 		svc.LinkConnections,
@@ -516,6 +549,8 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 			connectionServiceFindDuplicatesHandler.ServeHTTP(w, r)
 		case ConnectionServiceMergeConnectionsProcedure:
 			connectionServiceMergeConnectionsHandler.ServeHTTP(w, r)
+		case ConnectionServiceUpdateOrganizationProcedure:
+			connectionServiceUpdateOrganizationHandler.ServeHTTP(w, r)
 		case ConnectionServiceLinkConnectionsProcedure:
 			connectionServiceLinkConnectionsHandler.ServeHTTP(w, r)
 		case ConnectionServiceExportConnectionsProcedure:
@@ -565,6 +600,10 @@ func (UnimplementedConnectionServiceHandler) FindDuplicates(context.Context, *v1
 
 func (UnimplementedConnectionServiceHandler) MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.MergeConnections is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) UpdateOrganization(context.Context, *v1.UpdateOrganizationRequest) (*v1.UpdateOrganizationResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.UpdateOrganization is not implemented"))
 }
 
 func (UnimplementedConnectionServiceHandler) LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error) {
