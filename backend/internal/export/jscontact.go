@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,8 +120,10 @@ type (
 	cardNote struct {
 		Note string `json:"note"`
 	}
+	// relation has the name of the other person, which the standard does not.
 	relation struct {
 		Relation map[string]bool `json:"relation"`
+		Name     string          `json:"kith:name,omitempty"`
 	}
 )
 
@@ -145,7 +148,7 @@ func (l *cardList) Close() error { return l.cards.end("\n") }
 // OwnDate begins the labels of dates that JSContact has no kind for.
 const OwnDate = "kith:"
 
-// OwnRelation begins the types of relationship that JSContact does not have.
+// OwnRelation begins the types of relationship that JSContact does not have. A label follows after a colon.
 const OwnRelation = "kith:"
 
 // MarshalJSON writes the card, and after its own members those of people.Kept.
@@ -218,16 +221,21 @@ func cardOf(p *Person) card {
 			c.Keywords[word] = true
 		}
 	}
-	for _, r := range p.Relations {
+	for _, r := range slices.Concat(p.Relations, p.Related) {
 		if c.RelatedTo == nil {
 			c.RelatedTo = map[string]relation{}
 		}
-		if _, known := c.RelatedTo[r.ConnectionID]; !known {
-			c.RelatedTo[r.ConnectionID] = relation{map[string]bool{}}
+		key := cmp.Or(r.ConnectionID, r.Name) // a name stands for somebody without a card
+		if _, known := c.RelatedTo[key]; !known {
+			c.RelatedTo[key] = relation{map[string]bool{}, r.Name}
 		}
-		c.RelatedTo[r.ConnectionID].Relation[related(r.Type)] = true
-		if word := related(r.Type); word != r.Type || word == people.RelationColleague {
-			c.RelatedTo[r.ConnectionID].Relation[OwnRelation+r.Type] = true
+		word := StandardRelation(r.Type)
+		c.RelatedTo[key].Relation[word] = true
+		if word != r.Type || word == people.RelationColleague || r.Label != "" {
+			if word = OwnRelation + r.Type; r.Label != "" {
+				word += ":" + r.Label
+			}
+			c.RelatedTo[key].Relation[word] = true
 		}
 	}
 	return c

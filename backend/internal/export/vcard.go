@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -106,9 +107,13 @@ func (c *cards) person(p *Person) {
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
 		c.line("DEATHDATE:" + partial(died)) // RFC 6474
 	}
-	for _, r := range p.Relations {
+	for _, r := range slices.Concat(p.Relations, p.Related) {
 		// Other programs show the name; Kith reads the id and its own type.
-		c.property("RELATED;VALUE=text;TYPE="+relatedTypes(r.Type)+";"+RelatedID+"="+r.ConnectionID, r.Name)
+		id := ""
+		if r.ConnectionID != "" {
+			id = ";" + RelatedID + "=" + r.ConnectionID
+		}
+		c.property(c.labelled(r.Label)+"RELATED;VALUE=text;TYPE="+relatedTypes(r.Type)+id, r.Name)
 	}
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
@@ -295,15 +300,15 @@ const RelatedID = "X-KITH-ID"
 // relatedTypes returns the types of a relationship in a vCard: the standard's, and Kith's own if that
 // says more.
 func relatedTypes(kind string) string {
-	if own := related(kind); own == kind && own != people.RelationColleague {
+	if own := StandardRelation(kind); own == kind && own != people.RelationColleague {
 		return own
 	}
-	return `"` + related(kind) + ",x-" + strings.ReplaceAll(kind, "_", "-") + `"`
+	return `"` + StandardRelation(kind) + ",x-" + strings.ReplaceAll(kind, "_", "-") + `"`
 }
 
-// related returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and
+// StandardRelation returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and
 // JSContact.
-func related(kind string) string {
+func StandardRelation(kind string) string {
 	switch kind {
 	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling, people.RelationFriend:
 		return kind

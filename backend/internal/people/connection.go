@@ -73,6 +73,9 @@ type Connection struct {
 	// Kept are the properties of cards that Kith does not understand, in a column with JSON.
 	Kept []Kept `bun:",nullzero" json:"kept"`
 
+	// Related are people who are not on file, in a column with JSON.
+	Related []Relation `bun:",nullzero" json:"related"`
+
 	Handles   []Handle        `bun:"-" json:"handles"`
 	Positions []Position      `bun:"-" json:"positions"`
 	Tags      []string        `bun:"-" json:"tags"`
@@ -189,6 +192,7 @@ func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
 	out.Dates, out.Addresses, out.Accounts, out.Kept = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts), slices.Clone(c.Kept)
+	out.Related = slices.Clone(c.Related)
 	return &out
 }
 

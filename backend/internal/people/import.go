@@ -38,8 +38,11 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
-	addresses, accounts := c.Addresses, c.Accounts
-	c.Addresses, c.Accounts = nil, nil
+	addresses, accounts, related := c.Addresses, c.Accounts, c.Related
+	c.Addresses, c.Accounts, c.Related = nil, nil, nil
+	for _, r := range related {
+		c.absorbRelated(r)
+	}
 	for _, a := range accounts {
 		c.absorbAccount(a.Clean())
 	}
@@ -74,6 +77,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	b.addresses(from.Addresses)
 	b.accounts(from.Accounts)
 	b.kept(from.Kept)
+	b.related(from.Related)
 	b.fields(from)
 	b.nameParts(from.NameParts)
 	b.location(from, typed)

@@ -170,7 +170,7 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 
 // leftOver returns the note that keeps the values that a merge with a person left out.
 func leftOver(name string, conflicts []MergeConflict) string {
-	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card"}
+	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card", "related": "Relation"}
 	for _, f := range MergeFields() {
 		labels[f.Name] = f.Label
 	}
@@ -188,19 +188,15 @@ func leftOver(name string, conflicts []MergeConflict) string {
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts, away.Kept = nil, nil, nil, nil, nil, nil, nil
-	away.NameParts = NameParts{}
+	away.NameParts, away.Related = NameParts{}, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
 
 func (m *merge) replace(ctx context.Context, before, after *Connection) error {
-	after.Version++
-	after.UpdatedAt = m.w.Now()
-	if err := ReplaceConnection(ctx, m.w, after); err != nil {
-		return err
-	}
-	m.effects = append(m.effects, history.EffectDraft{Kind: history.Connection, ID: after.ID, Before: before, After: after})
-	return nil
+	effect, err := revise(ctx, m.w, before, after)
+	m.effects = append(m.effects, effect)
+	return err
 }
 
 // maxBio is the contract's bound on a bio, in characters.
@@ -290,6 +286,11 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 	for _, k := range other.Kept {
 		if !c.absorbKept(k) {
 			conflict("kept", "", k.Name+": "+k.Text)
+		}
+	}
+	for _, r := range other.Related {
+		if !c.absorbRelated(r) {
+			conflict("related", "", r.Word()+": "+r.Name)
 		}
 	}
 	if !typed {
@@ -512,8 +513,8 @@ func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history
 	return effects, err
 }
 
-// moveRelationships moves relationships, with a fixed number of statements. It deletes a
-// relationship between the two people, and one that the other person already has.
+// moveRelationships moves relationships. It deletes a relationship between the two people, and one that the other person already
+// has, which gets the labels that it lacks.
 func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
 	var rows, held []Relationship
 	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
@@ -523,9 +524,9 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		return nil, err
 	}
 	type relation struct{ from, to, kind string }
-	known := map[relation]bool{}
+	known := map[relation]Relationship{}
 	for _, r := range held {
-		known[relation{r.FromID, r.ToID, r.Type}] = true
+		known[relation{r.FromID, r.ToID, r.Type}] = r
 	}
 	var effects []history.EffectDraft
 	var moved []Relationship
@@ -539,10 +540,18 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		}
 		after = after.Normal()
 		effect := history.EffectDraft{Kind: history.Relationship, ID: before.ID, Before: before}
-		if key := (relation{after.FromID, after.ToID, after.Type}); after.FromID != after.ToID && !known[key] {
-			known[key] = true
+		kept, twice := known[relation{after.FromID, after.ToID, after.Type}]
+		labelled := kept.With(after, false)
+		switch {
+		case after.FromID == after.ToID:
+		case !twice:
 			effect.After = after
 			moved = append(moved, after)
+		case labelled != kept:
+			if err := ReplaceRelationship(ctx, tx, labelled); err != nil {
+				return nil, err
+			}
+			effects = append(effects, history.EffectDraft{Kind: history.Relationship, ID: kept.ID, Before: kept, After: labelled})
 		}
 		effects = append(effects, effect)
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -128,7 +129,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.group(group)
 	}
 	for _, r := range p.Relationships {
-		d.addRelation(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
+		read := relatedAs(r.Type, r.Name)
+		read.ID, read.ConnectionID, read.Label, read.InverseLabel = r.ID, r.ConnectionID, cmp.Or(r.Label, read.Label), r.InverseLabel
+		d.addRelation(read)
 	}
 	for _, other := range p.NotSameAs {
 		switch key := keyOf(other); {
@@ -174,16 +177,6 @@ func dateKindOf(kind string) string {
 		return kind
 	}
 	return people.DateOther
-}
-
-func relationType(relation string) string {
-	switch relation {
-	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling,
-		people.RelationColleague, people.RelationManager, people.RelationReport, people.RelationIntroducedBy,
-		people.RelationIntroduced, people.RelationFriend:
-		return relation
-	}
-	return relationOf(relation)
 }
 
 // Limits of the lists of a document, as in the contract.

@@ -286,17 +286,27 @@ func (d *draft) setCadence(value string) {
 	}
 }
 
+// relatedAs returns the record of a relation that a file has a word for.
+func relatedAs(word, name string) (r export.RelationshipRecord) {
+	r.Name = name
+	r.Type, r.Label = people.ParseRelation(word)
+	return r
+}
+
 // addRelation adds what another person is to this one.
 func (d *draft) addRelation(r export.RelationshipRecord) {
-	r.Name = d.line("name of a relation", r.Name, maxName)
+	r.Name, r.Label = d.line("name of a relation", r.Name, maxName), d.line("relation", r.Label, maxLabel)
+	r.InverseLabel, _ = line(r.InverseLabel, maxLabel)
 	r.ConnectionID = keyOf(r.ConnectionID)
-	if r.Label, _ = line(r.Label, maxLabel); r.Type != people.RelationOther || r.Label == r.Type {
-		r.Label = ""
+	byName := func(r export.RelationshipRecord) bool { return r.ConnectionID == "" }
+	most := maxRelations
+	if byName(r) && len(slices.DeleteFunc(slices.Clone(d.Relationships), func(r export.RelationshipRecord) bool { return !byName(r) })) >= people.MaxRelated {
+		most = people.MaxRelated
 	}
 	switch {
 	case r.ConnectionID == "" && !text.Visible(r.Name) || slices.Contains(d.Relationships, r):
-	case len(d.Relationships) == maxRelations:
-		d.keepInNote("relation", strings.TrimSpace(r.Type+" "+r.Name), fmt.Sprintf("one person has %d at most", maxRelations))
+	case len(d.Relationships) >= most:
+		d.keepInNote("relation", cmp.Or(r.Label, r.Type)+" "+r.Name, fmt.Sprintf("one person has %d at most", most))
 	default:
 		d.Relationships = append(d.Relationships, r)
 	}

@@ -147,6 +147,8 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 		return part("value")
 	case "kept":
 		return part("name")
+	case "related":
+		return strings.ReplaceAll(people.Relation{Type: part("type"), Label: part("label")}.Word(), "_", " ") + ": " + part("name")
 	case "accounts":
 		return strings.TrimSpace(people.Account{Service: part("service")}.Shown() + " " + part("handle"))
 	case "addresses":

@@ -442,6 +442,7 @@ CREATE TABLE connections (
     addresses           TEXT,              -- the postal addresses, as JSON; NULL for none
     kept                TEXT,              -- properties of cards that Kith does not understand, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
+    related             TEXT,              -- people who are not on file, as JSON; NULL for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
     created_at          TIMESTAMP NOT NULL,
@@ -577,6 +578,8 @@ CREATE TABLE relationships (
     from_id    TEXT NOT NULL,
     to_id      TEXT NOT NULL,
     type       TEXT NOT NULL,
+    label      TEXT NOT NULL DEFAULT '',  -- a word that says more of to_id than type; inverse_label says more of from_id
+    inverse_label TEXT NOT NULL DEFAULT '',
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, from_id, to_id, type),
