@@ -276,6 +276,7 @@ func (d Draft) fields() *Connection {
 		Starred: d.Starred, Source: d.Source,
 	}
 	c.cleanTexts()
+	c.reorder()
 	return c
 }
 

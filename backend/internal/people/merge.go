@@ -275,6 +275,22 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("label", mine.Value+": "+mine.Label, h.Value+": "+h.Label)
 		}
 	}
+	c.absorbCard(other, conflict)
+	if !typed {
+		c.Location = cmp.Or(c.derivedPlace(), c.Location)
+	}
+	for _, p := range other.Positions {
+		c.absorbPosition(p)
+	}
+	for _, d := range other.Dates {
+		kept, dropped := c.absorbDate(d, slices.Contains(take, DateBirthday))
+		conflict(DateBirthday, kept, dropped)
+	}
+	return conflicts
+}
+
+// absorbCard adds the lists that are columns with JSON, and calls conflict with what is left out.
+func (c *Connection) absorbCard(other *Connection, conflict func(field, kept, dropped string)) {
 	for _, a := range other.Addresses {
 		c.absorbAddress(a)
 	}
@@ -293,17 +309,6 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("related", "", r.Word()+": "+r.Name)
 		}
 	}
-	if !typed {
-		c.Location = cmp.Or(c.derivedPlace(), c.Location)
-	}
-	for _, p := range other.Positions {
-		c.absorbPosition(p)
-	}
-	for _, d := range other.Dates {
-		kept, dropped := c.absorbDate(d, slices.Contains(take, DateBirthday))
-		conflict(DateBirthday, kept, dropped)
-	}
-	return conflicts
 }
 
 func latest(a, b time.Time) time.Time {

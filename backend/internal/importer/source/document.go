@@ -142,7 +142,7 @@ func person(row int, p export.PersonRecord, warning string) Record {
 			d.NotSameAs = append(d.NotSameAs, key)
 		}
 	}
-	return d.record(row)
+	return d.record(row, true)
 }
 
 // canBeKept reports whether what a document says is a property that Kith does not understand, so that it ends no card.

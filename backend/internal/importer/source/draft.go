@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -326,8 +327,8 @@ func keyOf(value string) string {
 	return key
 }
 
-// record ends the draft and returns the person, or the reason why there is none.
-func (d *draft) record(row int) Record {
+// record ends the draft and returns the person, or the reason why there is none. A file of Kith's own has names as they are shown.
+func (d *draft) record(row int, own bool) Record {
 	d.column = ""
 	for _, j := range d.jobs {
 		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
@@ -341,7 +342,7 @@ func (d *draft) record(row int) Record {
 		}
 		d.ID = key
 	}
-	d.name.finish(d)
+	d.name.finish(d, own)
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
@@ -400,8 +401,17 @@ type nameParts struct {
 }
 
 // finish sets the person's name, and the parts of it that the file has. The name is that of the file, otherwise what the parts
-// make.
-func (n *nameParts) finish(d *draft) {
+// make, also of a name such as "Holm, Vera" that is in no file of Kith's own.
+func (n *nameParts) finish(d *draft, own bool) {
+	family, given, inverted := names.Inverted(n.full)
+	known := strings.TrimSpace(n.Given + " " + n.Middle)
+	if inverted && !own && (n.Family == "" || text.Fold(n.Family) == text.Fold(family)) && (known == "" || text.Fold(known) == text.Fold(given)) {
+		n.Family = cmp.Or(n.Family, family)
+		if known == "" {
+			n.Given = given
+		}
+		n.full = n.Joined()
+	}
 	for _, part := range n.All() {
 		*part.Value = d.line(strings.ToLower(part.Label[:1])+part.Label[1:], *part.Value, maxName)
 	}

@@ -383,3 +383,23 @@ func TestKeptOfADocument(t *testing.T) {
 		}
 	}
 }
+
+// "Holm, Vera" is a name with its parts, unless the file is Kith's own, or its parts say something else.
+func TestInvertedNames(t *testing.T) {
+	t.Parallel()
+	card := func(lines string) string { return "BEGIN:VCARD\nVERSION:4.0\n" + lines + "END:VCARD\n" }
+	vera := people.NameParts{Given: "Vera", Family: "Holm"}
+	for content, want := range map[string]export.PersonRecord{
+		"Name,Email\n\"Holm, Vera\",v@x.example\n":                {Name: "Vera Holm", NameParts: vera},
+		"Name,Email\n\"Holm, Inc\",v@x.example\n":                 {Name: "Holm, Inc"},
+		card("FN:Holm\\, Vera\n"):                                 {Name: "Vera Holm", NameParts: vera},
+		card("FN:Holm\\, Vera\nN:Holm;Vera;;;\n"):                 {Name: "Vera Holm", NameParts: vera},
+		card("FN:Holm\\, Vera\nN:Berg;Vera;;;\n"):                 {Name: "Holm, Vera", NameParts: people.NameParts{Given: "Vera", Family: "Berg"}},
+		card("PRODID:-//Kith//Kith//EN\nFN:Holm\\, Vera\n"):       {Name: "Holm, Vera"},
+		`{"@type":"Card","uid":"1","name":{"full":"Holm, Vera"}}`: {Name: "Vera Holm", NameParts: vera},
+	} {
+		if r, _ := readOne(t, content, source.Options{}); r.Person.Name != want.Name || r.Person.NameParts != want.NameParts {
+			t.Errorf("%s: %q %+v", content, r.Person.Name, r.Person.NameParts)
+		}
+	}
+}

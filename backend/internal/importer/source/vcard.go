@@ -59,7 +59,7 @@ func (b *addressBook) record(d *draft, row int, program string) Record {
 			d.group(group)
 		}
 	}
-	return b.file.keyed(d.record(row), program)
+	return b.file.keyed(d.record(row, program == Kith), program)
 }
 
 // KeptWarning begins the warning that names the properties of cards that Kith does not understand.

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Search answers q from the state of the index at the time of the call.
@@ -159,13 +162,16 @@ type sortable struct {
 	ranked
 
 	value float64
-	known bool // whether it has a value
+	known bool   // whether it has a value
+	text  string // in place of the value
 }
 
 // sortable returns a document with its value for the order of the query. Smaller values come first.
 func (p *plan) sortable(r ranked) sortable {
 	s, d := sortable{ranked: r}, r.doc
 	switch p.sort {
+	case SortFamilyName:
+		s.text = text.Fold(cmp.Or(d.FamilyName, names.Family(d.Name)))
 	case SortLastContact:
 		s.value, s.known = -float64(d.LastInteractionAt.UnixMicro()), !d.LastInteractionAt.IsZero()
 	case SortCreated:
@@ -187,6 +193,10 @@ func (p *plan) compare(a, b *sortable) int {
 		return compareRank(a.ranked, b.ranked)
 	case p.sort == SortName && p.reverse:
 		return -compareName(a.ranked, b.ranked)
+	case a.text != b.text && p.reverse:
+		return strings.Compare(b.text, a.text)
+	case a.text != b.text:
+		return strings.Compare(a.text, b.text)
 	case a.known != b.known && a.known:
 		return -1
 	case a.known != b.known:
@@ -251,7 +261,7 @@ func (s *segment) sorted(p *plan) []uint32 {
 // byRelevance reports whether the order is that of the tiers.
 func (p *plan) byRelevance() bool {
 	switch p.sort {
-	case SortName, SortLastContact, SortCreated, SortStrength, SortNextDue:
+	case SortName, SortFamilyName, SortLastContact, SortCreated, SortStrength, SortNextDue:
 		return false
 	}
 	return true

@@ -3998,7 +3998,7 @@ var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x92\x12\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x9f\x12\n" +
 	"\x18SearchConnectionsRequest\x12%\n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
@@ -4033,8 +4033,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\rR\rcreated_after\x88\x01\x01\x12\x1d\n" +
 	"\astarred\x18\x13 \x01(\bH\x0eR\astarred\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x14 \x01(\bH\x0fR\barchived\x88\x01\x01\x127\n" +
-	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12Z\n" +
-	"\x04sort\x18\x16 \x01(\tBA\xbaH>r<R\trelevanceR\x04nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
+	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12g\n" +
+	"\x04sort\x18\x16 \x01(\tBN\xbaHKrIR\trelevanceR\x04nameR\vfamily_nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
 	"\x05order\x18\x17 \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x12R\x05order\x88\x01\x01\x12:\n" +
 	"\tmin_score\x18\x18 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x13R\tmin_score\x88\x01\x01\x12[\n" +
 	"\ainclude\x18\x19 \x03(\tBA\xbaH>\x92\x01;\x10\a\x18\x01\"5r3R\x06emailsR\x06phonesR\x04urlsR\x04tagsR\x06groupsR\bbirthdayR\x03metR\ainclude\x12$\n" +
