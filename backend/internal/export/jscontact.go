@@ -116,6 +116,7 @@ type (
 		Year  int    `json:"year,omitempty"`
 		Month int    `json:"month,omitempty"`
 		Day   int    `json:"day,omitempty"`
+		About bool   `json:"kith:about,omitempty"`
 	}
 	cardNote struct {
 		Note string `json:"note"`
@@ -205,10 +206,10 @@ func cardOf(p *Person) card {
 	}
 	for _, d := range p.Dates {
 		kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]
-		put(&c.Anniversaries, anniversary{cmp.Or(kind, OwnDate+d.Label), partialDate{"PartialDate", d.Year, d.Month, d.Day}})
+		put(&c.Anniversaries, anniversary{cmp.Or(kind, OwnDate+d.Label), partialDate{"PartialDate", d.Year, d.Month, d.Day, d.About}})
 	}
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
-		put(&c.Anniversaries, anniversary{"death", partialDate{"PartialDate", died.Year, died.Month, died.Day}})
+		put(&c.Anniversaries, anniversary{"death", partialDate{"PartialDate", died.Year, died.Month, died.Day, false}})
 	}
 	if p.Bio != "" {
 		c.Notes = map[string]cardNote{"1": {p.Bio}}

@@ -13,7 +13,7 @@ import (
 const Format = "kith-connections/1"
 
 // Document is the JSON format. Its records are separate from the rows, so that files stay
-// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD; an
+// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD, --MM-DD or "about YYYY"; an
 // empty text or a missing time means "not known".
 type (
 	Document struct {

@@ -258,21 +258,28 @@ func typeParameter(name, label string) string {
 	return ""
 }
 
+// AboutMark is the parameter of a date whose year is not certain.
+const AboutMark = "X-KITH-ABOUT"
+
 // dates writes the dates. A card has one birthday and one anniversary; others are written as Apple
 // does.
 func (c *cards) dates(p *Person) {
 	written := map[string]bool{}
 	for _, d := range p.Dates {
 		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: "ANNIVERSARY"}[d.Kind]
-		switch value := partial(d); {
-		case value == "":
+		value := ":" + partial(d)
+		if d.About {
+			value = ";" + AboutMark + "=1" + value
+		}
+		switch {
+		case value == ":":
 		case name != "" && !written[name]:
 			written[name] = true
-			c.line(name + ":" + value)
+			c.line(name + value)
 		case name != "":
-			c.line(c.labelled(d.Kind) + "X-ABDATE:" + value)
+			c.line(c.labelled(d.Kind) + "X-ABDATE" + value)
 		default:
-			c.line(c.labelled(d.Label) + "X-ABDATE:" + value)
+			c.line(c.labelled(d.Label) + "X-ABDATE" + value)
 		}
 	}
 }

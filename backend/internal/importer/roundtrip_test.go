@@ -463,7 +463,7 @@ func drawPerson(rt *rapid.T, id string) export.PersonRecord {
 			p.Positions = append(p.Positions, o)
 		}
 	}
-	for _, d := range []export.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
+	for _, d := range []export.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "anniversary", Date: "about 1950"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
 		if rapid.Bool().Draw(rt, "date") {
 			p.ImportantDates = append(p.ImportantDates, d)
 		}

@@ -558,7 +558,7 @@ coalesce(p.organization_id, ''), CASE WHEN p.current THEN 1 ELSE 0 END, p.ordina
 FROM positions p LEFT JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id WHERE p.tenant_id = ? AND p.connection_id IN (?)
 UNION ALL SELECT l.connection_id, 'tag', 0, t.id, t.folded_name, t.name, '', '', '', 0, 0, 0
 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND l.connection_id IN (?)
-UNION ALL SELECT connection_id, 'date', ordinal, id, kind, label, '', '', '', year, month, day
+UNION ALL SELECT connection_id, 'date', ordinal, id, kind, label, CASE WHEN about THEN 'about' ELSE '' END, '', '', year, month, day
 FROM important_dates WHERE tenant_id = ? AND connection_id IN (?)
 UNION ALL SELECT l.connection_id, 'group', 0, g.id, g.folded_name, g.name, '', '', '', g.cadence_days, 0, 0
 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id WHERE l.tenant_id = ? AND l.connection_id IN (?)`
@@ -579,7 +579,7 @@ func (c *Connection) add(owner tenant.ID, i listItem) {
 		c.Tags = append(c.Tags, i.texts[1])
 	case "date":
 		c.Dates = append(c.Dates, ImportantDate{
-			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Label: i.texts[1], Year: i.numbers[0], Month: i.numbers[1], Day: i.numbers[2], Ordinal: i.place,
+			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Label: i.texts[1], Year: i.numbers[0], Month: i.numbers[1], Day: i.numbers[2], About: i.texts[2] != "", Ordinal: i.place,
 		})
 	case "group":
 		c.Groups = append(c.Groups, i.texts[1])

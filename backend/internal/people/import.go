@@ -232,7 +232,7 @@ func (b *blend) date(d ImportantDate) {
 		if fuller, ok := d.with(b.Dates[at]); ok {
 			d = fuller
 		}
-		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day = d.Year, d.Month, d.Day
+		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day, b.Dates[at].About = d.Year, d.Month, d.Day, d.About
 	} else {
 		if stored, said := b.absorbDate(d, false); said != "" {
 			b.unused = append(b.unused, Unused{cmp.Or(d.Label, d.Kind), stored, said})

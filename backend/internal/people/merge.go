@@ -364,11 +364,11 @@ func (c *Connection) absorbDate(d ImportantDate, take bool) (kept, dropped strin
 	mine := &c.Dates[at]
 	had := *mine
 	if fuller, ok := mine.with(d); ok {
-		mine.Year, mine.Month, mine.Day = fuller.Year, fuller.Month, fuller.Day
+		mine.Year, mine.Month, mine.Day, mine.About = fuller.Year, fuller.Month, fuller.Day, fuller.About
 		return "", ""
 	}
 	if take {
-		mine.Year, mine.Month, mine.Day = d.Year, d.Month, d.Day
+		mine.Year, mine.Month, mine.Day, mine.About = d.Year, d.Month, d.Day, d.About
 		return d.String(), had.String()
 	}
 	return had.String(), d.String()
@@ -377,6 +377,10 @@ func (c *Connection) absorbDate(d ImportantDate, take bool) (kept, dropped strin
 // with returns a date that combines what both know, and false when they contradict each
 // other.
 func (d ImportantDate) with(other ImportantDate) (ImportantDate, bool) {
+	if (d.About || other.About) && d.Year != other.Year {
+		return d, false
+	}
+	d.About = d.About && other.About
 	for _, part := range []struct {
 		mine *int
 		its  int

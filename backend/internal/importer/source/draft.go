@@ -201,7 +201,7 @@ func (d *draft) addDate(kind, label, value string) {
 	if kind != people.DateOther {
 		label = ""
 	}
-	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
+	if day, err := readYearly(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
 		d.unreadDates++
 		d.keepInNote("date", value, "a birthday is not in the future")
 		return
@@ -211,7 +211,7 @@ func (d *draft) addDate(kind, label, value string) {
 
 // addLabelledDate adds a date with its label, whatever its kind.
 func (d *draft) addLabelledDate(kind, label, value string) {
-	day, err := readDate(value, d.days)
+	day, err := readYearly(value, d.days)
 	if err != nil {
 		d.unreadDates++
 		d.keepInNote("date", value, err.Error())

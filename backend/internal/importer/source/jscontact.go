@@ -341,6 +341,9 @@ func (d *draft) jsDay(a jsItem) {
 		d.setDeceasedOn(day)
 		return
 	}
+	if a.Date.About {
+		day = "about " + day
+	}
 	d.addDate(kind, label, day)
 }
 
@@ -444,6 +447,8 @@ type (
 		Year  int    `json:"year"`
 		Month int    `json:"month"`
 		Day   int    `json:"day"`
+		// About marks a year that is not certain, in Kith's own cards.
+		About bool `json:"kith:about"`
 	}
 )
 

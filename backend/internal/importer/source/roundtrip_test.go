@@ -213,7 +213,8 @@ func drawPerson(t *rapid.T) export.Person {
 	for range rapid.IntRange(0, 3).Draw(t, "dates") {
 		on := rapid.SampledFrom([]people.ImportantDate{
 			{Kind: people.DateBirthday, Month: 2, Day: 29}, {Kind: people.DateBirthday, Year: 1985, Month: 4, Day: 12}, {Kind: people.DateAnniversary, Year: 2010},
-			{Kind: people.DateAnniversary, Year: 2010, Month: 6}, {Kind: people.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1},
+			{Kind: people.DateAnniversary, Year: 2010, Month: 6}, {Kind: people.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1}, {Kind: people.DateBirthday, Year: 1950, About: true},
+			{Kind: people.DateOther, Label: "Born", Year: 1950, About: true},
 		}).Draw(t, "date")
 		if !dates[on.Kind+on.String()] {
 			p.Dates = append(p.Dates, on)

@@ -136,6 +136,7 @@ func TestDatesOfColumns(t *testing.T) {
 		"Russian":                     {"Имя,День рождения", "12 марта 1980 г.|1 мая 1980", "", "", []string{"1980-03-12", "1980-05-01"}, ""},
 		"Turkish":                     {"Ad Soyad,Doğum tarihi", "12 Mart 1980|3 Ağustos 1980", "", "", []string{"1980-03-12", "1980-08-03"}, ""},
 		"Korean":                      {"이름,생일", "1980년 3월 12일", "", "", []string{"1980-03-12"}, ""},
+		"about a year":                {"Name,Birthday", "about 1950|ca. 1950|Circa 1950|~1950|1950~|c1950|um 1950|about 0000|about 2090|about May 1950", "", "", []string{"about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "", "", ""}, ""},
 		"beginnings are no months":    {"Name,Birthday", "5 marble 1980|5 sepia 1980", "", "", []string{"", ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -429,6 +429,8 @@ type property struct {
 	// person is the key of another person, and location marks a typed location, in Kith's own cards.
 	person   string
 	location bool
+	// about marks a year that is not certain, in Kith's own cards.
+	about bool
 	// service and user are those of an account; isText says that its value is no URI.
 	service, user string
 	isText        bool
@@ -518,6 +520,8 @@ func (p *property) parameter(s string) {
 		p.isText = strings.EqualFold(value, "text")
 	case export.LocationMark:
 		p.location = true
+	case export.AboutMark:
+		p.about = true
 	case export.RelatedID:
 		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":

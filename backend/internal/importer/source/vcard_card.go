@@ -378,6 +378,9 @@ func (r *cardReader) labelledDay(p *property) {
 
 func (r *cardReader) labelled(kind, label string, p *property) {
 	value := r.text(p)
+	if p.about {
+		value = "about " + value
+	}
 	const yearOfNone = "1604"
 	if rest, ok := strings.CutPrefix(value, cmp.Or(p.omitYear, yearOfNone)); ok && len(rest) >= 4 {
 		value = "--" + strings.TrimPrefix(rest, "-")

@@ -561,6 +561,7 @@ CREATE TABLE important_dates (
     year          INTEGER NOT NULL,  -- 0 if unknown, as month and day
     month         INTEGER NOT NULL,
     day           INTEGER NOT NULL,
+    about         BOOLEAN NOT NULL DEFAULT FALSE,  -- whether the year, of which alone the date consists, is not certain
     ordinal       INTEGER NOT NULL,  -- the order within a person
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE

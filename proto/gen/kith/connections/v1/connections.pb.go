@@ -1538,7 +1538,7 @@ type ImportantDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A person has one birthday.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// YYYY-MM-DD, --MM-DD, YYYY-MM or YYYY.
+	// YYYY-MM-DD, --MM-DD, YYYY-MM, YYYY or about YYYY.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
 	// For kind other.
 	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
@@ -4227,11 +4227,11 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05Label\x12\x1a\n" +
 	"\x02of\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x02of\x12!\n" +
-	"\x05label\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\xf4\x01\n" +
+	"\x05label\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\x90\x02\n" +
 	"\rImportantDate\x127\n" +
-	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\x86\x01\n" +
-	"\x04date\x18\x02 \x01(\tBr\xbaHo\xc8\x01\x01rj\x18\n" +
-	"2f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$R\x04date\x12!\n" +
+	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\xa2\x01\n" +
+	"\x04date\x18\x02 \x01(\tB\x8d\x01\xbaH\x89\x01\xc8\x01\x01r\x83\x01\x18\n" +
+	"2\x7f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])|about [0-9]{4}|[0-9]{4}~)$R\x04date\x12!\n" +
 	"\x05label\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\x80\x01\n" +
 	"\fRelationship\x12-\n" +
 	"\rconnection_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12 \n" +
