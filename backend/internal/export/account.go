@@ -272,7 +272,7 @@ func shapeOf(object any) (list string, shape any) {
 			ID: o.ID, Name: o.Name, Description: o.Description, CadenceDays: o.CadenceDays, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
 		}
 	case *people.Relationship:
-		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
+		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.Label, o.InverseLabel, o.CreatedAt}
 	case *people.DistinctPair:
 		return "distinct_pairs", distinctPairShape{o.ID, o.FirstID, o.SecondID, o.SaidBy, o.CreatedAt}
 	case *reminders.Reminder:
@@ -392,11 +392,13 @@ type (
 		CreatedAt time.Time `json:"created_at"`
 	}
 	relationshipShape struct {
-		ID        string    `json:"id"`
-		FromID    string    `json:"from_id"`
-		ToID      string    `json:"to_id"`
-		Type      string    `json:"type"`
-		CreatedAt time.Time `json:"created_at"`
+		ID           string    `json:"id"`
+		FromID       string    `json:"from_id"`
+		ToID         string    `json:"to_id"`
+		Type         string    `json:"type"`
+		Label        string    `json:"label,omitempty"` // more of to_id than type says, as inverse_label is of from_id
+		InverseLabel string    `json:"inverse_label,omitempty"`
+		CreatedAt    time.Time `json:"created_at"`
 	}
 	distinctPairShape struct {
 		ID        string    `json:"id"`

@@ -408,7 +408,7 @@ func fillRelations(ctx context.Context, q db.Reader, who []string, archived bool
 
 		FromName, ToName string
 	}
-	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, f.name AS from_name, t.name AS to_name FROM relationships r
+	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, r.label, r.inverse_label, f.name AS from_name, t.name AS to_name FROM relationships r
 JOIN connections f ON f.tenant_id = r.tenant_id AND f.id = r.from_id AND (? OR f.archived_at IS NULL)
 JOIN connections t ON t.tenant_id = r.tenant_id AND t.id = r.to_id AND (? OR t.archived_at IS NULL)
 WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, archived, archived, q.TenantID(), bun.List(who), bun.List(who)).Scan(ctx, &rows)

@@ -234,7 +234,7 @@ func TestJSContact(t *testing.T) {
 		},
 		"notes":     map[string]any{"1": map[string]any{"note": p.Bio}},
 		"keywords":  map[string]any{"a,b": true, "c": true, "Book; club": true},
-		"relatedTo": map[string]any{"con_2": map[string]any{"relation": map[string]any{"colleague": true, "kith:manager": true, "friend": true}}},
+		"relatedTo": map[string]any{"con_2": map[string]any{"kith:name": "Ben, Jr.", "relation": map[string]any{"colleague": true, "kith:manager": true, "friend": true}}},
 	}
 	if diff := cmp.Diff(want, cards[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,12 +122,15 @@ type (
 		Year  int    `json:"year,omitempty"`
 		Month int    `json:"month,omitempty"`
 		Day   int    `json:"day,omitempty"`
+		About bool   `json:"kith:about,omitempty"`
 	}
 	cardNote struct {
 		Note string `json:"note"`
 	}
+	// relation has the name of the other person, which the standard does not.
 	relation struct {
 		Relation map[string]bool `json:"relation"`
+		Name     string          `json:"kith:name,omitempty"`
 	}
 )
 
@@ -151,7 +155,7 @@ func (l *cardList) Close() error { return l.cards.end("\n") }
 // OwnDate begins the labels of dates that JSContact has no kind for.
 const OwnDate = "kith:"
 
-// OwnRelation begins the types of relationship that JSContact does not have.
+// OwnRelation begins the types of relationship that JSContact does not have. A label follows after a colon.
 const OwnRelation = "kith:"
 
 // MarshalJSON writes the card, and after its own members those of people.Kept.
@@ -214,10 +218,10 @@ func cardOf(p *Person) card {
 	}
 	for _, d := range p.Dates {
 		kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]
-		put(&c.Anniversaries, anniversary{cmp.Or(kind, OwnDate+d.Label), partialDate{"PartialDate", d.Year, d.Month, d.Day}})
+		put(&c.Anniversaries, anniversary{cmp.Or(kind, OwnDate+d.Label), partialDate{"PartialDate", d.Year, d.Month, d.Day, d.About}})
 	}
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
-		put(&c.Anniversaries, anniversary{"death", partialDate{"PartialDate", died.Year, died.Month, died.Day}})
+		put(&c.Anniversaries, anniversary{"death", partialDate{"PartialDate", died.Year, died.Month, died.Day, false}})
 	}
 	if p.Bio != "" {
 		c.Notes = map[string]cardNote{"1": {p.Bio}}
@@ -230,16 +234,21 @@ func cardOf(p *Person) card {
 			c.Keywords[word] = true
 		}
 	}
-	for _, r := range p.Relations {
+	for _, r := range slices.Concat(p.Relations, p.Related) {
 		if c.RelatedTo == nil {
 			c.RelatedTo = map[string]relation{}
 		}
-		if _, known := c.RelatedTo[r.ConnectionID]; !known {
-			c.RelatedTo[r.ConnectionID] = relation{map[string]bool{}}
+		key := cmp.Or(r.ConnectionID, r.Name) // a name stands for somebody without a card
+		if _, known := c.RelatedTo[key]; !known {
+			c.RelatedTo[key] = relation{map[string]bool{}, r.Name}
 		}
-		c.RelatedTo[r.ConnectionID].Relation[related(r.Type)] = true
-		if word := related(r.Type); word != r.Type || word == people.RelationColleague {
-			c.RelatedTo[r.ConnectionID].Relation[OwnRelation+r.Type] = true
+		word := StandardRelation(r.Type)
+		c.RelatedTo[key].Relation[word] = true
+		if word != r.Type || word == people.RelationColleague || r.Label != "" {
+			if word = OwnRelation + r.Type; r.Label != "" {
+				word += ":" + r.Label
+			}
+			c.RelatedTo[key].Relation[word] = true
 		}
 	}
 	return c

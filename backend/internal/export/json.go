@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -12,7 +13,7 @@ import (
 const Format = "kith-connections/1"
 
 // Document is the JSON format. Its records are separate from the rows, so that files stay
-// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD; an
+// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD, --MM-DD or "about YYYY"; an
 // empty text or a missing time means "not known".
 type (
 	Document struct {
@@ -52,7 +53,7 @@ type (
 		Photo             string               `json:"photo,omitempty"` // a data: URI; not in account.json
 		Tags              []string             `json:"tags"`
 		Groups            []string             `json:"groups"`
-		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // absent in account.json, which lists them
+		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // in account.json those of people who are not on file; it lists the others
 		// NotSameAs are the ids of people who look like duplicates of this one but are not. Exports
 		// have each pair in the records of both people.
 		NotSameAs []string  `json:"not_same_as,omitempty"` // absent in account.json, which lists them
@@ -81,14 +82,15 @@ type (
 		Label string `json:"label"`
 	}
 	// RelationshipRecord's type is what the other person is to this one. Exports have
-	// each relationship in the records of both people.
+	// each relationship in the records of both people. Somebody who is not on file has no ConnectionID.
 	RelationshipRecord struct {
 		ID           string `json:"id,omitempty"` // in the demo account only
 		ConnectionID string `json:"connection_id"`
 		Name         string `json:"name"`
 		Type         string `json:"type"`
-		// Label is the word of an imported file for a relationship of the type other.
-		Label string `json:"-"`
+		// Label is a word that says more than the type, and InverseLabel one for this person.
+		Label        string `json:"label,omitempty"`
+		InverseLabel string `json:"inverse_label,omitempty"`
 	}
 	// NoteRecord may be in several pages; its id identifies it as one note.
 	NoteRecord struct {
@@ -183,15 +185,20 @@ func recordOf(p *Person) PersonRecord {
 	if len(p.Picture.Data) > 0 {
 		r.Photo = p.Picture.URI()
 	}
-	r.Relationships = []RelationshipRecord{}
-	for _, rel := range p.Relations {
-		r.Relationships = append(r.Relationships, RelationshipRecord{ConnectionID: rel.ConnectionID, Name: rel.Name, Type: rel.Type})
-	}
+	r.Relationships = relationshipRecords(slices.Concat(p.Relations, p.Related))
 	r.NotSameAs = p.NotSameAs
 	return r
 }
 
-// newPersonRecord returns the record of a connection, without relationships.
+func relationshipRecords(relations []people.Relation) []RelationshipRecord {
+	out := []RelationshipRecord{}
+	for _, r := range relations {
+		out = append(out, RelationshipRecord{ConnectionID: r.ConnectionID, Name: r.Name, Type: r.Type, Label: r.Label, InverseLabel: r.InverseLabel})
+	}
+	return out
+}
+
+// newPersonRecord returns the record of a connection, of its relationships with those of people who are not on file.
 func newPersonRecord(c *people.Connection) PersonRecord {
 	r := PersonRecord{
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
@@ -199,6 +206,9 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
 		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
 		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(), Addresses: c.Addresses, Accounts: c.Accounts, Fields: c.Fields, Kept: c.Kept,
+	}
+	if len(c.Related) > 0 {
+		r.Relationships = relationshipRecords(c.Related)
 	}
 	for _, h := range c.Handles {
 		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})

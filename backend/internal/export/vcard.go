@@ -1,10 +1,12 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -129,13 +131,16 @@ func (c *cards) person(p *Person) {
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
 		c.date(c.either("DEATHDATE", "X-DEATHDATE"), died) // RFC 6474
 	}
-	for _, r := range p.Relations {
+	for _, r := range slices.Concat(p.Relations, p.Related) {
 		// Other programs show the name; Kith reads the id and its own type.
-		name := "RELATED;VALUE=text;TYPE=" + relatedTypes(r.Type)
+		name := c.labelled(r.Label) + "RELATED;VALUE=text;TYPE=" + relatedTypes(r.Type)
 		if c.v3 {
-			name = c.labelled(relatedLabel(r.Type)) + "X-ABRELATEDNAMES"
+			name = c.labelled(cmp.Or(r.Label, relatedLabel(r.Type))) + "X-ABRELATEDNAMES"
 		}
-		c.property(name+";"+RelatedID+"="+r.ConnectionID, r.Name)
+		if r.ConnectionID != "" {
+			name += ";" + RelatedID + "=" + r.ConnectionID
+		}
+		c.property(name, r.Name)
 	}
 	if !p.UpdatedAt.IsZero() {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
@@ -306,6 +311,9 @@ func typeParameter(name, label string) string {
 	return ""
 }
 
+// AboutMark is the parameter of a date whose year is not certain.
+const AboutMark = "X-KITH-ABOUT"
+
 // dates writes the dates. A card has one birthday and, since version 4.0, one anniversary; others are written as Apple
 // does.
 func (c *cards) dates(p *Person) {
@@ -330,6 +338,9 @@ func (c *cards) dates(p *Person) {
 func (c *cards) date(name string, d people.ImportantDate) {
 	const yearOfNone = 1604
 	value := partial(d)
+	if d.About {
+		name += ";" + AboutMark + "=1"
+	}
 	switch {
 	case !c.v3 || d.Month == 0 || d.Day == 0:
 	case d.Year == 0:
@@ -375,15 +386,15 @@ func relatedLabel(kind string) string {
 // relatedTypes returns the types of a relationship in a vCard: the standard's, and Kith's own if that
 // says more.
 func relatedTypes(kind string) string {
-	if own := related(kind); own == kind && own != people.RelationColleague {
+	if own := StandardRelation(kind); own == kind && own != people.RelationColleague {
 		return own
 	}
-	return `"` + related(kind) + ",x-" + strings.ReplaceAll(kind, "_", "-") + `"`
+	return `"` + StandardRelation(kind) + ",x-" + strings.ReplaceAll(kind, "_", "-") + `"`
 }
 
-// related returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and
+// StandardRelation returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and
 // JSContact.
-func related(kind string) string {
+func StandardRelation(kind string) string {
 	switch kind {
 	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling, people.RelationFriend:
 		return kind

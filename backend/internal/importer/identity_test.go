@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,46 +134,53 @@ func TestRelativesAreNotMerged(t *testing.T) {
 	}
 }
 
-// Relationships by name link to the only person with that name, in the file or the network; others
-// are kept in a note, and reported. Undo removes both.
+// Relationships by name link to the only person with that name, in the file or the network; other
+// names are kept with the person. A later import links those who are on file then. Undo removes both.
 func TestRelationsByName(t *testing.T) {
 	t.Parallel()
 	card := func(name, more string) string {
 		return "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:" + name + "\r\n" + more + "END:VCARD\r\n"
 	}
-	file := card("Ada Stone", "item1.X-ABRELATEDNAMES:Ben Stone\r\nitem1.X-ABLabel:_$!<Spouse>!$_\r\nRELATED;TYPE=child;VALUE=text:Cy Stone\r\n") +
+	file := card("Ada Stone", "item1.X-ABRELATEDNAMES:Ben Stone\r\nitem1.X-ABLabel:_$!<Spouse>!$_\r\nitem2.RELATED;TYPE=child;VALUE=text:Cy Stone\r\nitem2.X-ABLabel:daughter\r\n") +
 		card("Ben Stone", "X-MANAGER:Vera Boss\r\nX-ASSISTANT:Tim Help\r\n") +
-		card("Cy Stone", "RELATED;TYPE=friend:urn:uuid:00000000-0000-4000-8000-000000000001\r\nRELATED;TYPE=friend;VALUE=text:Sam Twin\r\n") +
+		card("Cy Stone", "RELATED;TYPE=friend:urn:uuid:00000000-0000-4000-8000-000000000001\r\nRELATED;TYPE=friend;VALUE=text:Sam Twin\r\nRELATED;TYPE=godmother:urn:x:1\r\n") +
 		card("Eve Short", "UID:urn:uuid:00000000-0000-4000-8000-000000000001\r\n")
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		d.imports(t, "held.csv", "Name,Email\nVera Boss,v@x.example\nSam Twin,s1@x.example\nSam Twin,s2@x.example\n", importer.Options{})
 		r := d.imports(t, "cards.vcf", file, importer.Options{})
-		check := func() {
+		check := func(further ...string) {
 			t.Helper()
 			var got []string
 			for _, p := range d.export(t).People {
 				for _, rel := range p.Relationships {
-					got = append(got, p.Name+" "+rel.Type+" "+rel.Name)
+					got = append(got, strings.Join([]string{p.Name, cmp.Or(rel.Label, rel.Type), rel.Name}, " "))
+					if rel.ConnectionID == "" {
+						got[len(got)-1] += ", not on file"
+					}
 				}
 			}
-			for _, n := range d.export(t).Notes {
-				got = append(got, n.Body)
-			}
 			slices.Sort(got)
-			want := []string{
-				"Ada Stone child Cy Stone", "Ada Stone spouse Ben Stone", "Assistant: Tim Help", "Ben Stone manager Vera Boss", "Ben Stone spouse Ada Stone",
-				"Cy Stone friend Eve Short", "Cy Stone parent Ada Stone", "Eve Short friend Cy Stone", "Friend: Sam Twin", "Vera Boss report Ben Stone",
-			}
+			want := append([]string{
+				"Ada Stone daughter Cy Stone", "Ada Stone spouse Ben Stone", "Ben Stone manager Vera Boss", "Ben Stone spouse Ada Stone",
+				"Cy Stone friend Eve Short", "Cy Stone parent Ada Stone", "Eve Short friend Cy Stone", "Vera Boss report Ben Stone",
+			}, further...)
+			slices.Sort(want)
 			if !slices.Equal(got, want) {
 				t.Errorf("got %q\nwant %q", got, want)
 			}
 		}
-		check()
-		if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "Assistant: Tim Help") || !strings.Contains(said, "Friend: Sam Twin") {
+		check("Ben Stone assistant Tim Help, not on file", "Cy Stone friend Sam Twin, not on file", "Cy Stone godmother urn:x:1, not on file")
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "several people have that name") {
 			t.Errorf("warnings %q", r.Warnings)
 		}
 		d.imports(t, "cards.vcf", file, importer.Options{})
-		check()
+		check("Ben Stone assistant Tim Help, not on file", "Cy Stone friend Sam Twin, not on file", "Cy Stone godmother urn:x:1, not on file")
+		tim := d.imports(t, "tim.csv", "Name,Email\nTim Help,t@x.example\n", importer.Options{})
+		linked := d.imports(t, "cards.vcf", file, importer.Options{})
+		check("Ben Stone assistant Tim Help", "Cy Stone friend Sam Twin, not on file", "Cy Stone godmother urn:x:1, not on file", "Tim Help other Ben Stone")
+		d.undoes(t, linked.ImportID)
+		check("Ben Stone assistant Tim Help, not on file", "Cy Stone friend Sam Twin, not on file", "Cy Stone godmother urn:x:1, not on file")
+		d.undoes(t, tim.ImportID)
 		d.undoes(t, r.ImportID)
 		if doc := d.export(t); len(doc.Notes) != 0 || len(doc.People) != 3 {
 			t.Errorf("after the undo: %+v", doc)

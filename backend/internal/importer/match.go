@@ -191,6 +191,11 @@ func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connec
 	c.Source, c.Version, c.SnoozedUntil = people.SourceImport, 1, moment(p.SnoozedUntil)
 	c.CreatedAt = moment(p.CreatedAt)
 	if own {
+		for _, r := range p.Relationships {
+			if r.ConnectionID == "" { // others are people of the file
+				c.Related = append(c.Related, people.Relation{Name: r.Name, Type: r.Type, Label: r.Label})
+			}
+		}
 		c.UpdatedAt = moment(p.UpdatedAt)
 		switch p.Source {
 		case people.SourceManual, people.SourceAgent, people.SourceDirectory:

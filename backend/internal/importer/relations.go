@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
@@ -181,41 +179,67 @@ func addRelations(ctx context.Context, s *step, records []*entry) error {
 	if err != nil {
 		return err
 	}
-	kept := map[string][]string{} // lines of notes
+	unlinked, linked := map[string][]people.Relation{}, map[string][]people.Relation{}
 	for _, rec := range records {
 		from := who.ids[rec.ref]
 		for _, relation := range rec.Person.Relationships {
 			to, why := s.relatedPerson(from, relation, who, named.Named)
-			if from == "" || why == "" && !who.mayChange(from) && !who.mayChange(to) {
-				continue
-			}
-			if why == "" {
-				if err := s.addRelation(from, to, relation.Type, known); err != nil {
+			told := people.Relation{Name: cmp.Or(relation.Name, relation.ConnectionID), Type: relation.Type, Label: relation.Label, InverseLabel: relation.InverseLabel}
+			switch {
+			case relation.ConnectionID == "" && s.index().lossless: // it is in the record of the person
+			case from == "" || !who.mayChange(from) && (to == "" || !who.mayChange(to)):
+			case to != "":
+				if err := s.addRelation(ctx, rec.Row, from, to, told, known); err != nil {
 					return err
 				}
-			}
-			if why == "" && (relation.Type != people.RelationOther || relation.Label == "") || !who.mayChange(from) {
-				continue
-			}
-			if relation.Name == "" || s.index().lossless {
+				linked[from] = append(linked[from], told)
+			case !s.index().lossless:
+				unlinked[from] = append(unlinked[from], told)
+				if why != "" {
+					s.report.warn("row %d: %s is not linked: %s", rec.Row, text.Quote(told.Name), why)
+				}
+			case relation.ConnectionID != "":
 				// A further part of an export may have the person, and the relationship.
-				s.report.warn("row %d: a relationship with %q was left out: %s", rec.Row, cmp.Or(relation.Name, relation.ConnectionID), why)
-				continue
-			}
-			kept[from] = append(kept[from], lineOf(relation))
-			if why != "" {
-				s.report.warn("row %d: %q is kept in a note: %s", rec.Row, lineOf(relation), why)
+				s.report.warn("row %d: a relationship with %q was left out: %s", rec.Row, told.Name, why)
 			}
 		}
 	}
-	if err := s.addLines(ctx, kept); err != nil {
+	if err := s.addUnlinked(ctx, unlinked, linked); err != nil {
 		return err
 	}
 	return s.addNotSame(ctx, records, who)
 }
 
+// addUnlinked adds those who are not on file to the people whom they are related to, and drops the names of people who are linked
+// now.
+func (s *step) addUnlinked(ctx context.Context, unlinked, linked map[string][]people.Relation) error {
+	ids := slices.Collect(maps.Keys(unlinked))
+	ids = people.DistinctIDs(slices.AppendSeq(ids, maps.Keys(linked)))
+	if len(ids) == 0 {
+		return nil
+	}
+	held, err := people.GetConnections(ctx, s.tx, ids)
+	for _, id := range ids {
+		before := held[id]
+		if before == nil {
+			continue
+		}
+		after, changed, unused := before.Relate(unlinked[id], linked[id])
+		for _, u := range unused {
+			s.report.warn("%s: the %s stays %s; in the file is also %s", text.Quote(before.Name), u.Field, u.Stored, text.Quote(u.Said))
+		}
+		if changed {
+			after.Version++
+			after.UpdatedAt = s.tx.Now()
+			s.rows.Replaced = append(s.rows.Replaced, after)
+			s.effect(history.Connection, id, before, after)
+		}
+	}
+	return err
+}
+
 // relatedPerson returns the person that a relationship of a person means: the one with the key or, without
-// one, the only one in the file or the network with exactly that name. If there is none, why says why.
+// one, the only one in the file or the network with exactly that name. If there are several, or nobody has the key, why says so.
 func (s *step) relatedPerson(from string, relation export.RelationshipRecord, who *resolved, named map[string][]string) (to, why string) {
 	for _, key := range []string{relation.ConnectionID, relation.Name} {
 		if to = who.ids[key]; key != "" && to != "" && to != from {
@@ -234,58 +258,36 @@ func (s *step) relatedPerson(from string, relation export.RelationshipRecord, wh
 	candidates = slices.DeleteFunc(candidates, func(id string) bool { return id == "" || id == from })
 	switch len(candidates) {
 	case 0:
-		return "", "nobody else has exactly that name"
+		return "", ""
 	case 1:
 		return candidates[0], ""
 	}
 	return "", "several people have that name"
 }
 
-// addRelation adds a relationship that is new.
-func (s *step) addRelation(from, to, kind string, known map[people.Relationship]bool) error {
-	r := people.Relationship{FromID: from, ToID: to, Type: kind}.Normal()
-	if known[r] {
+// addRelation adds a relationship that is new, or the labels that a known one lacks.
+func (s *step) addRelation(ctx context.Context, row int, from, to string, told people.Relation, known map[[3]string]*people.Relationship) error {
+	r := people.Relationship{FromID: from, ToID: to, Type: told.Type, Label: told.Label, InverseLabel: told.InverseLabel}.Normal()
+	held := known[pairAndType(r)]
+	if held == nil {
+		known[pairAndType(r)] = &r
+		r.CreatedAt = s.tx.Now()
+		return add(s, &s.rows.Relationships, history.Relationship, id.Relationship, &r.ID, &r)
+	}
+	if stays := held.SeenFrom(from).Label; stays != "" && told.Label != "" && text.Fold(stays) != text.Fold(told.Label) && s.params.Options.OnMatch != OnMatchOverwrite {
+		s.report.warn("row %d: the relation to %s stays %s; in the file it is %s", row, text.Quote(told.Name), text.Quote(stays), text.Quote(told.Label))
+	}
+	before := *held
+	*held = held.With(r, s.params.Options.OnMatch == OnMatchOverwrite)
+	if *held == before || held.TenantID == "" { // the step inserts it later
 		return nil
 	}
-	known[r] = true
-	r.CreatedAt = s.tx.Now()
-	return add(s, &s.rows.Relationships, history.Relationship, id.Relationship, &r.ID, &r)
+	s.effect(history.Relationship, held.ID, before, *held)
+	return people.ReplaceRelationship(ctx, s.tx, *held)
 }
 
-// lineOf returns a relationship as a line of a note.
-func lineOf(r export.RelationshipRecord) string {
-	label := r.Label
-	if label == "" || r.Type != people.RelationOther {
-		label = strings.ReplaceAll(r.Type, "_", " ")
-	}
-	if r.Type == people.RelationOther && r.Label == "" {
-		label = "related"
-	}
-	first, size := utf8.DecodeRuneInString(label)
-	return string(unicode.ToUpper(first)) + label[size:] + ": " + r.Name
-}
-
-// addLines adds a note with the lines to each person, unless there is one.
-func (s *step) addLines(ctx context.Context, lines map[string][]string) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	ids := slices.Sorted(maps.Keys(lines))
-	held, err := noteBodies(ctx, s.tx, ids)
-	if err != nil {
-		return err
-	}
-	for _, about := range ids {
-		body := strings.Join(slices.Compact(lines[about]), "\n")
-		if slices.Contains(held[about], body) {
-			continue
-		}
-		if err := s.addNote(about, body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// pairAndType identifies a relationship.
+func pairAndType(r people.Relationship) [3]string { return [3]string{r.FromID, r.ToID, r.Type} }
 
 // addNotSame imports which people are not the same.
 func (s *step) addNotSame(ctx context.Context, records []*entry, who *resolved) error {
@@ -318,15 +320,15 @@ func (s *step) addNotSame(ctx context.Context, records []*entry, who *resolved) 
 	return nil
 }
 
-// knownRelationships returns the relationships that people have, without ids and times.
-func knownRelationships(ctx context.Context, tx *db.Tx, ids []string) (map[people.Relationship]bool, error) {
-	known := map[people.Relationship]bool{}
+// knownRelationships returns the relationships that people have.
+func knownRelationships(ctx context.Context, tx *db.Tx, ids []string) (map[[3]string]*people.Relationship, error) {
+	known := map[[3]string]*people.Relationship{}
 	if len(ids) == 0 {
 		return known, nil
 	}
 	rows, err := FindRelationships(ctx, tx, ids)
-	for _, r := range rows {
-		known[people.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}] = true
+	for i := range rows {
+		known[pairAndType(rows[i])] = &rows[i]
 	}
 	return known, err
 }

@@ -268,7 +268,7 @@ func normal(doc export.Document) export.Document {
 			p.Relationships[j].ConnectionID = place[p.Relationships[j].ConnectionID]
 		}
 		slices.SortFunc(p.Relationships, func(a, b export.RelationshipRecord) int {
-			return cmp.Or(cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.Type, b.Type))
+			return cmp.Or(cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 		})
 		slices.Sort(p.Tags)
 		slices.Sort(p.Groups)
@@ -408,9 +408,11 @@ func relate(rt *rapid.T, doc *export.Document) {
 		return
 	}
 	a, b := &doc.People[0], &doc.People[len(doc.People)-1]
-	kinds := rapid.SampledFrom([][2]string{{"friend", "friend"}, {"parent", "child"}, {"report", "manager"}}).Draw(rt, "relation")
-	a.Relationships = append(a.Relationships, export.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0]})
-	b.Relationships = append(b.Relationships, export.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
+	kinds := rapid.SampledFrom([][4]string{
+		{"friend", "", "friend", ""}, {"parent", "mother", "child", "daughter"}, {"report", "", "manager", "boss"}, {"other", "landlord", "other", ""},
+	}).Draw(rt, "relation")
+	a.Relationships = append(a.Relationships, export.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0], Label: kinds[1], InverseLabel: kinds[3]})
+	b.Relationships = append(b.Relationships, export.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[2], Label: kinds[3], InverseLabel: kinds[1]})
 }
 
 // distinguish chooses the people who are marked as not the same as the first person.
@@ -436,6 +438,11 @@ func drawPerson(rt *rapid.T, id string) export.PersonRecord {
 		Handles: []export.HandleRecord{}, Positions: []export.PositionRecord{}, ImportantDates: []export.DateRecord{},
 		Tags: []string{}, Groups: []string{}, Relationships: []export.RelationshipRecord{}, CreatedAt: at(1), UpdatedAt: at(2),
 	}
+	for _, r := range []export.RelationshipRecord{{Name: "Vera Holm", Type: "parent", Label: "mother"}, {Name: "Otto Brand", Type: "other"}, {Name: "Otto Brand", Type: "other", Label: "godfather"}} {
+		if said := len(p.Relationships) > 0 && p.Relationships[len(p.Relationships)-1].Name == r.Name; !said && rapid.Bool().Draw(rt, "not on file") {
+			p.Relationships = append(p.Relationships, r)
+		}
+	}
 	if rapid.Bool().Draw(rt, "snoozed") {
 		p.SnoozedUntil = at(900)
 	}
@@ -456,7 +463,7 @@ func drawPerson(rt *rapid.T, id string) export.PersonRecord {
 			p.Positions = append(p.Positions, o)
 		}
 	}
-	for _, d := range []export.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
+	for _, d := range []export.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "anniversary", Date: "about 1950"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
 		if rapid.Bool().Draw(rt, "date") {
 			p.ImportantDates = append(p.ImportantDates, d)
 		}

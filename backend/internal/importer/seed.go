@@ -21,7 +21,7 @@ func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
 	if err != nil {
 		return err
 	}
-	s := &seed{tx: tx, groups: map[string]string{}, related: map[people.Relationship]bool{}}
+	s := &seed{tx: tx, groups: map[string]string{}, related: map[[3]string]bool{}}
 	if len(f.Warnings) > 0 {
 		s.errs = append(s.errs, fmt.Errorf("%v", f.Warnings))
 	}
@@ -41,7 +41,7 @@ type seed struct {
 	errs []error
 	// groups are ids by folded names.
 	groups  map[string]string
-	related map[people.Relationship]bool
+	related map[[3]string]bool
 }
 
 // check keeps the error of an object, and adds one for an object without an id.
@@ -92,11 +92,11 @@ func (s *seed) addPeople(f *source.File) {
 			}
 		}
 		for _, rel := range rec.Person.Relationships {
-			row := people.Relationship{FromID: c.ID, ToID: rel.ConnectionID, Type: rel.Type}.Normal()
-			if s.related[row] || !s.check(id.Relationship, rel.ID, nil) {
+			row := people.Relationship{FromID: c.ID, ToID: rel.ConnectionID, Type: rel.Type, Label: rel.Label}.Normal()
+			if rel.ConnectionID == "" || s.related[pairAndType(row)] || !s.check(id.Relationship, rel.ID, nil) {
 				continue
 			}
-			s.related[row] = true
+			s.related[pairAndType(row)] = true
 			row.ID, row.CreatedAt = rel.ID, s.tx.Now()
 			s.rows.Relationships = append(s.rows.Relationships, &row)
 		}

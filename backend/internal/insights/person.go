@@ -173,7 +173,7 @@ func (c cut) person(p *whole, ids []string) {
 		texts = append(texts, &m.Groups[i])
 	}
 	for _, r := range m.GetRelationships() {
-		texts = append(texts, &r.Name)
+		texts = append(texts, &r.Name, &r.Type)
 	}
 	for _, a := range m.GetAddresses() {
 		texts = append(texts, a.Label, a.Street, a.Locality, a.Region, a.Postcode, a.Country, a.Text)

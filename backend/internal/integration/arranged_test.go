@@ -89,7 +89,7 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		},
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, data) },
-		"ListTags":  func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
+		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindTag": func(ctx context.Context, _ victim) (any, error) {
 			found, err := groups.FindTag(ctx, data, secret)
 			if fault.Is(err, fault.NotFound) { // it names what the attacker asked for

@@ -44,6 +44,9 @@ func partReads(data *db.Tenant) map[string]attempt {
 		"GetConnections": func(ctx context.Context, v victim) (any, error) {
 			return people.GetConnections(ctx, data, []string{v.connection})
 		},
+		"ListNamed": func(ctx context.Context, _ victim) (any, error) {
+			return people.ListNamed(ctx, data, []string{secret})
+		},
 		"FindDeletions": func(ctx context.Context, v victim) (any, error) {
 			found, err := history.FindDeletions(ctx, data, []string{v.binned})
 			if len(found) > 0 {

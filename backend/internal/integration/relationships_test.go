@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
 // A relationship is visible from both sides, can be set from either, and is stored once.
@@ -74,6 +75,93 @@ func TestRelationships(t *testing.T) {
 			if !fault.Is(err, c.code) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	})
+}
+
+// Somebody who is not on file is a name until a person takes its place. A merge keeps names and words.
+func TestRelatedPeopleWhoAreNotOnFile(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		owner := dbtest.Member(t, s, "maria")
+		ana, twin := create(t, s, owner, people.Draft{Name: "Ana"}).ID, create(t, s, owner, people.Draft{Name: "Ana B"}).ID
+		related := func(id string) []people.Relation {
+			t.Helper()
+			c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linked, err := people.ListRelations(t.Context(), s.Tenant(owner, false), []string{id}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(linked[id], c.Related...)
+		}
+		want := func(id string, want ...people.Relation) {
+			t.Helper()
+			if diff := cmp.Diff(want, related(id)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		}
+		change := func(write func(ctx context.Context, u *db.Tx) ([]people.Relation, string, error)) (changeID string) {
+			t.Helper()
+			do(t, s, owner, func(ctx context.Context, u *db.Tx) (_ any, err error) {
+				_, changeID, err = write(ctx, u)
+				return nil, err
+			})
+			return changeID
+		}
+		name := func(id, name, word string, remove bool) string {
+			t.Helper()
+			return change(func(ctx context.Context, u *db.Tx) ([]people.Relation, string, error) {
+				return people.LinkNamed(ctx, u, id, name, word, remove)
+			})
+		}
+		link := func(from, to, word string) string {
+			t.Helper()
+			return change(func(ctx context.Context, u *db.Tx) ([]people.Relation, string, error) {
+				return people.Link(ctx, u, from, to, word, false)
+			})
+		}
+		mother := people.Relation{Name: "Vera Holm", Type: "parent", Label: "mother"}
+		if name(ana, " Vera  Holm ", "mother", false) == "" || name(ana, "vera holm", "parent", false) != "" {
+			t.Error("a name is stored once")
+		}
+		want(ana, mother)
+		wantUndone(t, s, owner, name(ana, "Vera Holm", "parent", true))
+		want(ana, mother)
+		if named, err := people.ListNamed(t.Context(), s.Tenant(owner, false), []string{"Vera Holm", "Ana"}); err != nil || len(named) != 1 {
+			t.Errorf("on file are %v, %v", named, err)
+		}
+		vera := create(t, s, owner, people.Draft{Name: "Vera Holm"}).ID
+		if named, err := people.ListNamed(t.Context(), s.Tenant(owner, false), []string{"Vera HOLM"}); err != nil || named["vera holm"] != vera {
+			t.Errorf("on file are %v, %v", named, err)
+		}
+		linked := link(ana, vera, "parent")
+		onFile := people.Relation{ConnectionID: vera, Name: "Vera Holm", Type: "parent", Label: "mother"}
+		want(ana, onFile)
+		want(vera, people.Relation{ConnectionID: ana, Name: "Ana", Type: "child", InverseLabel: "mother"})
+		wantUndone(t, s, owner, linked)
+		want(ana, mother)
+		link(ana, vera, "mother")
+		daughter := link(vera, ana, "daughter")
+		onFile.InverseLabel = "daughter"
+		want(ana, onFile)
+		wantUndone(t, s, owner, daughter)
+		link(vera, twin, "daughter")
+		name(twin, "Otto", "godfather", false)
+		var merged people.Merged
+		do(t, s, owner, func(ctx context.Context, u *db.Tx) (_ any, err error) {
+			merged, err = people.Merge(ctx, u, []people.MergeInto{{Into: ana, From: []string{twin}}}, false, timeline.StoreNote, func(context.Context, []people.MergedPerson) error { return nil })
+			return nil, err
+		})
+		otto := people.Relation{Name: "Otto", Type: "other", Label: "godfather"}
+		want(ana, onFile, otto)
+		wantUndone(t, s, owner, merged.ChangeID)
+		onFile.InverseLabel = ""
+		want(ana, onFile)
+		if len(related(twin)) != 2 {
+			t.Errorf("after the undo: %v", related(twin))
 		}
 	})
 }

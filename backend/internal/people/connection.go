@@ -76,6 +76,9 @@ type Connection struct {
 	// Kept are the properties of cards that Kith does not understand, in a column with JSON.
 	Kept []Kept `bun:",nullzero" json:"kept"`
 
+	// Related are people who are not on file, in a column with JSON.
+	Related []Relation `bun:",nullzero" json:"related"`
+
 	Handles   []Handle        `bun:"-" json:"handles"`
 	Positions []Position      `bun:"-" json:"positions"`
 	Tags      []string        `bun:"-" json:"tags"`
@@ -182,6 +185,7 @@ func (c *Connection) clone() *Connection {
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
 	out.Dates, out.Addresses, out.Accounts, out.Kept = slices.Clone(c.Dates), slices.Clone(c.Addresses), slices.Clone(c.Accounts), slices.Clone(c.Kept)
 	out.Fields = slices.Clone(c.Fields)
+	out.Related = slices.Clone(c.Related)
 	return &out
 }
 
@@ -269,6 +273,7 @@ func (d Draft) fields() *Connection {
 		Starred: d.Starred, Source: d.Source,
 	}
 	c.cleanTexts()
+	c.reorder()
 	return c
 }
 
@@ -553,7 +558,7 @@ coalesce(p.organization_id, ''), CASE WHEN p.current THEN 1 ELSE 0 END, p.ordina
 FROM positions p LEFT JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id WHERE p.tenant_id = ? AND p.connection_id IN (?)
 UNION ALL SELECT l.connection_id, 'tag', 0, t.id, t.folded_name, t.name, '', '', '', 0, 0, 0
 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND l.connection_id IN (?)
-UNION ALL SELECT connection_id, 'date', ordinal, id, kind, label, '', '', '', year, month, day
+UNION ALL SELECT connection_id, 'date', ordinal, id, kind, label, CASE WHEN about THEN 'about' ELSE '' END, '', '', year, month, day
 FROM important_dates WHERE tenant_id = ? AND connection_id IN (?)
 UNION ALL SELECT l.connection_id, 'group', 0, g.id, g.folded_name, g.name, '', '', '', g.cadence_days, 0, 0
 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id WHERE l.tenant_id = ? AND l.connection_id IN (?)`
@@ -574,7 +579,7 @@ func (c *Connection) add(owner tenant.ID, i listItem) {
 		c.Tags = append(c.Tags, i.texts[1])
 	case "date":
 		c.Dates = append(c.Dates, ImportantDate{
-			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Label: i.texts[1], Year: i.numbers[0], Month: i.numbers[1], Day: i.numbers[2], Ordinal: i.place,
+			TenantID: owner, ID: i.id, ConnectionID: c.ID, Kind: i.texts[0], Label: i.texts[1], Year: i.numbers[0], Month: i.numbers[1], Day: i.numbers[2], About: i.texts[2] != "", Ordinal: i.place,
 		})
 	case "group":
 		c.Groups = append(c.Groups, i.texts[1])

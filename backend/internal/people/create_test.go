@@ -252,3 +252,20 @@ func TestAnAddressIsADuplicateOnlyWithTheName(t *testing.T) {
 		}
 	}
 }
+
+// "Holm, Vera" is understood, and titles and companies are left alone.
+func TestInvertedName(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]people.Connection{
+		"Holm, Vera":      {Name: "Vera Holm", NameParts: people.NameParts{Given: "Vera", Family: "Holm"}},
+		"山田, 太郎":          {Name: "山田 太郎", NameParts: people.NameParts{Given: "太郎", Family: "山田"}},
+		"Vera Holm, PhD":  {Name: "Vera Holm, PhD"},
+		"Helios, Inc.":    {Name: "Helios, Inc."},
+		"Vera Maria Holm": {Name: "Vera Maria Holm"},
+	} {
+		got, err := newWriter(t).create(people.Draft{Name: said})
+		if err != nil || got.Connection.Name != want.Name || got.Connection.NameParts != want.NameParts {
+			t.Errorf("%s: %q %+v, %v", said, got.Connection.Name, got.Connection.NameParts, err)
+		}
+	}
+}

@@ -31,6 +31,8 @@ type ImportantDate struct {
 	Year  int    `json:"year"`
 	Month int    `json:"month"`
 	Day   int    `json:"day"`
+	// About says that the year is not certain. Such a date has no month.
+	About bool `json:"about"`
 	// Ordinal orders the dates of a connection.
 	Ordinal int `json:"ordinal"`
 }
@@ -38,7 +40,7 @@ type ImportantDate struct {
 // DateDraft is a date as callers write it.
 type DateDraft struct {
 	Kind, Label string
-	// Date is YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD.
+	// Date is YYYY, YYYY-MM, YYYY-MM-DD, --MM-DD or, for a year that is not certain, "about YYYY" or YYYY~.
 	Date string
 }
 
@@ -54,21 +56,26 @@ func (d DateDraft) Parse() (ImportantDate, error) { return d.date("date") }
 // date parses a draft; errors name the field.
 func (d DateDraft) date(field string) (ImportantDate, error) {
 	out := ImportantDate{Kind: d.Kind, Label: text.Line(d.Label)}
-	value, layout := d.Date, ""
+	layout := ""
+	value, about := strings.CutPrefix(d.Date, "about ")
+	if !about {
+		value, about = strings.CutSuffix(value, "~")
+	}
 	switch {
+	case about && len(value) != len("2006"):
 	case strings.HasPrefix(value, "--") && len(value) == len("--01-02"):
 		value, layout = fmt.Sprintf("%d-%s", leapYear, value[2:]), time.DateOnly
 	default:
 		layout = map[int]string{4: "2006", 7: "2006-01", 10: time.DateOnly}[len(value)]
 	}
 	if layout == "" {
-		return out, fault.InvalidField(field, "%q is no date; use YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD", d.Date)
+		return out, fault.InvalidField(field, "%q is no date; use YYYY, YYYY-MM, YYYY-MM-DD, --MM-DD or about YYYY", d.Date)
 	}
 	on, err := time.Parse(layout, value)
 	if err != nil || on.Year() == 0 {
 		return out, fault.InvalidField(field, "%s", civil.NoDay(d.Date))
 	}
-	out.Year = on.Year()
+	out.Year, out.About = on.Year(), about
 	if strings.HasPrefix(d.Date, "--") {
 		out.Year = 0
 	}
@@ -84,6 +91,8 @@ func (d DateDraft) date(field string) (ImportantDate, error) {
 // String formats the date as a DateDraft writes it.
 func (d ImportantDate) String() string {
 	switch {
+	case d.About:
+		return fmt.Sprintf("about %04d", d.Year)
 	case d.Month == 0:
 		return fmt.Sprintf("%04d", d.Year)
 	case d.Day == 0 && d.Year == 0:
@@ -113,7 +122,7 @@ func (d ImportantDate) Next(from time.Time) (time.Time, bool) {
 
 // same tells whether both say the same of a person.
 func (d ImportantDate) same(other ImportantDate) bool {
-	return d.Kind == other.Kind && d.Label == other.Label && d.Year == other.Year && d.Month == other.Month && d.Day == other.Day
+	return d.Kind == other.Kind && d.Label == other.Label && d.Year == other.Year && d.Month == other.Month && d.Day == other.Day && d.About == other.About
 }
 
 // parseDates parses the drafts of a field.

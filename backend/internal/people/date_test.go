@@ -34,7 +34,7 @@ func TestImportantDates(t *testing.T) {
 		}
 	}
 	for _, date := range []string{
-		"", "2023-02-29", "1900-02-29", "--02-30", "--04-31", "--13-01", "--00-01", "2023-13", "2023-00", "0000", "0000-01-01", "2023-1-1",
+		"", "2023-02-29", "1900-02-29", "--02-30", "--04-31", "--13-01", "--00-01", "2023-13", "2023-00", "0000", "0000-01-01", "2023-1-1", "about 1950-05", "about 0000", "1950-05~", "about", "~", "about 1950~",
 		"90", "--5-17", "1990/05/17", "----------", "--05", "-1990", "1990-05-32", "١٩٩٠",
 	} {
 		w := newWriter(t)
@@ -43,6 +43,37 @@ func TestImportantDates(t *testing.T) {
 		})
 		wantInvalid(t, err, "important_dates[1].date")
 		w.wantNothingWritten(t)
+	}
+}
+
+// A year that is not certain is kept as such, gives way to what is known better, and contradicts nobody's birthday.
+func TestAboutAYear(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"about 1950", "1950~"} {
+		got, err := newWriter(t).create(people.Draft{Name: "Ana", Dates: []people.DateDraft{{Kind: "birthday", Date: said}}})
+		if err != nil || got.Connection.Dates[0].String() != "about 1950" {
+			t.Errorf("%s: %+v, %v", said, got.Connection, err)
+			continue
+		}
+		held := got.Connection
+		if on, known := held.Dates[0].Next(noon); known {
+			t.Errorf("is due on %s", on)
+		}
+		for other, want := range map[string]string{"1950": "1950", "1950-04-12": "1950-04-12", "about 1950": "about 1950", "--04-12": "about 1950", "1952-01-02": "about 1950"} {
+			day, err := people.DateDraft{Kind: "birthday", Date: other}.Parse()
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := &people.Connection{Name: "Ana", Dates: []people.ImportantDate{day}}
+			after, _, unused, err := held.MergeFrom(said, false)
+			if err != nil || len(after.Dates) != 1 || after.Dates[0].String() != want || (len(unused) > 0) != (other == "--04-12" || other == "1952-01-02") {
+				t.Errorf("with %s: %v, %v, %v", other, after.Dates, unused, err)
+			}
+			a, b := held.Evidence(), said.Evidence()
+			if why := people.Doubt(&a, &b); why != "" {
+				t.Errorf("%s: %s", other, why)
+			}
+		}
 	}
 }
 

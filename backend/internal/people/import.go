@@ -38,10 +38,13 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
-	addresses, accounts, fields := c.Addresses, c.Accounts, c.Fields
-	c.Addresses, c.Accounts, c.Fields = nil, nil, nil
+	addresses, accounts, fields, related := c.Addresses, c.Accounts, c.Fields, c.Related
+	c.Addresses, c.Accounts, c.Fields, c.Related = nil, nil, nil, nil
 	for _, v := range fields {
 		c.putField(v)
+	}
+	for _, r := range related {
+		c.absorbRelated(r)
 	}
 	for _, a := range accounts {
 		c.absorbAccount(a.Clean())
@@ -77,6 +80,7 @@ func (c *Connection) MergeFrom(from *Connection, overwrite bool) (after *Connect
 	b.addresses(from.Addresses)
 	b.accounts(from.Accounts)
 	b.kept(from.Kept)
+	b.related(from.Related)
 	b.fields(from)
 	b.nameParts(from.NameParts)
 	b.customFields(from.Fields)
@@ -232,7 +236,7 @@ func (b *blend) date(d ImportantDate) {
 		if fuller, ok := d.with(b.Dates[at]); ok {
 			d = fuller
 		}
-		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day = d.Year, d.Month, d.Day
+		b.Dates[at].Year, b.Dates[at].Month, b.Dates[at].Day, b.Dates[at].About = d.Year, d.Month, d.Day, d.About
 	} else {
 		if stored, said := b.absorbDate(d, false); said != "" {
 			b.unused = append(b.unused, Unused{cmp.Or(d.Label, d.Kind), stored, said})

@@ -270,6 +270,9 @@ func EvidenceOf(said names.Names, handles []Handle, dates []ImportantDate) Evide
 	}
 	if at := slices.IndexFunc(dates, func(d ImportantDate) bool { return d.Kind == DateBirthday }); at >= 0 {
 		e.birthday = [3]int16{int16(dates[at].Year), int16(dates[at].Month), int16(dates[at].Day)}
+		if dates[at].About {
+			e.birthday[0] = 0
+		}
 	}
 	return e
 }

@@ -170,7 +170,7 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 
 // leftOver returns the note that keeps the values that a merge with a person left out.
 func leftOver(name string, conflicts []MergeConflict) string {
-	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card"}
+	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card", "related": "Relation"}
 	for _, f := range MergeFields() {
 		labels[f.Name] = f.Label
 	}
@@ -188,19 +188,15 @@ func leftOver(name string, conflicts []MergeConflict) string {
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates, away.Addresses, away.Accounts, away.Kept = nil, nil, nil, nil, nil, nil, nil
-	away.NameParts, away.Fields = NameParts{}, nil
+	away.NameParts, away.Fields, away.Related = NameParts{}, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
 	return m.replace(ctx, from, &away)
 }
 
 func (m *merge) replace(ctx context.Context, before, after *Connection) error {
-	after.Version++
-	after.UpdatedAt = m.w.Now()
-	if err := ReplaceConnection(ctx, m.w, after); err != nil {
-		return err
-	}
-	m.effects = append(m.effects, history.EffectDraft{Kind: history.Connection, ID: after.ID, Before: before, After: after})
-	return nil
+	effect, err := revise(ctx, m.w, before, after)
+	m.effects = append(m.effects, effect)
+	return err
 }
 
 // maxBio is the contract's bound on a bio, in characters.
@@ -308,6 +304,11 @@ func (c *Connection) absorbCard(other *Connection, conflict func(field, kept, dr
 			conflict("field "+v.Name, kept, v.Value)
 		}
 	}
+	for _, r := range other.Related {
+		if !c.absorbRelated(r) {
+			conflict("related", "", r.Word()+": "+r.Name)
+		}
+	}
 	for _, k := range other.Kept {
 		if !c.absorbKept(k) {
 			conflict("kept", "", k.Name+": "+k.Text)
@@ -368,11 +369,11 @@ func (c *Connection) absorbDate(d ImportantDate, take bool) (kept, dropped strin
 	mine := &c.Dates[at]
 	had := *mine
 	if fuller, ok := mine.with(d); ok {
-		mine.Year, mine.Month, mine.Day = fuller.Year, fuller.Month, fuller.Day
+		mine.Year, mine.Month, mine.Day, mine.About = fuller.Year, fuller.Month, fuller.Day, fuller.About
 		return "", ""
 	}
 	if take {
-		mine.Year, mine.Month, mine.Day = d.Year, d.Month, d.Day
+		mine.Year, mine.Month, mine.Day, mine.About = d.Year, d.Month, d.Day, d.About
 		return d.String(), had.String()
 	}
 	return had.String(), d.String()
@@ -381,6 +382,10 @@ func (c *Connection) absorbDate(d ImportantDate, take bool) (kept, dropped strin
 // with returns a date that combines what both know, and false when they contradict each
 // other.
 func (d ImportantDate) with(other ImportantDate) (ImportantDate, bool) {
+	if (d.About || other.About) && d.Year != other.Year {
+		return d, false
+	}
+	d.About = d.About && other.About
 	for _, part := range []struct {
 		mine *int
 		its  int
@@ -522,8 +527,8 @@ func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history
 	return effects, err
 }
 
-// moveRelationships moves relationships, with a fixed number of statements. It deletes a
-// relationship between the two people, and one that the other person already has.
+// moveRelationships moves relationships. It deletes a relationship between the two people, and one that the other person already
+// has, which gets the labels that it lacks.
 func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
 	var rows, held []Relationship
 	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
@@ -533,9 +538,9 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		return nil, err
 	}
 	type relation struct{ from, to, kind string }
-	known := map[relation]bool{}
+	known := map[relation]Relationship{}
 	for _, r := range held {
-		known[relation{r.FromID, r.ToID, r.Type}] = true
+		known[relation{r.FromID, r.ToID, r.Type}] = r
 	}
 	var effects []history.EffectDraft
 	var moved []Relationship
@@ -549,10 +554,18 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		}
 		after = after.Normal()
 		effect := history.EffectDraft{Kind: history.Relationship, ID: before.ID, Before: before}
-		if key := (relation{after.FromID, after.ToID, after.Type}); after.FromID != after.ToID && !known[key] {
-			known[key] = true
+		kept, twice := known[relation{after.FromID, after.ToID, after.Type}]
+		labelled := kept.With(after, false)
+		switch {
+		case after.FromID == after.ToID:
+		case !twice:
 			effect.After = after
 			moved = append(moved, after)
+		case labelled != kept:
+			if err := ReplaceRelationship(ctx, tx, labelled); err != nil {
+				return nil, err
+			}
+			effects = append(effects, history.EffectDraft{Kind: history.Relationship, ID: kept.ID, Before: kept, After: labelled})
 		}
 		effects = append(effects, effect)
 	}

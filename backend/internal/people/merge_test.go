@@ -1,6 +1,7 @@
 package people
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,48 @@ func TestKeptProperties(t *testing.T) {
 	merged := full.clone()
 	if conflicts := merged.absorb(&Connection{Name: "Ana", Kept: []Kept{a, line("X-C", strings.Repeat("y", 30))}}, nil); len(conflicts) != 1 || conflicts[0].Field != "kept" || len(merged.Kept) != 2 {
 		t.Errorf("too much: %d are kept, %v", len(merged.Kept), conflicts)
+	}
+}
+
+// People who are not on file are kept once, with the word that says more.
+func TestRelatedNamesAreJoined(t *testing.T) {
+	t.Parallel()
+	mother, parent, godmother := Relation{Name: "Vera Holm", Type: "parent", Label: "mother"}, Relation{Name: "vera holm", Type: "parent"}, Relation{Name: "Vera Holm", Type: "other", Label: "godmother"}
+	for name, c := range map[string]struct{ mine, its, want []Relation }{
+		"another word":          {[]Relation{mother}, []Relation{godmother}, []Relation{mother, godmother}},
+		"a word that says more": {[]Relation{parent}, []Relation{mother}, []Relation{{Name: "vera holm", Type: "parent", Label: "mother"}}},
+		"one that says less":    {[]Relation{mother}, []Relation{parent}, []Relation{mother}},
+	} {
+		held, said := &Connection{Name: "Ana", Related: c.mine}, &Connection{Name: "Ana", Related: c.its}
+		got, _, unused, err := held.MergeFrom(said, false)
+		if diff := cmp.Diff(c.want, got.Related); diff != "" || err != nil || unused != nil {
+			t.Errorf("%s from a file: %v, %v (-want +got):\n%s", name, unused, err, diff)
+		}
+		merged := held.clone()
+		if conflicts := merged.absorb(said, nil); conflicts != nil || cmp.Diff(c.want, merged.Related) != "" {
+			t.Errorf("%s merged: %v (-want +got):\n%s", name, conflicts, cmp.Diff(c.want, merged.Related))
+		}
+	}
+	full := &Connection{Name: "Ana"}
+	for i := range MaxRelated {
+		full.Related = append(full.Related, Relation{Name: fmt.Sprint("N", i), Type: "friend"})
+	}
+	if conflicts := full.absorb(&Connection{Name: "Ana", Related: []Relation{mother}}, nil); len(conflicts) != 1 || conflicts[0].Dropped != "mother: Vera Holm" {
+		t.Errorf("too many: %v", conflicts)
+	}
+}
+
+// Words of files and callers stand for relations, and stay if they say more.
+func TestParseRelation(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string][2]string{
+		"spouse": {"spouse", ""}, "Domestic Partner": {"spouse", "Domestic Partner"}, "co-worker": {"colleague", ""}, "introduced_by": {"introduced_by", ""},
+		"child_of": {"parent", ""}, "manager_of": {"report", ""}, "reports_to": {"manager", ""}, "son of": {"parent", "son of"}, "Mother": {"parent", "Mother"},
+		"godfather": {"other", "godfather"}, "": {"other", ""}, "other": {"other", ""}, "contact": {"other", ""},
+	} {
+		if kind, label := ParseRelation(word); kind != want[0] || label != want[1] {
+			t.Errorf("%q: %q, %q", word, kind, label)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -77,6 +78,14 @@ func (n NameParts) Joined() string {
 		words[0] = ""
 	}
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+// reorder makes "Vera Holm" of a name such as "Holm, Vera", whose parts become known.
+func (c *Connection) reorder() {
+	if family, given, ok := names.Inverted(c.Name); ok {
+		c.NameParts.Family, c.NameParts.Given = family, given
+		c.Name = c.NameParts.Joined()
+	}
 }
 
 // isCivil reports whether a title is a form of address, such as Mr, rather than an earned

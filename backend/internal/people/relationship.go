@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -20,12 +21,16 @@ import (
 // Relationship says what one person is to another, and is its database row: ToID is
 // FromID's Type. The inverse is implied and has no row.
 type Relationship struct {
-	TenantID  tenant.ID `bun:",pk" json:"-"`
-	ID        string    `bun:",pk" json:"id"`
-	FromID    string    `json:"from_id"`
-	ToID      string    `json:"to_id"`
-	Type      string    `json:"type"`
-	CreatedAt time.Time `json:"created_at"`
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk" json:"id"`
+	FromID   string    `json:"from_id"`
+	ToID     string    `json:"to_id"`
+	Type     string    `json:"type"`
+	// Label is a word that says more of ToID than Type does, such as godmother, and InverseLabel one for FromID. Both have up to
+	// 80 characters; empty for none.
+	Label        string    `json:"label"`
+	InverseLabel string    `json:"inverse_label"`
+	CreatedAt    time.Time `json:"created_at"`
 }
 
 // What one person can be to another. Report and introduced are the inverses of manager and
@@ -43,14 +48,6 @@ const (
 	RelationFriend       = "friend"
 	RelationOther        = "other"
 )
-
-// Relation is a relationship from the point of view of one of the two people.
-type Relation struct {
-	// ConnectionID and Name are the other person's.
-	ConnectionID, Name string
-	// Type is what the other person is to this one.
-	Type string
-}
 
 // Inverse returns the relation in the other direction: manager for report.
 func Inverse(relation string) string {
@@ -72,22 +69,6 @@ func Inverse(relation string) string {
 	}
 }
 
-// RelationOf returns the relation of a word of link_connections: a relation itself, or a word that
-// says what the first person is to the second.
-func RelationOf(word string) string {
-	switch word {
-	case "child_of":
-		return RelationParent
-	case "parent_of":
-		return RelationChild
-	case "manager_of":
-		return RelationReport
-	case "reports_to":
-		return RelationManager
-	}
-	return word
-}
-
 // Normal returns the form in which a relationship is stored, whichever direction the caller used.
 // If the relationship is the same in both directions, such as friend, FromID is the lower of the two
 // ids. Otherwise FromID is the person who has the parent, manager or introducer, and ToID is that
@@ -101,6 +82,7 @@ func (r Relationship) Normal() Relationship {
 	}
 	if swap {
 		r.FromID, r.ToID, r.Type = r.ToID, r.FromID, inverse
+		r.Label, r.InverseLabel = r.InverseLabel, r.Label
 	}
 	return r
 }
@@ -108,15 +90,26 @@ func (r Relationship) Normal() Relationship {
 // SeenFrom returns the relationship from the point of view of the person with the id.
 func (r Relationship) SeenFrom(id string) Relation {
 	if r.FromID == id {
-		return Relation{ConnectionID: r.ToID, Type: r.Type}
+		return Relation{ConnectionID: r.ToID, Type: r.Type, Label: r.Label, InverseLabel: r.InverseLabel}
 	}
-	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type)}
+	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type), Label: r.InverseLabel, InverseLabel: r.Label}
 }
 
-// Link stores a relationship between two people, or removes it. It returns all their
-// relationships from the point of view of fromID, and the id of the change. The id is empty if
-// there was nothing to store or to remove.
-func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
+// With returns the relationship with the labels of another one: those that it lacks and, with overwrite, all that the other has.
+func (r Relationship) With(other Relationship, overwrite bool) Relationship {
+	if r.Label == "" || overwrite && other.Label != "" {
+		r.Label = other.Label
+	}
+	if r.InverseLabel == "" || overwrite && other.InverseLabel != "" {
+		r.InverseLabel = other.InverseLabel
+	}
+	return r
+}
+
+// Link stores that a person is something to another one, in a word that ParseRelation reads, or removes it. The person takes the
+// place of a name in Related that says the same. Link returns all relationships of the two from the point of view of fromID, and
+// the id of the change, which is empty if there was nothing to store or to remove.
+func Link(ctx context.Context, w *db.Tx, fromID, toID, word string, remove bool) ([]Relation, string, error) {
 	if fromID == toID {
 		return nil, "", fault.InvalidField("to_id", "must be another person than from_id")
 	}
@@ -132,24 +125,39 @@ func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove b
 	if err != nil {
 		return nil, "", err
 	}
-	wanted := Relationship{FromID: fromID, ToID: toID, Type: relation, CreatedAt: w.Now()}.Normal()
+	told := Relation{Name: to.Name}
+	told.Type, told.Label = ParseRelation(word)
+	after := from.clone()
+	if entry := after.dropRelated(told); entry != nil && !remove {
+		told.Label = cmp.Or(told.Label, entry.Label)
+	}
+	wanted := Relationship{FromID: fromID, ToID: toID, Type: told.Type, Label: told.Label, CreatedAt: w.Now()}.Normal()
 	at := slices.IndexFunc(held, func(r Relationship) bool { return r.FromID == wanted.FromID && r.Type == wanted.Type })
-	var draft history.Draft
+	draft := history.Draft{Summary: "Linked " + from.Name + " and " + to.Name}
 	switch {
-	case remove == (at < 0):
-		return relationsOf(held, from, to), "", nil
-	case remove:
+	case remove && at >= 0:
 		gone := held[at]
 		held = slices.Delete(held, at, at+1)
 		err = DeleteRelationship(ctx, w, gone.ID)
 		draft = history.One("Unlinked "+from.Name+" and "+to.Name, history.Relationship, gone.ID, gone, nil)
-	default:
+	case !remove && at < 0:
 		err = InsertRelationship(ctx, w, &wanted)
 		held = append(held, wanted)
-		draft = history.One("Linked "+from.Name+" and "+to.Name, history.Relationship, wanted.ID, nil, wanted)
+		draft.Effects = []history.EffectDraft{{Kind: history.Relationship, ID: wanted.ID, After: wanted}}
+	case !remove:
+		if labelled := held[at].With(wanted, true); labelled != held[at] {
+			err = ReplaceRelationship(ctx, w, labelled)
+			draft.Effects = []history.EffectDraft{{Kind: history.Relationship, ID: labelled.ID, Before: held[at], After: labelled}}
+			held[at] = labelled
+		}
 	}
-	if err != nil {
-		return nil, "", err
+	if err == nil && !remove && len(after.Related) < len(from.Related) {
+		var effect history.EffectDraft
+		effect, err = revise(ctx, w, from, after)
+		draft.Effects = append(draft.Effects, effect)
+	}
+	if err != nil || len(draft.Effects) == 0 {
+		return relationsOf(held, from, to), "", err
 	}
 	changeID, err := history.Record(ctx, w, draft)
 	return relationsOf(held, from, to), changeID, err
@@ -204,11 +212,11 @@ func ListRelations(ctx context.Context, q db.Reader, ids []string, limit int) (m
 	}
 	// An OR in place of the union makes SQLite read all relationships when it has no
 	// statistics.
-	err := q.NewRaw(`SELECT from_id, to_id, type, seen_by, name FROM (
-SELECT r.from_id, r.to_id, r.type, r.seen_by, c.name,
+	err := q.NewRaw(`SELECT from_id, to_id, type, label, inverse_label, seen_by, name FROM (
+SELECT r.from_id, r.to_id, r.type, r.label, r.inverse_label, r.seen_by, c.name,
 row_number() OVER (PARTITION BY r.seen_by ORDER BY c.folded_name, c.id, r.type) AS place FROM (
-SELECT from_id, to_id, type, from_id AS seen_by, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id IN (?)
-UNION ALL SELECT from_id, to_id, type, to_id, from_id FROM relationships WHERE tenant_id = ? AND to_id IN (?)) AS r
+SELECT from_id, to_id, type, label, inverse_label, from_id AS seen_by, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id IN (?)
+UNION ALL SELECT from_id, to_id, type, label, inverse_label, to_id, from_id FROM relationships WHERE tenant_id = ? AND to_id IN (?)) AS r
 CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = r.other AND c.archived_at IS NULL) AS ranked
 WHERE place <= ? ORDER BY seen_by, place`,
 		q.TenantID(), bun.List(ids), q.TenantID(), bun.List(ids), q.TenantID(), limit).Scan(ctx, &rows)
@@ -247,6 +255,14 @@ func DeleteRelationship(ctx context.Context, tx *db.Tx, relationshipID string) e
 	return tx.Delete(ctx, (*Relationship)(nil), "id = ?", relationshipID)
 }
 
+// ReplaceRelationship replaces the stored version of a relationship.
+func ReplaceRelationship(ctx context.Context, tx *db.Tx, r Relationship) error {
+	if err := DeleteRelationship(ctx, tx, r.ID); err != nil {
+		return err
+	}
+	return InsertRelationship(ctx, tx, &r)
+}
+
 // relationshipRestorer restores relationships.
 type relationshipRestorer struct{ tx *db.Tx }
 
@@ -278,11 +294,8 @@ func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMes
 	if same != "" {
 		return fault.New(fault.Conflict, "%s says the same now", same)
 	}
-	if err := DeleteRelationship(ctx, r.tx, id); err != nil {
-		return err
-	}
 	row.ID = id
-	return InsertRelationship(ctx, r.tx, row)
+	return ReplaceRelationship(ctx, r.tx, *row)
 }
 
 // RestoreRelationship returns the restorer of relationships.

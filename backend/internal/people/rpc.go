@@ -144,7 +144,11 @@ func (h *RPC) mergedInto(ctx context.Context, req *connectionsv1.MergeConnection
 
 // LinkConnections implements the RPC.
 func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.LinkConnectionsRequest) (*connectionsv1.LinkConnectionsResponse, error) {
-	relations, changeID, err := Link(ctx, u, req.GetFromId(), req.GetToId(), RelationOf(req.GetType()), req.GetRemove())
+	link, other := Link, req.GetToId()
+	if req.ToId == nil {
+		link, other = LinkNamed, req.GetName()
+	}
+	relations, changeID, err := link(ctx, u, req.GetFromId(), other, req.GetType(), req.GetRemove())
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +208,7 @@ func WholeConnections(ctx context.Context, data db.Reader, people []Connection) 
 	for i := range people {
 		c := &people[i]
 		out[i] = connectionMessage(c)
-		out[i].Strength, out[i].Relationships = int32(strengths[c.ID].Score), relationMessages(relations[c.ID])
+		out[i].Strength, out[i].Relationships = int32(strengths[c.ID].Score), relationMessages(slices.Concat(relations[c.ID], c.Related))
 	}
 	return out, nil
 }
@@ -212,7 +216,7 @@ func WholeConnections(ctx context.Context, data db.Reader, people []Connection) 
 func relationMessages(relations []Relation) []*connectionsv1.Relationship {
 	out := make([]*connectionsv1.Relationship, len(relations))
 	for i, r := range relations {
-		out[i] = &connectionsv1.Relationship{ConnectionId: r.ConnectionID, Name: r.Name, Type: r.Type}
+		out[i] = &connectionsv1.Relationship{ConnectionId: r.ConnectionID, Name: r.Name, Type: r.Word()}
 	}
 	return out
 }

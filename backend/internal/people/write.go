@@ -84,8 +84,11 @@ func (d Draft) findExisting(ctx context.Context, w *db.Tx, c *Connection) (dupli
 	if err != nil {
 		return "", nil, err
 	}
-	// A guessed name is no evidence.
-	said := EvidenceOf(names.Names{Full: text.Line(d.Name), Nickname: c.Nickname}, c.Handles, c.Dates)
+	full := c.Name
+	if text.Line(d.Name) == "" { // a guessed name is no evidence
+		full = ""
+	}
+	said := EvidenceOf(names.Names{Full: full, Nickname: c.Nickname}, c.Handles, c.Dates)
 	namesakes, err := FindNamesakes(ctx, w, c)
 	if err != nil {
 		return "", nil, err

@@ -94,7 +94,7 @@ func TestSeveralConnectionsAreRead(t *testing.T) {
 
 // crowd adds 20 people and returns their ids. Each text has n characters, or as many as
 // are allowed, and each list of e-mail addresses, links or tags has several entries; with more than two, so have those of
-// postal addresses, accounts and labels.
+// postal addresses, accounts, labels and people who are not on file.
 func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 	t.Helper()
 	text := func(most int) string { return strings.Repeat(word, min(n, most)) }
@@ -135,6 +135,11 @@ func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 		}
 		id := b.made(t, string(body))
 		ids = append(ids, id)
+		for j := 0; several > 2 && j < 3; j++ {
+			if got := b.call(t, link, fmt.Sprintf(`{"from_id":%q,"name":%q,"type":%q}`, id, fmt.Sprint(j, text(190)), text(80))); got.code() != "" {
+				t.Fatal(got.body)
+			}
+		}
 		for range 4 {
 			note := b.call(t, addNote, fmt.Sprintf(`{"connection_ids":[%q],"body":%q}`, id, text(20_000)))
 			met := b.call(t, logCall, fmt.Sprintf(`{"connection_ids":[%q],"kind":"call","summary":%q}`, id, text(2000)))

@@ -316,7 +316,7 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 			if err := json.Unmarshal(nameParts, &c.NameParts); err != nil {
 				return fmt.Errorf("read the name of %s: %w", d.ID, err)
 			}
-			d.OtherNames = c.OtherNames()
+			d.FamilyName, d.OtherNames = c.NameParts.Family, c.OtherNames()
 		}
 		if len(accounts) > 0 {
 			var all []people.Account

@@ -107,7 +107,7 @@ func badArguments() []badCall {
 		{"merge_connections", harness.Arguments{"pairs": []harness.Arguments{{"keep_id": person, "merge_id": person}}, "dry_run": false}, "pairs"},
 		{"merge_connections", harness.Arguments{"pairs": []harness.Arguments{{"keep_id": person}}}, "pairs[0].merge_id"},
 		{"link_connections", harness.Arguments{"from_id": person, "to_id": person, "type": "friend"}, "to_id"},
-		{"link_connections", harness.Arguments{"from_id": person, "to_id": person, "type": "enemy"}, "type"},
+		{"link_connections", harness.Arguments{"from_id": person, "to_id": person, "type": ""}, "type"},
 		{"update_organization", harness.Arguments{"notes": "x"}, "name"},
 		{"update_organization", harness.Arguments{"name": "x", "notes": long(4001)}, "notes"},
 		{"export_connections", harness.Arguments{}, "format"},

@@ -1,11 +1,13 @@
 package source
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +122,22 @@ func readDate(value string, c calendar) (string, error) {
 		return "", err
 	}
 	return d.partial()
+}
+
+// aboutYear matches a folded year that is not certain, such as "ca. 1950" or, as EDTF writes it (ISO 8601-2), 1950~.
+var aboutYear = regexp.MustCompile(`^(?:(?:about|around|circa|ca|c|approx|approximately|um|vers|environ|hacia|verso)\.? ?|~ ?)([0-9]{4})$|^([0-9]{4})~$`)
+
+// readYearly is readDate, and returns a year that is not certain as "about YYYY".
+func readYearly(value string, c calendar) (string, error) {
+	m := aboutYear.FindStringSubmatch(text.Fold(text.Line(value)))
+	if m == nil {
+		return readDate(value, c)
+	}
+	day, err := readDate(m[1]+m[2], c)
+	if day == "" {
+		return "", cmp.Or(err, errNoDate)
+	}
+	return "about " + day, nil
 }
 
 // date is a day of which parts may be unknown (0).
@@ -258,7 +276,7 @@ func (d date) isAfter(day time.Time) bool {
 
 // isFuture reports whether a date in the form of a DateDraft is in the future.
 func (c calendar) isFuture(day string) bool {
-	d, ok := truncatedDate(day, c)
+	d, ok := truncatedDate(strings.TrimPrefix(day, "about "), c)
 	if !ok {
 		d, ok = numericDate(day, c)
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -131,7 +132,9 @@ func (f *File) person(row int, p export.PersonRecord, warning string) Record {
 		d.group(group)
 	}
 	for _, r := range p.Relationships {
-		d.addRelation(export.RelationshipRecord{ID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
+		read := relatedAs(r.Type, r.Name)
+		read.ID, read.ConnectionID, read.Label, read.InverseLabel = r.ID, r.ConnectionID, cmp.Or(r.Label, read.Label), r.InverseLabel
+		d.addRelation(read)
 	}
 	for _, other := range p.NotSameAs {
 		switch key := keyOf(other); {
@@ -142,7 +145,7 @@ func (f *File) person(row int, p export.PersonRecord, warning string) Record {
 			d.NotSameAs = append(d.NotSameAs, key)
 		}
 	}
-	return d.record(row)
+	return d.record(row, true)
 }
 
 // canBeKept reports whether what a document says is a property that Kith does not understand, so that it ends no card.
@@ -177,16 +180,6 @@ func dateKindOf(kind string) string {
 		return kind
 	}
 	return people.DateOther
-}
-
-func relationType(relation string) string {
-	switch relation {
-	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling,
-		people.RelationColleague, people.RelationManager, people.RelationReport, people.RelationIntroducedBy,
-		people.RelationIntroduced, people.RelationFriend:
-		return relation
-	}
-	return relationOf(relation)
 }
 
 // Limits of the lists of a document, as in the contract.

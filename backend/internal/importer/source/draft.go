@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -216,7 +217,7 @@ func (d *draft) addDate(kind, label, value string) {
 	if kind != people.DateOther {
 		label = ""
 	}
-	if day, err := readDate(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
+	if day, err := readYearly(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
 		d.unreadableDate("date", value, "a birthday is not in the future")
 		return
 	}
@@ -225,7 +226,7 @@ func (d *draft) addDate(kind, label, value string) {
 
 // addLabelledDate adds a date with its label, whatever its kind.
 func (d *draft) addLabelledDate(kind, label, value string) {
-	day, err := readDate(value, d.days)
+	day, err := readYearly(value, d.days)
 	if err != nil {
 		d.unreadableDate("date", value, err.Error())
 		return
@@ -299,17 +300,27 @@ func (d *draft) setCadence(value string) {
 	}
 }
 
+// relatedAs returns the record of a relation that a file has a word for.
+func relatedAs(word, name string) (r export.RelationshipRecord) {
+	r.Name = name
+	r.Type, r.Label = people.ParseRelation(word)
+	return r
+}
+
 // addRelation adds what another person is to this one.
 func (d *draft) addRelation(r export.RelationshipRecord) {
-	r.Name = d.line("name of a relation", r.Name, maxName)
+	r.Name, r.Label = d.line("name of a relation", r.Name, maxName), d.line("relation", r.Label, maxLabel)
+	r.InverseLabel, _ = line(r.InverseLabel, maxLabel)
 	r.ConnectionID = keyOf(r.ConnectionID)
-	if r.Label, _ = line(r.Label, maxLabel); r.Type != people.RelationOther || r.Label == r.Type {
-		r.Label = ""
+	byName := func(r export.RelationshipRecord) bool { return r.ConnectionID == "" }
+	most := maxRelations
+	if byName(r) && len(slices.DeleteFunc(slices.Clone(d.Relationships), func(r export.RelationshipRecord) bool { return !byName(r) })) >= people.MaxRelated {
+		most = people.MaxRelated
 	}
 	switch {
 	case r.ConnectionID == "" && !text.Visible(r.Name) || slices.Contains(d.Relationships, r):
-	case len(d.Relationships) == maxRelations:
-		d.keepInNote("relation", strings.TrimSpace(r.Type+" "+r.Name), fmt.Sprintf("one person has %d at most", maxRelations))
+	case len(d.Relationships) >= most:
+		d.keepInNote("relation", cmp.Or(r.Label, r.Type)+" "+r.Name, fmt.Sprintf("one person has %d at most", most))
 	default:
 		d.Relationships = append(d.Relationships, r)
 	}
@@ -329,8 +340,8 @@ func keyOf(value string) string {
 	return key
 }
 
-// record ends the draft and returns the person, or the reason why there is none.
-func (d *draft) record(row int) Record {
+// record ends the draft and returns the person, or the reason why there is none. A file of Kith's own has names as they are shown.
+func (d *draft) record(row int, own bool) Record {
 	d.column = ""
 	d.recount(func() {
 		for _, j := range d.jobs {
@@ -351,7 +362,7 @@ func (d *draft) record(row int) Record {
 		}
 		d.ID = key
 	}
-	d.recount(func() { d.name.finish(d) }, "name", "given", "middle", "family", "phonetic", "former", "pronouns")
+	d.recount(func() { d.name.finish(d, own) }, "name", "given", "middle", "family", "phonetic", "former", "pronouns")
 	guessed := !text.Visible(d.Name)
 	if guessed {
 		if err := d.guessName(); err != nil {
@@ -410,8 +421,17 @@ type nameParts struct {
 }
 
 // finish sets the person's name, and the parts of it that the file has. The name is that of the file, otherwise what the parts
-// make.
-func (n *nameParts) finish(d *draft) {
+// make, also of a name such as "Holm, Vera" that is in no file of Kith's own.
+func (n *nameParts) finish(d *draft, own bool) {
+	family, given, inverted := names.Inverted(n.full)
+	known := strings.TrimSpace(n.Given + " " + n.Middle)
+	if inverted && !own && (n.Family == "" || text.Fold(n.Family) == text.Fold(family)) && (known == "" || text.Fold(known) == text.Fold(given)) {
+		n.Family = cmp.Or(n.Family, family)
+		if known == "" {
+			n.Given = given
+		}
+		n.full = n.Joined()
+	}
 	for _, part := range n.All() {
 		*part.Value = d.line(strings.ToLower(part.Label[:1])+part.Label[1:], *part.Value, maxName)
 	}

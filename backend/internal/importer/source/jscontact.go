@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // jsCards reads JSContact: a card, a list of cards, or one on each line.
@@ -359,24 +360,37 @@ func (d *draft) jsDay(a jsItem) {
 		d.setDeceasedOn(day)
 		return
 	}
+	if a.Date.About {
+		day = "about " + day
+	}
 	d.addDate(kind, label, day)
 }
 
-// jsRelated reads another person, who is identified by key. Kith's own types of relationship stand
-// beside the word of the standard that is closest.
+// jsRelated reads another person, whom key identifies or, if it has blanks, names. Kith's own types of relationship stand beside
+// the word of the standard that is closest, with a label after a colon.
 func (d *draft) jsRelated(key string, r jsItem) {
+	name, standard := r.RelatedName, map[string]bool{"contact": len(r.Relation) > 1}
+	if key == name || name == "" && strings.Contains(text.Line(key), " ") {
+		name, key = key, ""
+	}
 	words := slices.Sorted(maps.Keys(r.Relation))
+	for _, word := range words {
+		if own, ok := strings.CutPrefix(word, export.OwnRelation); ok {
+			kind, _, _ := strings.Cut(own, ":")
+			standard[export.StandardRelation(kind)] = true
+		}
+	}
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	isOwn := func(word string) bool { return strings.HasPrefix(word, export.OwnRelation) }
-	own := slices.ContainsFunc(words, isOwn)
 	for _, word := range words {
-		if own && (word == "colleague" || word == "contact") {
+		if standard[word] {
 			continue
 		}
-		word = strings.TrimPrefix(word, export.OwnRelation)
-		d.addRelation(export.RelationshipRecord{ConnectionID: key, Type: relationOf(word), Label: word})
+		own, label, _ := strings.Cut(strings.TrimPrefix(word, export.OwnRelation), ":")
+		relation := relatedAs(own, name)
+		relation.ConnectionID, relation.Label = key, cmp.Or(label, relation.Label)
+		d.addRelation(relation)
 	}
 }
 
@@ -432,6 +446,8 @@ type (
 		Label          string          `json:"label"`
 		Date           jsDate          `json:"date"`
 		Pronouns       string          `json:"pronouns"`
+		// RelatedName is the name of a related person, in Kith's own cards.
+		RelatedName string `json:"kith:name"`
 		// Former is an earlier name, in Kith's own cards.
 		Former string `json:"kith:former"`
 		// AddressLabel is the label of an address, for which the standard has none, and Location marks a typed location,
@@ -456,6 +472,8 @@ type (
 		Year  int    `json:"year"`
 		Month int    `json:"month"`
 		Day   int    `json:"day"`
+		// About marks a year that is not certain, in Kith's own cards.
+		About bool `json:"kith:about"`
 	}
 )
 

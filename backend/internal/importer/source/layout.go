@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -405,7 +404,7 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 	case fieldCadence:
 		d.setCadence(value)
 	case fieldRelation:
-		d.addRelation(export.RelationshipRecord{Name: value, Type: relationOf(m.label), Label: m.label})
+		d.addRelation(relatedAs(m.label, value))
 	default:
 		d.addToNote(m.label, value)
 	}
@@ -636,36 +635,4 @@ func (d *draft) googleGroup(name string) {
 	case "friends", "family", "coworkers":
 		d.group(own)
 	}
-}
-
-// relationOf returns our relation for a word: what the other person is to this one. Words that end in
-// "of" say what this person is to the other one.
-func relationOf(word string) string {
-	word = strings.Join(strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == ' ' || r == '\t' || r == '_' || r == '-' }), " ")
-	if inverse, ok := strings.CutSuffix(word, " of"); ok {
-		return people.Inverse(relationOf(inverse))
-	}
-	switch word {
-	case "spouse", "partner", "domestic partner", "husband", "wife", "sweetheart", "date":
-		return people.RelationSpouse
-	case "parent", "mother", "father":
-		return people.RelationParent
-	case "child", "son", "daughter":
-		return people.RelationChild
-	case "sibling", "brother", "sister":
-		return people.RelationSibling
-	case "manager", "boss", "reports to":
-		return people.RelationManager
-	case "report", "direct report":
-		return people.RelationReport
-	case "introduced":
-		return people.RelationIntroduced
-	case "friend":
-		return people.RelationFriend
-	case "colleague", "co worker", "coworker":
-		return people.RelationColleague
-	case "introduced by", "introducer", "referred by", "referredby":
-		return people.RelationIntroducedBy
-	}
-	return people.RelationOther
 }

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	cmpp "cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -240,7 +241,8 @@ func drawPerson(t *rapid.T) export.Person {
 	for range rapid.IntRange(0, 3).Draw(t, "dates") {
 		on := rapid.SampledFrom([]people.ImportantDate{
 			{Kind: people.DateBirthday, Month: 2, Day: 29}, {Kind: people.DateBirthday, Year: 1985, Month: 4, Day: 12}, {Kind: people.DateAnniversary, Year: 2010},
-			{Kind: people.DateAnniversary, Year: 2010, Month: 6}, {Kind: people.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1},
+			{Kind: people.DateAnniversary, Year: 2010, Month: 6}, {Kind: people.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1}, {Kind: people.DateBirthday, Year: 1950, About: true},
+			{Kind: people.DateOther, Label: "Born", Year: 1950, About: true},
 		}).Draw(t, "date")
 		if !dates[on.Kind+on.String()] {
 			p.Dates = append(p.Dates, on)
@@ -248,13 +250,24 @@ func drawPerson(t *rapid.T) export.Person {
 		}
 	}
 	for _, relation := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"spouse", "parent", "child", "sibling", "colleague", "manager", "report", "friend", "introduced_by", "introduced", "other"}), 0, 2, rapid.ID).Draw(t, "relations") {
-		p.Relations = append(p.Relations, people.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation})
+		p.Relations = append(p.Relations, people.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation, Label: drawRelationLabel(t)})
+	}
+	for i := range rapid.IntRange(0, 3).Draw(t, "related") {
+		r := people.Relation{Name: fmt.Sprint("O", i, drawLine(t, "other", 100)), Type: rapid.SampledFrom([]string{"spouse", "parent", "manager", "colleague", "other"}).Draw(t, "type"), Label: drawRelationLabel(t)}
+		p.Related = append(p.Related, r)
 	}
 	p.NotSameAs = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"con_1", "con_2", "con_3"}), 0, 2, rapid.ID).Draw(t, "not the same")
 	if rapid.Bool().Draw(t, "photo") {
 		p.Picture = photos.Image{Media: rapid.SampledFrom([]string{"image/jpeg", "image/png"}).Draw(t, "media"), Data: rapid.SliceOfN(rapid.Byte(), 1, 600).Draw(t, "picture")}
 	}
 	return p
+}
+
+// drawRelationLabel draws a word that says more than a type of relationship.
+func drawRelationLabel(t *rapid.T) string {
+	label := rapid.OneOf(rapid.SampledFrom([]string{"", "mother", "Domestic partner", "landlord", "friend of"}), rapid.Custom(func(t *rapid.T) string { return drawLine(t, "label", 60) })).Draw(t, "label")
+	_, label = people.ParseRelation(label)
+	return label
 }
 
 // heldByJSON is all of the data.
@@ -276,8 +289,8 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	for _, on := range p.Dates {
 		out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: on.Kind, Label: on.Label, Date: on.String()})
 	}
-	for _, r := range p.Relations {
-		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Name: r.Name, Type: r.Type})
+	for _, r := range slices.Concat(p.Relations, p.Related) {
+		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Name: r.Name, Type: r.Type, Label: r.Label})
 	}
 	return out
 }
@@ -378,7 +391,7 @@ func heldByVCard3(p export.Person) export.PersonRecord {
 func heldByJSContact(p export.Person) export.PersonRecord {
 	out := heldByVCard(p)
 	out.Kept = keptIn(export.JSContact, p)
-	out.CreatedAt, out.Positions, out.ImportantDates, out.Relationships, out.Photo = p.CreatedAt, nil, nil, nil, ""
+	out.CreatedAt, out.Positions, out.ImportantDates, out.Photo = p.CreatedAt, nil, nil, ""
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		if label := strings.ToLower(h.Label); label == "home" || label == "work" {
 			return label
@@ -387,10 +400,9 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 	})
 	out.Positions = currentPositions(p)
 	out.ImportantDates = heldByJSON(p).ImportantDates
-	for _, r := range p.Relations {
-		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Type: r.Type})
-	}
-	slices.SortFunc(out.Relationships, func(a, b export.RelationshipRecord) int { return strings.Compare(a.ConnectionID, b.ConnectionID) })
+	slices.SortFunc(out.Relationships, func(a, b export.RelationshipRecord) int {
+		return strings.Compare(cmpp.Or(a.ConnectionID, a.Name), cmpp.Or(b.ConnectionID, b.Name))
+	})
 	words := map[string]bool{}
 	for _, word := range append(slices.Clone(p.Tags), p.Groups...) {
 		words[word] = true

@@ -82,7 +82,7 @@ func (t *table) record(r row) Record {
 	}
 	d := draft{region: t.region, fields: t.file.fields}
 	t.layout.fill(&d, r.cells)
-	rec := t.file.keyed(d.record(r.number), t.layout.source)
+	rec := t.file.keyed(d.record(r.number, t.layout.source == Kith), t.layout.source)
 	rec.UnknownLayout = t.layout.unknown
 	return rec
 }

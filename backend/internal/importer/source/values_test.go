@@ -137,6 +137,7 @@ func TestDatesOfColumns(t *testing.T) {
 		"Russian":                     {"Имя,День рождения", "12 марта 1980 г.|1 мая 1980", "", "", []string{"1980-03-12", "1980-05-01"}, ""},
 		"Turkish":                     {"Ad Soyad,Doğum tarihi", "12 Mart 1980|3 Ağustos 1980", "", "", []string{"1980-03-12", "1980-08-03"}, ""},
 		"Korean":                      {"이름,생일", "1980년 3월 12일", "", "", []string{"1980-03-12"}, ""},
+		"about a year":                {"Name,Birthday", "about 1950|ca. 1950|Circa 1950|~1950|1950~|c1950|um 1950|about 0000|about 2090|about May 1950", "", "", []string{"about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "about 1950", "", "", ""}, ""},
 		"beginnings are no months":    {"Name,Birthday", "5 marble 1980|5 sepia 1980", "", "", []string{"", ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -404,5 +405,25 @@ func TestAddressesAsAWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, r.Person.Addresses, cmpopts.EquateEmpty()); diff != "" || len(r.Notes)+len(r.Person.Kept) > 0 {
 		t.Errorf("(-want +got):\n%s%q", diff, r.Notes)
+	}
+}
+
+// "Holm, Vera" is a name with its parts, unless the file is Kith's own, or its parts say something else.
+func TestInvertedNames(t *testing.T) {
+	t.Parallel()
+	card := func(lines string) string { return "BEGIN:VCARD\nVERSION:4.0\n" + lines + "END:VCARD\n" }
+	vera := people.NameParts{Given: "Vera", Family: "Holm"}
+	for content, want := range map[string]export.PersonRecord{
+		"Name,Email\n\"Holm, Vera\",v@x.example\n":                {Name: "Vera Holm", NameParts: vera},
+		"Name,Email\n\"Holm, Inc\",v@x.example\n":                 {Name: "Holm, Inc"},
+		card("FN:Holm\\, Vera\n"):                                 {Name: "Vera Holm", NameParts: vera},
+		card("FN:Holm\\, Vera\nN:Holm;Vera;;;\n"):                 {Name: "Vera Holm", NameParts: vera},
+		card("FN:Holm\\, Vera\nN:Berg;Vera;;;\n"):                 {Name: "Holm, Vera", NameParts: people.NameParts{Given: "Vera", Family: "Berg"}},
+		card("PRODID:-//Kith//Kith//EN\nFN:Holm\\, Vera\n"):       {Name: "Holm, Vera"},
+		`{"@type":"Card","uid":"1","name":{"full":"Holm, Vera"}}`: {Name: "Vera Holm", NameParts: vera},
+	} {
+		if r, _ := readOne(t, content, source.Options{}); r.Person.Name != want.Name || r.Person.NameParts != want.NameParts {
+			t.Errorf("%s: %q %+v", content, r.Person.Name, r.Person.NameParts)
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (b *addressBook) record(d *draft, row int, program string) Record {
 			d.group(group)
 		}
 	}
-	return b.file.keyed(d.record(row), program)
+	return b.file.keyed(d.record(row, program == Kith), program)
 }
 
 // KeptWarning begins the warning that names the properties of cards that Kith does not understand.
@@ -437,6 +437,8 @@ type property struct {
 	marked bool
 	// field and fieldType are the name and the type of a custom field, in Kith's own cards.
 	field, fieldType string
+	// about marks a year that is not certain, in Kith's own cards.
+	about bool
 	// service and user are those of an account; isText says that its value is no URI.
 	service, user string
 	isText        bool
@@ -530,6 +532,8 @@ func (p *property) parameter(s string) {
 		p.field = unescapeParameter(strings.Trim(value, `"`))
 	case export.FieldTypeParameter:
 		p.fieldType = strings.ToLower(value)
+	case export.AboutMark:
+		p.about = true
 	case export.RelatedID:
 		p.person = strings.Trim(value, `"`)
 	case "X-APPLE-OMIT-YEAR":

@@ -121,9 +121,9 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"RELATED":            (*cardReader).related,
 		export.FieldProperty: func(r *cardReader, p *property) { r.customField(p.field, p.fieldType, r.text(p)) },
 		"X-ABRELATEDNAMES":   (*cardReader).related,
-		"X-SPOUSE":           relatedAs("spouse"), "X-EVOLUTION-SPOUSE": relatedAs("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedAs("spouse"),
-		"X-MANAGER": relatedAs("manager"), "X-EVOLUTION-MANAGER": relatedAs("manager"), "X-KADDRESSBOOK-X-MANAGERSNAME": relatedAs("manager"),
-		"X-ASSISTANT": relatedAs("assistant"), "X-EVOLUTION-ASSISTANT": relatedAs("assistant"), "X-KADDRESSBOOK-X-ASSISTANTSNAME": relatedAs("assistant"),
+		"X-SPOUSE":           relatedWith("spouse"), "X-EVOLUTION-SPOUSE": relatedWith("spouse"), "X-KADDRESSBOOK-X-SPOUSENAME": relatedWith("spouse"),
+		"X-MANAGER": relatedWith("manager"), "X-EVOLUTION-MANAGER": relatedWith("manager"), "X-KADDRESSBOOK-X-MANAGERSNAME": relatedWith("manager"),
+		"X-ASSISTANT": relatedWith("assistant"), "X-EVOLUTION-ASSISTANT": relatedWith("assistant"), "X-KADDRESSBOOK-X-ASSISTANTSNAME": relatedWith("assistant"),
 		propertyPhoto:             (*cardReader).photo,
 		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
@@ -419,6 +419,9 @@ func (r *cardReader) labelledDay(p *property) {
 
 func (r *cardReader) labelled(kind, label string, p *property) {
 	value := r.text(p)
+	if p.about {
+		value = "about " + value
+	}
 	const yearOfNone = "1604"
 	if rest, ok := strings.CutPrefix(value, cmp.Or(p.omitYear, yearOfNone)); ok && len(rest) >= 4 {
 		value = "--" + strings.TrimPrefix(rest, "-")
@@ -431,40 +434,34 @@ func (r *cardReader) labelled(kind, label string, p *property) {
 	r.addDate(kind, label, value)
 }
 
-// relatedAs reads the name of another person.
-func relatedAs(word string) func(*cardReader, *property) {
-	return func(r *cardReader, p *property) {
-		r.addRelation(export.RelationshipRecord{Name: strings.TrimSpace(r.text(p)), Type: relationOf(word), Label: word})
-	}
+// relatedWith reads the name of another person.
+func relatedWith(word string) func(*cardReader, *property) {
+	return func(r *cardReader, p *property) { r.addRelation(relatedAs(word, strings.TrimSpace(r.text(p)))) }
 }
 
 // related reads another person: a name, or the key of another card. Kith's own cards have both, and
-// Kith's own type of relationship, which begins with x-.
+// Kith's own type of relationship, which begins with x-. A label of Apple's says more than types, of which each is a relation.
 func (r *cardReader) related(p *property) {
-	value := strings.TrimSpace(r.text(p))
-	words := p.types
-	if label := r.labels[p.group]; label != "" {
-		words = []string{label}
+	name, key := strings.TrimSpace(r.text(p)), p.person
+	if urn := keyOf(name); key == "" && urn != text.Line(name) {
+		name, key = "", urn
 	}
-	relation := export.RelationshipRecord{Name: value, Type: people.RelationOther, ConnectionID: p.person}
+	words := slices.DeleteFunc(slices.Clone(p.types), func(word string) bool { return word == "contact" || word == "pref" })
+	if own := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "x-") }); own >= 0 {
+		words = []string{strings.TrimPrefix(words[own], "x-")}
+	}
+	label := r.labels[p.group]
+	if len(words) == 0 || label != "" {
+		words = append(words, label)[:1]
+	}
 	for _, word := range words {
-		own, isOwn := strings.CutPrefix(word, "x-")
-		if isOwn {
-			own = strings.ReplaceAll(own, "-", "_")
+		relation := relatedAs(word, name)
+		if told := relatedAs(label, name); told.Label != "" {
+			relation.Label = told.Label
 		}
-		if of := relationOf(own); of != people.RelationOther || isOwn && own == people.RelationOther {
-			relation.Type = of
-			if isOwn {
-				break
-			}
-		} else if relation.Label == "" && word != "contact" {
-			relation.Label = word
-		}
+		relation.ConnectionID = key
+		r.addRelation(relation)
 	}
-	if key := keyOf(value); relation.ConnectionID == "" && key != text.Line(value) {
-		relation.Name, relation.ConnectionID = "", key
-	}
-	r.addRelation(relation)
 }
 
 // label returns the label of an address: Apple's own text, otherwise the type that people know,

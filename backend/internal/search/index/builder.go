@@ -27,6 +27,8 @@ type Document struct {
 	Organization string // the current one
 	Title        string
 	Location     string
+	// FamilyName is the known family name; if it is empty, orders guess it from Name.
+	FamilyName string
 	// OtherNames are parts of the name beside Name, such as a former one.
 	OtherNames []string
 	// Accounts are the handles of accounts.

@@ -92,6 +92,7 @@ func TestSorts(t *testing.T) {
 	)
 	for order, want := range map[string][]string{
 		index.SortName:        {"2", "1", "3", "4"},
+		index.SortFamilyName:  {"2", "1", "3", "4"},
 		index.SortLastContact: {"4", "3", "2", "1"},
 		index.SortCreated:     {"2", "3", "1", "4"},
 		index.SortRelevance:   {"2", "3", "1", "4"},
@@ -102,6 +103,18 @@ func TestSorts(t *testing.T) {
 		}
 	}
 	wantIDs(t, ix.Search(index.Query{Text: "mrata", Sort: index.SortName}), "5")
+}
+
+// Family names that are known or can be guessed give an order.
+func TestSortsByFamilyName(t *testing.T) {
+	t.Parallel()
+	ix := indexOf(
+		index.Document{ID: "stone", Name: "Ada Stone"}, index.Document{ID: "adler", Name: "Zoë Adler PhD"}, index.Document{ID: "berg", Name: "Yara van der Berg"},
+		index.Document{ID: "cho", Name: "Minh Cho An", FamilyName: "Cho"}, index.Document{ID: "ada", Name: "Ada"}, index.Document{ID: "brand", Name: "Ben Brand Jr."},
+	)
+	if got := strings.Join(ids(ix.Search(index.Query{Sort: index.SortFamilyName})), " "); got != "ada adler berg brand cho stone" {
+		t.Error(got)
+	}
 }
 
 // Documents without a value to sort by come last in both directions.
@@ -115,6 +128,7 @@ func TestSortsBothWays(t *testing.T) {
 	)
 	for order, want := range map[string][2]string{
 		index.SortName:        {"a b c d", "d c b a"},
+		index.SortFamilyName:  {"a b c d", "d c b a"},
 		index.SortLastContact: {"b a c d", "a b c d"},
 		index.SortCreated:     {"b a d c", "c d a b"},
 		index.SortStrength:    {"a b c d", "b a c d"},

@@ -19,6 +19,7 @@ import (
 const (
 	SortRelevance   = "relevance"    // see the package comment
 	SortName        = "name"         // folded name
+	SortFamilyName  = "family_name"  // folded family name, as far as it is known
 	SortLastContact = "last_contact" // the most recent first
 	SortCreated     = "created"      // the most recently created first
 	SortStrength    = "strength"     // the strongest tie first

@@ -53,7 +53,7 @@ func drawQuery(t *rapid.T) index.Query {
 	return index.Query{
 		Text:     queryGen.Draw(t, "query"),
 		Tags:     rapid.SampledFrom([][]string{nil, nil, nil, {"ann"}}).Draw(t, "tag filter"),
-		Sort:     rapid.SampledFrom([]string{"", "", index.SortName, index.SortLastContact, index.SortStrength, index.SortNextDue}).Draw(t, "sort"),
+		Sort:     rapid.SampledFrom([]string{"", "", index.SortName, index.SortFamilyName, index.SortLastContact, index.SortStrength, index.SortNextDue}).Draw(t, "sort"),
 		Reverse:  rapid.Bool().Draw(t, "reverse"),
 		MinScore: rapid.SampledFrom([]*float64{nil, nil, new(float64)}).Draw(t, "min score"),
 		Archived: rapid.IntRange(0, 9).Draw(t, "archived") == 0,

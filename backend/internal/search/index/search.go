@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Search answers q from the state of the index at the time of the call.
@@ -167,6 +170,9 @@ type sortable struct {
 func (p *plan) sortable(r ranked) sortable {
 	s, d := sortable{ranked: r}, r.doc
 	switch p.sort {
+	case SortFamilyName:
+		s.text = text.Fold(cmp.Or(d.FamilyName, names.Family(d.Name)))
+		s.known = s.text != ""
 	case SortLastContact:
 		s.value, s.known = -float64(d.LastInteractionAt.UnixMicro()), !d.LastInteractionAt.IsZero()
 	case SortCreated:
@@ -199,9 +205,9 @@ func (p *plan) compare(a, b *sortable) int {
 	case a.value != b.value:
 		return cmp.Compare(a.value, b.value)
 	case a.text != b.text && p.reverse:
-		return cmp.Compare(b.text, a.text)
+		return strings.Compare(b.text, a.text)
 	case a.text != b.text:
-		return cmp.Compare(a.text, b.text)
+		return strings.Compare(a.text, b.text)
 	default:
 		return compareName(a.ranked, b.ranked)
 	}
@@ -261,7 +267,7 @@ func (s *segment) sorted(p *plan) []uint32 {
 // byRelevance reports whether the order is that of the tiers.
 func (p *plan) byRelevance() bool {
 	switch p.sort {
-	case SortName, SortLastContact, SortCreated, SortStrength, SortNextDue, SortField:
+	case SortName, SortFamilyName, SortLastContact, SortCreated, SortStrength, SortNextDue, SortField:
 		return false
 	}
 	return true

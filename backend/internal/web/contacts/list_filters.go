@@ -243,7 +243,7 @@ func withoutAll(path string, address url.Values, name string) string {
 
 func sorts(selected string, fields []people.Field) []page.Option {
 	options := []page.Option{
-		{Value: "", Label: "Best match, or name"}, {Value: "name", Label: "Name"}, {Value: "last_contact", Label: "Last contact"},
+		{Value: "", Label: "Best match, or name"}, {Value: "name", Label: "Name"}, {Value: "family_name", Label: "Family name"}, {Value: "last_contact", Label: "Last contact"},
 		{Value: "created", Label: "When added"}, {Value: "strength", Label: "How close"}, {Value: "next_due", Label: "Next due"},
 	}
 	for _, f := range fields {

@@ -124,7 +124,7 @@ func TestSorts(t *testing.T) {
 		s.Clock.Advance(time.Minute)
 	}
 	for query, first := range map[string]string{
-		"sort=name": "Ada", "sort=name&order=desc": "Ben", "sort=created": "Ben", "sort=created&order=asc": "Ada", "order=desc": "Ben",
+		"sort=name": "Ada", "sort=family_name": "Ben", "sort=family_name&order=desc": "Ada", "sort=name&order=desc": "Ben", "sort=created": "Ben", "sort=created&order=asc": "Ada", "order=desc": "Ben",
 	} {
 		p := b.Get("/people?" + query)
 		list := p.Body[strings.Index(p.Body, `class="people"`):]

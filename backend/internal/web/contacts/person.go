@@ -72,7 +72,9 @@ type contactLink struct {
 	Note string
 }
 
-type relationRow struct{ ID, Name, Type, Words string }
+// relationRow is a relation. Its ID is empty for somebody who is not on file; Offer is then the id of the only person on file with
+// that name.
+type relationRow struct{ ID, Name, Type, Words, Offer string }
 
 // dueRow is what is due with a person.
 type dueRow struct {
@@ -183,6 +185,9 @@ func (v *request) showForm(status int, p *person, form Form) error {
 		return err
 	}
 	content.open(&form)
+	if err := v.offerLinks(&content); err != nil {
+		return err
+	}
 	avatars, err := v.Avatars([]string{content.GetId()})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -118,9 +119,11 @@ func (v *request) deletePerson() error {
 func linkFields() []FormField {
 	return []FormField{
 		textField(withField+"_person", "Person", "Name or e-mail address of somebody you know."),
+		{Field: page.Field{Name: "named", Label: "They are not in Kith: keep only the name"}, Check: true},
 		choiceField("type", "What they are", page.Option{Value: "spouse", Label: "Spouse"}, page.Option{Value: "parent", Label: "Parent"}, page.Option{Value: "child", Label: "Child"},
 			page.Option{Value: "sibling", Label: "Sibling"}, page.Option{Value: "colleague", Label: "Colleague"}, page.Option{Value: "manager", Label: "Manager"},
 			page.Option{Value: "introduced_by", Label: "Introduced by"}, page.Option{Value: "friend", Label: "Friend"}, page.Option{Value: "other", Label: "Other"}).with("friend"),
+		textField("word", "Or in your own word", "Such as godmother."),
 	}
 }
 
@@ -129,28 +132,38 @@ func (v *request) link() error {
 	form := v.typedForm(sectionRelations, linkFields())
 	values := valuesOf(form.Fields)
 	person := form.Fields[0].Name
-	others, problem, err := v.resolve(values[person])
-	if problem == "" && len(others) != 1 {
-		problem = "Enter one person."
+	req := &connectionsv1.LinkConnectionsRequest{FromId: v.personID(), Type: cmp.Or(values["word"], values["type"])}
+	if values["named"] == ticked {
+		req.Name = new(values[person])
+	} else {
+		others, problem, err := v.resolve(values[person])
+		if problem == "" && len(others) != 1 {
+			problem = "Enter one person."
+		}
+		if err != nil || problem != "" {
+			return v.answer(form, []page.FieldError{{Name: person, Message: problem}}, "", "", err)
+		}
+		req.ToId = &others[0]
 	}
-	if err != nil || problem != "" {
-		return v.answer(form, []page.FieldError{{Name: person, Message: problem}}, "", "", err)
-	}
-	req := &connectionsv1.LinkConnectionsRequest{FromId: v.personID(), ToId: others[0], Type: values["type"]}
 	res, wrong, err := page.Write(v.Member, pageName, req, v.People.LinkConnections)
 	for i := range wrong {
-		if wrong[i].Name != "type" {
+		switch {
+		case wrong[i].Name == "type" && values["word"] != "":
+			wrong[i].Name = "word"
+		case wrong[i].Name == "name":
+			wrong[i].Name = person
+		case wrong[i].Name != "type":
 			wrong[i] = page.FieldError{Name: person, Message: "Enter another person."}
 		}
 	}
 	return v.answer(form, wrong, "linked", res.GetChangeId(), err)
 }
 
-// unlink ends a relation. One that is shown by its inverse is stored from the other side.
+// unlink ends a relation.
 func (v *request) unlink() error {
-	req := &connectionsv1.LinkConnectionsRequest{FromId: v.personID(), ToId: v.R.PostForm.Get("other"), Type: v.R.PostForm.Get("type"), Remove: new(true)}
-	if stored, inverse := map[string]string{"report": "manager", "introduced": "introduced_by"}[req.GetType()]; inverse {
-		req.FromId, req.ToId, req.Type = req.GetToId(), req.GetFromId(), stored
+	posted := v.R.PostForm
+	req := &connectionsv1.LinkConnectionsRequest{
+		FromId: v.personID(), ToId: optional(posted.Get("other")), Name: optional(posted.Get("name")), Type: posted.Get("type"), Remove: new(true),
 	}
 	return press(v, "unlinked", req, v.People.LinkConnections)
 }

@@ -49,7 +49,7 @@ func recordedFields(section string) []recordedField {
 		sectionCadence:   {{"cadence_days", "Days between contacts"}, {"snoozed_until", "Not before"}},
 		sectionFields:    {{"fields", "Custom fields"}},
 		sectionAbout:     {{"bio", "About"}, {"kept", "From files"}},
-		sectionRelations: {{"type", "Relation"}},
+		sectionRelations: {{"type", "Relation"}, {"related", "Not in Kith"}},
 	}[section]
 }
 
@@ -133,9 +133,9 @@ func (r reader) value(e history.Effect, recorded json.RawMessage, field string) 
 	switch {
 	case len(recorded) == 0:
 		return ""
-	case e.Kind == history.Relationship && r.section == sectionRelations:
+	case e.Kind == history.Relationship && field == "type":
 		return r.relation(recorded)
-	case e.ID != r.connectionID || e.Kind != history.Connection && e.Kind != history.Membership || r.section == sectionRelations:
+	case e.ID != r.connectionID || e.Kind != history.Connection && e.Kind != history.Membership:
 		return ""
 	}
 	var state map[string]json.RawMessage
@@ -163,6 +163,10 @@ func (r reader) words(field string, value json.RawMessage) string {
 		return joinRecorded(value, func(k people.Kept) string { return k.Name })
 	case "accounts":
 		return joinRecorded(value, func(a people.Account) string { return a.Shown() + " " + a.Handle })
+	case "related":
+		return joinRecorded(value, func(other people.Relation) string {
+			return strings.ReplaceAll(other.Word(), "_", " ") + ": " + other.Name
+		})
 	case "addresses":
 		return joinRecorded(value, func(a people.Address) string { return strings.ReplaceAll(a.String(), "\n", ", ") })
 	case "positions":
@@ -233,5 +237,5 @@ func (r reader) relation(recorded json.RawMessage) string {
 		return ""
 	}
 	other := held.SeenFrom(r.connectionID)
-	return strings.ReplaceAll(other.Type, "_", " ") + ": " + cmp.Or(r.names[other.ConnectionID], "a deleted person")
+	return strings.ReplaceAll(other.Word(), "_", " ") + ": " + cmp.Or(r.names[other.ConnectionID], "a deleted person")
 }

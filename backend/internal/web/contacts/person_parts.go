@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
@@ -169,9 +171,35 @@ func relations(c *connectionsv1.Connection) []relationRow {
 func (v *request) relationRows(c *connectionsv1.Connection) []partRow {
 	var out []partRow
 	for _, r := range relations(c) {
-		out = append(out, partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Path: v.personPath(r.ID)}}})
+		row := partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Note: "not on file"}}}
+		if r.ID != "" {
+			row.Values[0] = contactLink{Text: r.Name, Path: v.personPath(r.ID)}
+		}
+		out = append(out, row)
 	}
 	return out
+}
+
+// offerLinks finds the people on file who have the names of related people who are not. It takes a statement if there are any.
+func (v *request) offerLinks(content *personContent) error {
+	at := slices.IndexFunc(content.Parts, func(p part) bool { return p.Name == sectionRelations })
+	linked := content.Parts[at].Linked
+	var names []string
+	for _, r := range linked {
+		if r.ID == "" {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 || !content.Archived.IsZero() {
+		return nil
+	}
+	found, err := people.ListNamed(v.Ctx, v.Data(), names)
+	for i, r := range linked {
+		if offer := found[text.Fold(r.Name)]; r.ID == "" && offer != content.GetId() {
+			linked[i].Offer = offer
+		}
+	}
+	return err
 }
 
 func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {

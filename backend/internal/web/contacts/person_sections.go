@@ -389,7 +389,7 @@ func ofRows(wrong []page.FieldError, rows []int) []page.FieldError {
 func dateFieldRow(i int) []FormField {
 	return []FormField{
 		choiceField(rowName("kind", i), "Kind", page.Option{Value: "birthday", Label: "Birthday"}, page.Option{Value: "anniversary", Label: "Anniversary"}, page.Option{Value: "other", Label: "Other"}).with("birthday"),
-		textField(rowName("date", i), "Date", "2025-05-14, or --05-14 without a year."), textField(rowName("label", i), "Label", ""),
+		textField(rowName("date", i), "Date", "2025-05-14, --05-14 without a year, or about 1950."), textField(rowName("label", i), "Label", ""),
 	}
 }
 

@@ -443,6 +443,26 @@ func TestActsOnAPerson(t *testing.T) {
 		wantPage(t, p, http.StatusOK, "report: Ada Stone")
 		without(t, done(t, b, b.Submit(p, "/people/"+ben+"/unlink", nil), "The relation is removed"), "Ada Stone")
 
+		p = b.Get(path + "?edit=relations")
+		wantWrong(t, b.Submit(p, path+"/link", url.Values{"with_person": {""}, "named": {"true"}}), http.StatusBadRequest, "with_person")
+		wantWrong(t, b.Submit(p, path+"/link", url.Values{"with_person": {"Vera Holm"}, "named": {"true"}, "word": {strings.Repeat("x", 81)}}), http.StatusBadRequest, "word")
+		p = done(t, b, b.Submit(p, path+"/link", url.Values{"with_person": {"Vera Holm"}, "named": {"true"}, "word": {"mother"}}), "mother", "Vera Holm", "not on file")
+		without(t, p, "Link to")
+		vera := add(t, s, b.Owner, people.Draft{Name: "Vera Holm"}, "")
+		p = b.Get(path)
+		wantPage(t, p, http.StatusOK, "Link to Vera Holm", "not on file")
+		p = done(t, b, b.Submit(p, path+"/link", nil), "mother", "Vera Holm")
+		without(t, p, "Link to Vera Holm", "not on file")
+		if !strings.Contains(p.Body, `href="/people/`+vera) {
+			t.Error("the person is not linked")
+		}
+		wantPage(t, b.Get(path+"?history=relations"), http.StatusOK, "mother: Vera Holm", "Not in Kith")
+		b.Submit(b.Get(path+"?edit=relations"), path+"/unlink", nil)
+		p = b.Get(path + "?edit=relations")
+		done(t, b, b.Submit(p, path+"/link", url.Values{"with_person": {"Otto Brand"}, "named": {"true"}, "type": {"other"}}), "Otto Brand")
+		p = b.Get(path + "?edit=relations")
+		without(t, done(t, b, b.Submit(p, path+"/unlink", nil), "The relation is removed"), "Otto Brand")
+
 		wantPage(t, b.Get(path+"/merge?q=okafor"), http.StatusOK, "Ben Okafor")
 		p = b.Get(path + "/merge?merge=" + ben)
 		wantPage(t, p, http.StatusOK, "What happens", "Choose what stays", "Lagos")

@@ -164,6 +164,9 @@ func fieldsOf(p *export.PersonRecord, notes []string) url.Values {
 	for _, v := range p.Fields {
 		about = append(about, v.Name+": "+v.Value)
 	}
+	for _, r := range p.Relationships {
+		about = append(about, page.Sentence(strings.ReplaceAll(cmp.Or(r.Label, r.Type), "_", " ")+": "+cmp.Or(r.Name, r.ConnectionID)))
+	}
 	if p.DeceasedOn != "" {
 		about = append(about, "Died: "+p.DeceasedOn)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 

@@ -166,7 +166,7 @@ var notices = map[string]string{
 	"deleted":            "The person is in the bin, for 30 days.",
 	"photo-saved":        "The photo is saved.",
 	"photo-removed":      "The photo is removed.",
-	"linked":             "The relation is added, on both pages.",
-	"unlinked":           "The relation is removed, on both pages.",
+	"linked":             "The relation is added.",
+	"unlinked":           "The relation is removed.",
 	"merged":             "The two are merged.",
 }

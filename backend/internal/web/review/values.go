@@ -2,7 +2,6 @@ package review
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -147,6 +146,8 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 		return part("value")
 	case "kept":
 		return part("name")
+	case "related":
+		return strings.ReplaceAll(people.Relation{Type: part("type"), Label: part("label")}.Word(), "_", " ") + ": " + part("name")
 	case "accounts":
 		return strings.TrimSpace(people.Account{Service: part("service")}.Shown() + " " + part("handle"))
 	case "addresses":
@@ -160,11 +161,8 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 		if label == "" {
 			label = part("kind")
 		}
-		day := fmt.Sprintf("%02d-%02d", number("month"), number("day"))
-		if year := number("year"); year > 0 {
-			day = fmt.Sprintf("%04d-%s", year, day)
-		}
-		return label + " " + day
+		about, _ := record["about"].(bool)
+		return label + " " + people.ImportantDate{Year: number("year"), Month: number("month"), Day: number("day"), About: about}.String()
 	}
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(record)) {

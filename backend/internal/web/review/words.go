@@ -203,7 +203,7 @@ func fieldWord(name string) string {
 		"connection_id": "whom it is about", "connection_ids": "whom it is about", "deceased_on": "day of death", "due_on": "due date", "duration_minutes": "how long it took",
 		"emails": "e-mail addresses", "field_visibility": "who sees what", "from_id": "who is related",
 		"listed": "whether it is listed", "location_text": "place", "kept": "what is kept of cards", "merged_into": "whom it was merged into",
-		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers",
+		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers", "related": "relations to people who are not in Kith",
 		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "timezone": "time zone", "to_id": "who is related", "urls": "links",
 		"visibility": "who sees it",
 	}

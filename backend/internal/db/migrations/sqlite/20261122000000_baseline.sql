@@ -443,6 +443,7 @@ CREATE TABLE connections (
     kept                TEXT,              -- properties of cards that Kith does not understand, as JSON; NULL for none
     accounts            TEXT,              -- accounts with messengers and networks, as JSON; NULL for none
     fields              TEXT,              -- values of custom fields, as JSON; NULL for none
+    related             TEXT,              -- people who are not on file, as JSON; NULL for none
     version             INTEGER NOT NULL,
     data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
     created_at          TIMESTAMP NOT NULL,
@@ -564,6 +565,7 @@ CREATE TABLE important_dates (
     year          INTEGER NOT NULL,  -- 0 if unknown, as month and day
     month         INTEGER NOT NULL,
     day           INTEGER NOT NULL,
+    about         BOOLEAN NOT NULL DEFAULT FALSE,  -- whether the year, of which alone the date consists, is not certain
     ordinal       INTEGER NOT NULL,  -- the order within a person
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
@@ -581,6 +583,8 @@ CREATE TABLE relationships (
     from_id    TEXT NOT NULL,
     to_id      TEXT NOT NULL,
     type       TEXT NOT NULL,
+    label      TEXT NOT NULL DEFAULT '',  -- a word that says more of to_id than type; inverse_label says more of from_id
+    inverse_label TEXT NOT NULL DEFAULT '',
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, from_id, to_id, type),

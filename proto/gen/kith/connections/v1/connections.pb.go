@@ -946,7 +946,7 @@ type Connection struct {
 	ImportantDates []*ImportantDate `protobuf:"bytes,21,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	// Names of the groups they are in.
 	Groups []string `protobuf:"bytes,22,rep,name=groups,proto3" json:"groups,omitempty"`
-	// How they are related to other people in the network.
+	// How they are related to other people, on file or not.
 	Relationships []*Relationship `protobuf:"bytes,23,rep,name=relationships,proto3" json:"relationships,omitempty"`
 	// Keep-in-touch interval in days; 0 if the person has none of their own.
 	CadenceDays int32 `protobuf:"varint,24,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
@@ -1575,7 +1575,7 @@ type ImportantDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A person has one birthday.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// YYYY-MM-DD, --MM-DD, YYYY-MM or YYYY.
+	// YYYY-MM-DD, --MM-DD, YYYY-MM, YYYY or about YYYY.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
 	// For kind other.
 	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
@@ -1637,11 +1637,11 @@ func (x *ImportantDate) GetLabel() string {
 // How a person is related to another one.
 type Relationship struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the other person.
+	// Id of the other person; empty if they are not on file.
 	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// Their name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the other person is to this person: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend or other.
+	// What the other person is to this person: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend, other or a word that says more, such as godmother.
 	Type          string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3718,11 +3718,13 @@ type LinkConnectionsRequest struct {
 	// Connection id, con_...
 	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
 	// Connection id, con_...
-	ToId string `protobuf:"bytes,2,opt,name=to_id,proto3" json:"to_id,omitempty"`
-	// What to_id is to from_id. introduced, reports_to, and those with _of or _by say what from_id is or did to to_id.
+	ToId *string `protobuf:"bytes,2,opt,name=to_id,proto3,oneof" json:"to_id,omitempty"`
+	// What to_id is to from_id: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend, other or a word of your own. introduced, reports_to, and those with _of or _by say what from_id is or did to to_id.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// Delete the relationship.
-	Remove        *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
+	Remove *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
+	// In place of to_id: somebody not on file.
+	Name          *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3765,8 +3767,8 @@ func (x *LinkConnectionsRequest) GetFromId() string {
 }
 
 func (x *LinkConnectionsRequest) GetToId() string {
-	if x != nil {
-		return x.ToId
+	if x != nil && x.ToId != nil {
+		return *x.ToId
 	}
 	return ""
 }
@@ -3783,6 +3785,13 @@ func (x *LinkConnectionsRequest) GetRemove() bool {
 		return *x.Remove
 	}
 	return false
+}
+
+func (x *LinkConnectionsRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
 }
 
 // The stored relationships.
@@ -4518,7 +4527,7 @@ var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x9a\x13\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xa7\x13\n" +
 	"\x18SearchConnectionsRequest\x12%\n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
@@ -4553,8 +4562,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\rR\rcreated_after\x88\x01\x01\x12\x1d\n" +
 	"\astarred\x18\x13 \x01(\bH\x0eR\astarred\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x14 \x01(\bH\x0fR\barchived\x88\x01\x01\x127\n" +
-	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12Z\n" +
-	"\x04sort\x18\x16 \x01(\tBA\xbaH>r<R\trelevanceR\x04nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
+	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12g\n" +
+	"\x04sort\x18\x16 \x01(\tBN\xbaHKrIR\trelevanceR\x04nameR\vfamily_nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
 	"\x05order\x18\x17 \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x12R\x05order\x88\x01\x01\x12:\n" +
 	"\tmin_score\x18\x18 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x13R\tmin_score\x88\x01\x01\x12c\n" +
 	"\ainclude\x18\x19 \x03(\tBI\xbaHF\x92\x01C\x10\b\x18\x01\"=r;R\x06emailsR\x06phonesR\x04urlsR\x04tagsR\x06groupsR\bbirthdayR\x03metR\x06fieldsR\ainclude\x124\n" +
@@ -4694,7 +4703,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"updated_at\x12V\n" +
 	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12*\n" +
 	"\x06groups\x18\x16 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12U\n" +
-	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\rrelationships\x12\"\n" +
+	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10d\xf8\xf3\x18\x01R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
 	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12:\n" +
@@ -4757,16 +4766,16 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05Label\x12\x1a\n" +
 	"\x02of\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x02of\x12!\n" +
-	"\x05label\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\xf4\x01\n" +
+	"\x05label\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\x90\x02\n" +
 	"\rImportantDate\x127\n" +
-	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\x86\x01\n" +
-	"\x04date\x18\x02 \x01(\tBr\xbaHo\xc8\x01\x01rj\x18\n" +
-	"2f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$R\x04date\x12!\n" +
-	"\x05label\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"|\n" +
+	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\xa2\x01\n" +
+	"\x04date\x18\x02 \x01(\tB\x8d\x01\xbaH\x89\x01\xc8\x01\x01r\x83\x01\x18\n" +
+	"2\x7f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])|about [0-9]{4}|[0-9]{4}~)$R\x04date\x12!\n" +
+	"\x05label\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"\x80\x01\n" +
 	"\fRelationship\x12-\n" +
 	"\rconnection_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12 \n" +
-	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
-	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04type\"\xf7\x01\n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1f\n" +
+	"\x04type\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04type\"\xf7\x01\n" +
 	"\bPosition\x120\n" +
 	"\forganization\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\forganization\x12\"\n" +
 	"\x05title\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x01\xe0\xf3\x18\x01R\x05title\x12'\n" +
@@ -5028,16 +5037,18 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12!\n" +
 	"\x05field\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18d\xe0\xf3\x18\x01R\x05field\x12 \n" +
 	"\x04kept\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\x04kept\x12&\n" +
-	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\xf9\x02\n" +
+	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\x94\x03\n" +
 	"\x16LinkConnectionsRequest\x12B\n" +
-	"\afrom_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\afrom_id\x12>\n" +
-	"\x05to_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x05to_id\x12\xb2\x01\n" +
-	"\x04type\x18\x03 \x01(\tB\x9d\x01\xbaH\x99\x01\xc8\x01\x01r\x93\x01R\x06spouseR\x06parentR\x05childR\asiblingR\tcolleagueR\amanagerR\x06reportR\rintroduced_byR\n" +
-	"introducedR\x06friendR\x05otherR\bchild_ofR\tparent_ofR\n" +
-	"manager_ofR\n" +
-	"reports_toR\x04type\x12\x1b\n" +
-	"\x06remove\x18\x04 \x01(\bH\x00R\x06remove\x88\x01\x01B\t\n" +
-	"\a_remove\"\xaa\x01\n" +
+	"\afrom_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\afrom_id\x12@\n" +
+	"\x05to_id\x18\x02 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x05to_id\x88\x01\x01\x12\x1e\n" +
+	"\x04type\x18\x03 \x01(\tB\n" +
+	"\xbaH\a\xc8\x01\x01r\x02\x18PR\x04type\x12\x1b\n" +
+	"\x06remove\x18\x04 \x01(\bH\x01R\x06remove\x88\x01\x01\x12!\n" +
+	"\x04name\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x04name\x88\x01\x01:v\xbaHs\x1aq\n" +
+	"\x16link_connections.other\x124give to_id or, for somebody who is not on file, name\x1a!has(this.to_id) != has(this.name)B\b\n" +
+	"\x06_to_idB\t\n" +
+	"\a_removeB\a\n" +
+	"\x05_name\"\xaa\x01\n" +
 	"\x17LinkConnectionsResponse\x12U\n" +
 	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10\x14\xe8\xf3\x18\x01R\rrelationships\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
