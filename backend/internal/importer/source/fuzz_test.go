@@ -188,7 +188,7 @@ func checkDays(t *testing.T, p export.PersonRecord) {
 		if rest, yearless := strings.CutPrefix(on.Date, "--"); yearless {
 			days = append(days, "2000-"+rest)
 		} else {
-			days = append(days, on.Date)
+			days = append(days, strings.TrimPrefix(on.Date, "about "))
 		}
 	}
 	for _, day := range days {
