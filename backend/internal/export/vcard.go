@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -133,9 +132,14 @@ func (c *cards) person(p *Person) {
 	}
 	for _, r := range slices.Concat(p.Relations, p.Related) {
 		// Other programs show the name; Kith reads the id and its own type.
-		name := c.labelled(r.Label) + "RELATED;VALUE=text;TYPE=" + relatedTypes(r.Type)
-		if c.v3 {
-			name = c.labelled(cmp.Or(r.Label, relatedLabel(r.Type))) + "X-ABRELATEDNAMES"
+		var name string
+		switch {
+		case !c.v3:
+			name = c.labelled(r.Label) + "RELATED;VALUE=text;TYPE=" + relatedTypes(r.Type)
+		case r.Label != "":
+			name = c.labelled(r.Label) + "X-ABRELATEDNAMES;TYPE=" + relatedTypes(r.Type)
+		default:
+			name = c.labelled(relatedLabel(r.Type)) + "X-ABRELATEDNAMES"
 		}
 		if r.ConnectionID != "" {
 			name += ";" + RelatedID + "=" + r.ConnectionID
