@@ -3719,7 +3719,7 @@ type LinkConnectionsRequest struct {
 	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
 	// Connection id, con_...
 	ToId *string `protobuf:"bytes,2,opt,name=to_id,proto3,oneof" json:"to_id,omitempty"`
-	// What to_id is to from_id: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend, other or a word of your own. introduced, reports_to, and those with _of or _by say what from_id is or did to to_id.
+	// What to_id is to from_id: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend or your own word. introduced, reports_to, and those with _of or _by say what from_id is or did to to_id.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// Delete the relationship.
 	Remove *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
@@ -4052,11 +4052,11 @@ func (x *ExportConnectionsResponse) GetLeftOut() string {
 // The custom field to define or to change.
 type DefineFieldRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name; a new one defines it.
+	// A new name defines it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Default text. Values must fit a new type.
+	// Default text.
 	Type *string `protobuf:"bytes,2,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	// For choice; people keep a value that is left out.
+	// For choice.
 	Choices []string `protobuf:"bytes,3,rep,name=choices,proto3" json:"choices,omitempty"`
 	// Renames it.
 	NewName *string `protobuf:"bytes,4,opt,name=new_name,proto3,oneof" json:"new_name,omitempty"`

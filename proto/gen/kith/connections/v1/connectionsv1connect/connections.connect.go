@@ -129,9 +129,8 @@ type ConnectionServiceClient interface {
 	// is a file: the result of job task_id has its address for an hour. Changes
 	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
-	// Define a custom field of people, or change one: rename, give choices, remove with
-	// all values. Use it when the person wants to record something that has no field.
-	// Undo with change_id.
+	// Define a custom field of people, or change one. Use it when the person wants to
+	// record what has no field. Undo with change_id.
 	DefineField(context.Context, *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error)
 }
 
@@ -427,9 +426,8 @@ type ConnectionServiceHandler interface {
 	// is a file: the result of job task_id has its address for an hour. Changes
 	// nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
-	// Define a custom field of people, or change one: rename, give choices, remove with
-	// all values. Use it when the person wants to record something that has no field.
-	// Undo with change_id.
+	// Define a custom field of people, or change one. Use it when the person wants to
+	// record what has no field. Undo with change_id.
 	DefineField(context.Context, *v1.DefineFieldRequest) (*v1.DefineFieldResponse, error)
 }
 
