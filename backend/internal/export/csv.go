@@ -135,7 +135,7 @@ func (t *table) Add(p People) error {
 
 // fieldValue returns the value of a custom field; empty for none.
 func (p *Person) fieldValue(name string) string {
-	for _, v := range p.Connection.Fields {
+	for _, v := range p.Fields {
 		if v.Name == name {
 			return v.Value
 		}

@@ -66,7 +66,7 @@ func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest
 var readers = map[string]string{ //nolint:gochecknoglobals // a constant table
 	Connection: "get_connection", Relationship: "get_connection", DistinctPair: "find_duplicates",
 	Note: "list_timeline", Interaction: "list_timeline", Group: "list_groups", Membership: "list_groups",
-	Reminder: "list_due", Profile: "get_member_profile", Settings: "get_account", Field: "list_groups",
+	Reminder: "list_due", Profile: "get_member_profile", Settings: "get_account", Field: "list_groups", Organization: "find_people_at",
 }
 
 // ReaderOf returns the tool that reads objects of a kind; empty for an unknown kind.
