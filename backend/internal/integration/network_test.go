@@ -58,6 +58,12 @@ const networks = 10
 func network(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID) []string {
 	word := rapid.SampledFrom([]string{"", "a", "b", "c"})
 	words := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x1", "x2", "x3", "x4"}), 0, 3, rapid.ID)
+	fields := rapid.Bool().Draw(rt, "fields")
+	if fields {
+		do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Defined, error) {
+			return people.DefineField(ctx, u, people.FieldEdit{Name: "Club"})
+		})
+	}
 	var ids []string
 	for range rapid.IntRange(2, 4).Draw(rt, "people") {
 		d := people.Draft{
@@ -71,13 +77,21 @@ func network(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID) []string {
 		for _, w := range words.Draw(rt, "dates") {
 			d.Dates = append(d.Dates, people.DateDraft{Kind: people.DateBirthday, Date: "--02-0" + w[1:]})
 		}
+		for _, w := range words.Draw(rt, "cards") {
+			d.Addresses = append(d.Addresses, people.Address{Label: w, Street: word.Draw(rt, "street") + "1", Locality: "Porto"})
+			d.Accounts = append(d.Accounts, people.Account{Service: "signal", Handle: w, Label: word.Draw(rt, "label")})
+			d.DeceasedOn = "202" + w[1:]
+		}
+		if club := word.Draw(rt, "club"); fields && club != "" {
+			d.Fields = map[string]string{"Club": club}
+		}
 		ids = append(ids, do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Written, error) {
 			return people.Create(ctx, u, d)
 		}).Connection.ID)
 	}
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, len(ids), rapid.ID)
 	for range rapid.IntRange(0, 6).Draw(rt, "more") {
-		belonging(rt, t, s, owner, rapid.IntRange(0, 5).Draw(rt, "kind"), some.Draw(rt, "who"))
+		belonging(rt, t, s, owner, rapid.IntRange(0, 7).Draw(rt, "kind"), some.Draw(rt, "who"))
 	}
 	return ids
 }
@@ -98,6 +112,11 @@ func belonging(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID, kind int, w
 			if _, err = groups.Save(ctx, u, groups.Patch{Name: &name}); err == nil {
 				_, err = groups.UpdateMembership(ctx, u, groups.MembershipPatch{ConnectionIDs: who, AddGroups: []string{name}})
 			}
+		case 4:
+			_, _, err = people.LinkNamed(ctx, u, who[0], "Vera", rapid.SampledFrom([]string{"mother", "godfather", "friend"}).Draw(rt, "word"), false)
+		case 5:
+			part := rapid.SampledFrom([]string{"Ana", "Bo"}).Draw(rt, "part")
+			_, err = people.Update(ctx, u, people.Patch{ID: who[0], NameParts: &people.NameParts{Given: part, Former: part}})
 		default:
 			relation := rapid.SampledFrom([]string{"parent", "child", "friend", "manager"}).Draw(rt, "relation")
 			if len(who) > 1 {

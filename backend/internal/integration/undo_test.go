@@ -91,7 +91,7 @@ func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 			merged := file(t, s, owner)
 			for _, one := range merges {
 				for _, id := range one.From {
-					if c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id); err != nil || c.MergedInto != one.Into || len(c.Handles)+len(c.Tags) > 0 {
+					if c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id); err != nil || c.MergedInto != one.Into || len(c.Handles)+len(c.Tags)+len(c.Addresses)+len(c.Accounts)+len(c.Fields)+len(c.Related) > 0 {
 						rt.Fatalf("merged away: %+v, %v", c, err)
 					}
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/connectheader"
@@ -35,9 +36,81 @@ func BenchmarkTools(b *testing.B) {
 				} else {
 					url = dbtest.Postgres(b)
 				}
-				benchmarkTools(b, newBenched(b, url, size))
+				benchmarkTools(b, newBenched(b, url, size, false))
 			})
 		}
+	}
+}
+
+// BenchmarkFullCards measures what cards cost that are full: 3 addresses, 4 labelled handles, 2 accounts and 5 custom fields for everybody.
+// x-plain is the ratio of processor time to that for the same people without them, in the same run.
+func BenchmarkFullCards(b *testing.B) {
+	const size = 10_000
+	for _, engine := range []string{"sqlite", "postgres"} {
+		b.Run(engine, func(b *testing.B) {
+			plain := map[string]float64{}
+			for _, full := range []bool{false, true} {
+				url := ""
+				if engine == "sqlite" {
+					url = dbtest.SQLite(b)
+				} else {
+					url = dbtest.Postgres(b)
+				}
+				m := newBenched(b, url, size, full)
+				id := func(n int) string { return m.ids[(n*7919+11)%len(m.ids)] }
+				for _, c := range []struct {
+					name, tool string
+					body       func(n int) string
+				}{
+					{"search", "search_connections", func(n int) string { return fmt.Sprintf(`{"query":%q}`, benchName((n*7919+11)%size)) }},
+					{"list", "search_connections", func(int) string { return `{"limit":50}` }},
+					{"person", "get_connection", func(n int) string { return fmt.Sprintf(`{"id":%q}`, id(n)) }},
+					{"export", "export_connections", func(n int) string {
+						return fmt.Sprintf(`{"format":"csv","ids":[%q,%q,%q,%q]}`, id(n), id(n+1), id(n+2), id(n+3))
+					}},
+					{"index", "", nil},
+				} {
+					b.Run(fmt.Sprintf("%s/full=%v", c.name, full), func(b *testing.B) {
+						work := func() {
+							if _, err := search.LoadDocuments(b.Context(), m.store.Tenant(m.member, true), -1); err != nil {
+								b.Fatal(err)
+							}
+						}
+						if c.body != nil {
+							rule, _ := m.rpcs.Tool(c.tool)
+							work = func() { m.serve(b, rule.Procedure, c.body(m.next()), false) }
+						}
+						work() // what is loaded once
+						before, n := m.cpu(b), 0
+						for b.Loop() {
+							work()
+							n++
+						}
+						used := (m.cpu(b) - before).Seconds() * 1000 / float64(n)
+						b.ReportMetric(used, "cpu-ms/op")
+						if !full {
+							plain[c.name] = used
+						} else if plain[c.name] > 0 {
+							b.ReportMetric(used/plain[c.name], "x-plain")
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// fullCard fills the card of the nth person.
+func fullCard(c *people.Connection, n int) {
+	for i, label := range []string{"home", "work", "summer house"} {
+		c.Addresses = append(c.Addresses, people.Address{Label: label, Street: fmt.Sprint("Street ", n, " ", i), Locality: fmt.Sprint("Town ", n%50), Postcode: fmt.Sprint(10_000 + n), Country: "PT"})
+	}
+	c.Handles = append(c.Handles, people.Handle{Kind: people.KindEmail, Value: fmt.Sprintf("q%d@home.example", n), Label: "home"},
+		people.Handle{Kind: people.KindPhone, Value: fmt.Sprintf("+4940%07d", n), Label: "mobile"})
+	c.Handles[0].Label, c.Handles[1].Label = "work", "work"
+	c.Accounts = []people.Account{{Service: "signal", Handle: fmt.Sprintf("+4940%07d", n)}, {Service: "mastodon", Handle: fmt.Sprintf("@p%d@social.example", n), Label: "home"}}
+	for i, name := range []string{"Allergies", "Club", "Shirt", "Shoe size", "Visited"} {
+		c.Fields = append(c.Fields, people.FieldValue{Name: name, Type: people.FieldText, Value: fmt.Sprint("value ", (n+i)%30)})
 	}
 }
 
@@ -122,6 +195,7 @@ type benched struct {
 	// reminders are open ones, to be completed.
 	reminders []string
 	calls     int
+	full      bool
 }
 
 func (m *benched) next() int { m.calls++; return m.calls }
@@ -146,9 +220,10 @@ func benchName(n int) string {
 // tags, in one of 60 places, half of them in one of 30 groups, with three interactions and
 // a note each. Each hundredth has the e-mail address of the one before, each twentieth a
 // keep-in-touch interval, and half of them a birthday.
-func newBenched(b *testing.B, url string, size int) *benched {
+// With full cards, everybody has what fullCard adds, too.
+func newBenched(b *testing.B, url string, size int, full bool) *benched {
 	b.Helper()
-	m := &benched{paid: newPaid(b, url, 1_000_000_000)}
+	m := &benched{paid: newPaid(b, url, 1_000_000_000), full: full}
 	data := m.store.Tenant(m.member, false)
 	const step = 1000
 	for from := 0; from < size; from += step {
@@ -190,14 +265,18 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 		if i%100 == 1 {
 			email = fmt.Sprintf("p%d@people.example", i-1)
 		}
-		c, err := people.Complete(people.Connection{
+		person := people.Connection{
 			Name: benchName(i), Location: fmt.Sprintf("City %d", i/7%60), Source: people.SourceImport, Tags: []string{fmt.Sprint("Tag ", i*3%40), fmt.Sprint("Tag ", i*11%40)},
 			Handles: []people.Handle{{Kind: people.KindEmail, Value: email}, {Kind: people.KindPhone, Value: fmt.Sprintf("+4930%07d", i)}},
 			Positions: []people.Position{
 				{Organization: fmt.Sprint("Org ", i*7%(size/20)), Title: titles[i%len(titles)], Current: true, StartedOn: "2020"},
 				{Organization: fmt.Sprint("Org ", i*11%(size/20)), Title: titles[i/3%len(titles)], StartedOn: "2015", EndedOn: "2020"},
 			}[:1+i%2],
-		}, nil)
+		}
+		if m.full {
+			fullCard(&person, i)
+		}
+		c, err := people.Complete(person, nil)
 		if err != nil {
 			return nil, err
 		}
