@@ -27,7 +27,8 @@ const fieldsTool = "people/fields"
 // fieldsContent is the content of the page of custom fields. The last form makes a field, unless there is no room for one.
 type fieldsContent struct {
 	Forms []fieldForm
-	Max   int
+	// Full is how many fields there are if no more can be made, else 0.
+	Full int
 }
 
 // fieldForm is the form of a field; ID is empty for a new one.
@@ -35,6 +36,8 @@ type fieldForm struct {
 	ID, Title     string
 	Name, Choices page.Field
 	Type          page.Select
+	// Open is set for a form with errors.
+	Open bool
 }
 
 func (v *request) showFields() error { return v.renderFields("", nil) }
@@ -45,9 +48,11 @@ func (v *request) renderFields(typed string, wrong []page.FieldError) error {
 	if err != nil {
 		return err
 	}
-	content := fieldsContent{Max: people.MaxFields}
+	content := fieldsContent{}
 	if len(fields) < people.MaxFields {
 		fields = append(fields, people.Field{Type: people.FieldText})
+	} else {
+		content.Full = people.MaxFields
 	}
 	for i := range fields {
 		f := &fields[i]
@@ -68,7 +73,7 @@ func (v *request) renderFields(typed string, wrong []page.FieldError) error {
 // formOf returns the form of a field. The names of its inputs end with the field's id.
 func formOf(f *people.Field, title string, m *page.Mistakes) fieldForm {
 	form := fieldForm{
-		ID: f.ID, Title: title,
+		ID: f.ID, Title: title, Open: len(m.List) > 0,
 		Name: page.Field{Name: "name" + f.ID, Label: "Name", Value: f.Name, Required: true, Autocomplete: "off", Error: m.Of("name")},
 		Choices: page.Field{
 			Name: "choices" + f.ID, Label: "Choices", Value: strings.Join(f.Choices, "\n"), Rows: 3, Error: m.Of("choices"),
