@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -306,6 +307,27 @@ func (s Single) Restore(ctx context.Context, to map[string]json.RawMessage) (map
 		}
 	}
 	return conflicts, nil
+}
+
+// Row returns the Restorer of objects that are a row each. put sets a row to a state, nil to remove it, as Single.Put does.
+func Row[T any](tx *db.Tx, put func(ctx context.Context, tx *db.Tx, id string, row *T) error) Restorer {
+	return Single{
+		Get: func(ctx context.Context, id string) (any, error) {
+			row := new(T)
+			err := tx.From(row).Where("id = ?", id).Scan(ctx)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil, nil
+			}
+			return row, err
+		},
+		Put: func(ctx context.Context, id string, to json.RawMessage) error {
+			var row *T
+			if err := json.Unmarshal(to, &row); err != nil {
+				return fmt.Errorf("read recorded %T: %w", row, err)
+			}
+			return put(ctx, tx, id, row)
+		},
+	}
 }
 
 // TakeRemovals returns the ids of the objects to remove, and drops their entries from to.

@@ -228,6 +228,10 @@ func txAttempts(u *db.Tx) map[string]attempt {
 		"FindInteraction": func(ctx context.Context, v victim) (any, error) {
 			return timeline.FindInteraction(ctx, u, v.externalKey)
 		},
+		"Row": func(ctx context.Context, v victim) (any, error) {
+			none := func(context.Context, *db.Tx, string, *people.Organization) error { return nil }
+			return history.Row(u, none).Current(ctx, []string{v.organization})
+		},
 		"Record": func(ctx context.Context, v victim) (any, error) {
 			return history.Record(ctx, u, history.One("changed", "connection", v.connection, nil, nil))
 		},

@@ -3,9 +3,6 @@ package people
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -480,45 +477,27 @@ func insertDistinctPair(ctx context.Context, tx *db.Tx, pair *DistinctPair) erro
 	return nil
 }
 
-// distinctPairRestorer restores pairs of people who are not the same.
-type distinctPairRestorer struct{ tx *db.Tx }
-
-func (r distinctPairRestorer) get(ctx context.Context, pairID string) (any, error) {
-	row := &DistinctPair{}
-	err := r.tx.From(row).Where("id = ?", pairID).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return row, err
-}
-
-func (r distinctPairRestorer) put(ctx context.Context, pairID string, to json.RawMessage) error {
-	var row *DistinctPair
-	if err := json.Unmarshal(to, &row); err != nil {
-		return fmt.Errorf("read recorded distinct pair: %w", err)
-	}
+// putDistinctPair sets a pair of people who are not the same to a state; nil removes it.
+func putDistinctPair(ctx context.Context, tx *db.Tx, pairID string, row *DistinctPair) error {
 	if row == nil {
-		return r.tx.Delete(ctx, (*DistinctPair)(nil), "id = ?", pairID)
+		return tx.Delete(ctx, (*DistinctPair)(nil), "id = ?", pairID)
 	}
-	if err := NeedConnections(ctx, r.tx, row.FirstID, row.SecondID); err != nil {
+	if err := NeedConnections(ctx, tx, row.FirstID, row.SecondID); err != nil {
 		return err
 	}
 	row.ID = pairID
-	same, err := findDistinctPair(ctx, r.tx, row)
+	same, err := findDistinctPair(ctx, tx, row)
 	if err != nil {
 		return err
 	}
 	if same != "" {
 		return fault.New(fault.Conflict, "%s says the same now", same)
 	}
-	if err := r.tx.Delete(ctx, (*DistinctPair)(nil), "id = ?", pairID); err != nil {
+	if err := tx.Delete(ctx, (*DistinctPair)(nil), "id = ?", pairID); err != nil {
 		return err
 	}
-	return insertDistinctPair(ctx, r.tx, row)
+	return insertDistinctPair(ctx, tx, row)
 }
 
 // RestoreDistinctPair returns the restorer of pairs of people who are not the same.
-func RestoreDistinctPair(tx *db.Tx) history.Restorer {
-	r := distinctPairRestorer{tx}
-	return history.Single{Get: r.get, Put: r.put}
-}
+func RestoreDistinctPair(tx *db.Tx) history.Restorer { return history.Row(tx, putDistinctPair) }

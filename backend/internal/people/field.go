@@ -3,9 +3,7 @@ package people
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -566,59 +564,40 @@ func FieldNumberOf(value string) (float64, bool) {
 	return n, err == nil
 }
 
-// fieldRestorer restores custom fields. Their values are restored with the people.
-type fieldRestorer struct{ tx *db.Tx }
-
-func (r fieldRestorer) get(ctx context.Context, id string) (any, error) {
-	f := &Field{}
-	err := r.tx.From(f).Where("id = ?", id).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return f, err
-}
-
-func (r fieldRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
-	var f *Field
-	if err := json.Unmarshal(to, &f); err != nil {
-		return fmt.Errorf("read recorded field: %w", err)
-	}
+// putField sets a custom field, whose values are restored with the people, to a state; nil removes it.
+func putField(ctx context.Context, tx *db.Tx, id string, f *Field) error {
 	if f == nil {
-		return r.remove(ctx, id)
+		return removeField(ctx, tx, id)
 	}
 	f.ID = id
-	namesake, err := r.tx.FirstID(ctx, "SELECT id FROM custom_fields WHERE tenant_id = ? AND folded_name = ? AND id <> ?", r.tx.TenantID(), text.Fold(f.Name), id)
+	namesake, err := tx.FirstID(ctx, "SELECT id FROM custom_fields WHERE tenant_id = ? AND folded_name = ? AND id <> ?", tx.TenantID(), text.Fold(f.Name), id)
 	if err != nil {
 		return err
 	}
 	if namesake != "" {
 		return fault.New(fault.Conflict, "%s has its name now", namesake)
 	}
-	if err := r.tx.Delete(ctx, (*Field)(nil), "id = ?", id); err != nil {
+	if err := tx.Delete(ctx, (*Field)(nil), "id = ?", id); err != nil {
 		return err
 	}
-	return insertField(ctx, r.tx, f)
+	return insertField(ctx, tx, f)
 }
 
-// remove removes a field that was made, unless people have values in it.
-func (r fieldRestorer) remove(ctx context.Context, id string) error {
-	present, err := r.get(ctx, id)
-	f, _ := present.(*Field)
-	if err != nil || f == nil {
+// removeField removes a field that was made, unless people have values in it.
+func removeField(ctx context.Context, tx *db.Tx, id string) error {
+	folded, err := tx.FirstID(ctx, "SELECT folded_name FROM custom_fields WHERE tenant_id = ? AND id = ?", tx.TenantID(), id)
+	if err != nil || folded == "" {
 		return err
 	}
-	holders, _, err := holdersOf(ctx, r.tx, f.FoldedName)
+	holders, _, err := holdersOf(ctx, tx, folded)
 	if err != nil {
 		return err
 	}
 	if len(holders) > 0 {
 		return fault.New(fault.Conflict, "%s has a value in it now", holders[0].ID)
 	}
-	return r.tx.Delete(ctx, (*Field)(nil), "id = ?", id)
+	return tx.Delete(ctx, (*Field)(nil), "id = ?", id)
 }
 
 // RestoreField returns the restorer of custom fields.
-func RestoreField(tx *db.Tx) history.Restorer {
-	r := fieldRestorer{tx}
-	return history.Single{Get: r.get, Put: r.put}
-}
+func RestoreField(tx *db.Tx) history.Restorer { return history.Row(tx, putField) }

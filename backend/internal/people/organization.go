@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -390,32 +389,14 @@ func replaceOrganization(ctx context.Context, tx *db.Tx, o *Organization) error 
 	return err
 }
 
-// organizationRestorer restores organisations. Their rows are never removed, and their positions are restored with the people.
-type organizationRestorer struct{ tx *db.Tx }
-
-func (r organizationRestorer) get(ctx context.Context, id string) (any, error) {
-	o := &Organization{}
-	err := r.tx.From(o).Where("id = ?", id).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return o, err
-}
-
-func (r organizationRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
-	var o *Organization
-	if err := json.Unmarshal(to, &o); err != nil {
-		return fmt.Errorf("read recorded organization: %w", err)
-	}
+// putOrganization sets an organisation, whose positions are restored with the people, to a state; nil removes it.
+func putOrganization(ctx context.Context, tx *db.Tx, id string, o *Organization) error {
 	if o == nil {
 		return fault.New(fault.Conflict, "an organization is never removed")
 	}
 	o.ID = id
-	return replaceOrganization(ctx, r.tx, o)
+	return replaceOrganization(ctx, tx, o)
 }
 
 // RestoreOrganization returns the restorer of organisations.
-func RestoreOrganization(tx *db.Tx) history.Restorer {
-	r := organizationRestorer{tx}
-	return history.Single{Get: r.get, Put: r.put}
-}
+func RestoreOrganization(tx *db.Tx) history.Restorer { return history.Row(tx, putOrganization) }

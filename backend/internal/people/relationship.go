@@ -3,9 +3,6 @@ package people
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -263,31 +260,16 @@ func ReplaceRelationship(ctx context.Context, tx *db.Tx, r Relationship) error {
 	return InsertRelationship(ctx, tx, &r)
 }
 
-// relationshipRestorer restores relationships.
-type relationshipRestorer struct{ tx *db.Tx }
-
-func (r relationshipRestorer) get(ctx context.Context, id string) (any, error) {
-	row := &Relationship{}
-	err := r.tx.From(row).Where("id = ?", id).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return row, err
-}
-
-func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
-	var row *Relationship
-	if err := json.Unmarshal(to, &row); err != nil {
-		return fmt.Errorf("read recorded relationship: %w", err)
-	}
+// putRelationship sets a relationship to a state; nil removes it.
+func putRelationship(ctx context.Context, tx *db.Tx, id string, row *Relationship) error {
 	if row == nil {
-		return DeleteRelationship(ctx, r.tx, id)
+		return DeleteRelationship(ctx, tx, id)
 	}
-	if err := NeedConnections(ctx, r.tx, row.FromID, row.ToID); err != nil {
+	if err := NeedConnections(ctx, tx, row.FromID, row.ToID); err != nil {
 		return err
 	}
-	same, err := r.tx.FirstID(ctx, "SELECT id FROM relationships WHERE tenant_id = ? AND from_id = ? AND to_id = ? AND type = ? AND id <> ?",
-		r.tx.TenantID(), row.FromID, row.ToID, row.Type, id)
+	same, err := tx.FirstID(ctx, "SELECT id FROM relationships WHERE tenant_id = ? AND from_id = ? AND to_id = ? AND type = ? AND id <> ?",
+		tx.TenantID(), row.FromID, row.ToID, row.Type, id)
 	if err != nil {
 		return err
 	}
@@ -295,11 +277,8 @@ func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMes
 		return fault.New(fault.Conflict, "%s says the same now", same)
 	}
 	row.ID = id
-	return ReplaceRelationship(ctx, r.tx, *row)
+	return ReplaceRelationship(ctx, tx, *row)
 }
 
 // RestoreRelationship returns the restorer of relationships.
-func RestoreRelationship(tx *db.Tx) history.Restorer {
-	r := relationshipRestorer{tx}
-	return history.Single{Get: r.get, Put: r.put}
-}
+func RestoreRelationship(tx *db.Tx) history.Restorer { return history.Row(tx, putRelationship) }

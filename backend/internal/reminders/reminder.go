@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -349,45 +348,28 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// reminderRestorer restores reminders.
-type reminderRestorer struct{ tx *db.Tx }
-
-func (r reminderRestorer) get(ctx context.Context, id string) (any, error) {
-	found, err := GetReminder(ctx, r.tx, id)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	return found, err
-}
-
-func (r reminderRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
-	var wanted *Reminder
-	if err := json.Unmarshal(to, &wanted); err != nil {
-		return fmt.Errorf("read recorded reminder: %w", err)
-	}
+// putReminder sets a reminder to a state; nil removes it.
+func putReminder(ctx context.Context, tx *db.Tx, id string, wanted *Reminder) error {
 	if wanted == nil {
-		return r.tx.Delete(ctx, (*Reminder)(nil), "id = ?", id)
+		return tx.Delete(ctx, (*Reminder)(nil), "id = ?", id)
 	}
 	if wanted.ConnectionID != "" {
-		if err := people.NeedConnections(ctx, r.tx, wanted.ConnectionID); err != nil {
+		if err := people.NeedConnections(ctx, tx, wanted.ConnectionID); err != nil {
 			return err
 		}
 	}
 	wanted.ID = id
-	present, err := GetReminder(ctx, r.tx, id)
+	present, err := GetReminder(ctx, tx, id)
 	if fault.Is(err, fault.NotFound) {
 		wanted.Version++
-		return InsertReminder(ctx, r.tx, wanted)
+		return InsertReminder(ctx, tx, wanted)
 	}
 	if err != nil {
 		return err
 	}
 	wanted.Version = present.Version + 1
-	return ReplaceReminder(ctx, r.tx, wanted)
+	return ReplaceReminder(ctx, tx, wanted)
 }
 
 // RestoreReminder returns the restorer of reminders.
-func RestoreReminder(tx *db.Tx) history.Restorer {
-	r := reminderRestorer{tx}
-	return history.Single{Get: r.get, Put: r.put}
-}
+func RestoreReminder(tx *db.Tx) history.Restorer { return history.Row(tx, putReminder) }

@@ -23,18 +23,18 @@ var kinds = map[string]struct{ name, from, to string }{
 
 // formats are the words for the patterns of the contract that are not ids.
 var formats = map[string]string{
-	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                    "be a day such as 2026-11-20",
-	`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$`:                                                                 "be a day such as 2026-11-20, or empty",
-	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$`:                                                           "be a date such as 2026-11-20, 2026-11 or 2026, or empty",
-	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`:                 "be a date such as 1990-05-17, --05-17 without the year, 1990-05 or 1990",
-	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$`: "be a day such as 2026-11-20 or a time such as " + exampleTime,
-	`^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?$`:                                                              "be a date such as 2026-11-20, 2026-11 or 2026",
-	`^(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                             "be a day of the year such as 12-31",
-	`^[+0-9(][0-9 ()./x-]{2,38}$`:                                                                                            "be a phone number such as +49 30 1234567",
-	`^https?://[^\s]+$`:                                                                                                      "be a web address that begins with https:// or http://",
-	`^[A-Z]{2}$`:                                                                                                             "be the code of a country, such as DE",
-	`^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                     "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
-	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                      "be an id: a name is not an id; tools return ids such as con_01J… of what they show",
+	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                             "be a day such as 2026-11-20",
+	`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$`:                                                                          "be a day such as 2026-11-20, or empty",
+	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$`:                                                                    "be a date such as 2026-11-20, 2026-11 or 2026, or empty",
+	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])|about [0-9]{4}|[0-9]{4}~)$`: "be a date such as 1990-05-17, --05-17 without the year, 1990-05, 1990 or about 1990",
+	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$`:          "be a day such as 2026-11-20 or a time such as " + exampleTime,
+	`^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?$`:                                                                       "be a date such as 2026-11-20, 2026-11 or 2026",
+	`^(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                                      "be a day of the year such as 12-31",
+	`^[+0-9(][0-9 ()./x-]{2,38}$`:                                                                                                     "be a phone number such as +49 30 1234567",
+	`^https?://[^\s]+$`:                                                                                                               "be a web address that begins with https:// or http://",
+	`^[A-Z]{2}$`:                                                                                                                      "be the code of a country, such as DE",
+	`^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                              "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
+	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                               "be an id: a name is not an id; tools return ids such as con_01J… of what they show",
 }
 
 var (
