@@ -172,8 +172,8 @@ func UnknownField(argument string, fields []Field, name string) error {
 
 func fieldName(f Field) string { return f.Name }
 
-// editFields sets values of custom fields, by the names of the fields. An empty value removes one.
-func (c *Connection) editFields(ctx context.Context, q db.Reader, values map[string]string) error {
+// editFields sets the values of an argument with custom fields, by the names of the fields. An empty value removes one.
+func (c *Connection) editFields(ctx context.Context, q db.Reader, argument string, values map[string]string) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -186,13 +186,13 @@ func (c *Connection) editFields(ctx context.Context, q db.Reader, values map[str
 		held := func(v FieldValue) bool { return text.Fold(v.Name) == text.Fold(text.Line(name)) }
 		if !text.Visible(value) { // a value may have outlived its field
 			if f == nil && !slices.ContainsFunc(c.Fields, held) {
-				return UnknownField("fields", defined, name)
+				return UnknownField(argument, defined, name)
 			}
 			c.Fields = slices.DeleteFunc(c.Fields, held)
 			continue
 		}
 		if f == nil {
-			return UnknownField("fields", defined, name)
+			return UnknownField(argument, defined, name)
 		}
 		if slices.ContainsFunc(c.Fields, func(v FieldValue) bool { return held(v) && v.Value == value }) {
 			continue // it is stored already, even if it is no choice any more
@@ -463,19 +463,18 @@ func EnsureFields(ctx context.Context, tx *db.Tx, people []*Connection) (effects
 	}
 	for _, c := range people {
 		for _, v := range c.Fields {
-			f := FindField(fields, v.Name)
-			switch {
-			case f == nil && len(fields) < MaxFields:
-				f = &Field{Name: v.Name, Type: cmp.Or(v.Type, FieldText), CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
-				if f.Type == FieldChoice {
-					f.Choices = choicesOf(people, v.Name)
-				}
-				if err := insertField(ctx, tx, f); err != nil {
-					return nil, err
-				}
-				fields = append(fields, *f)
-				effects = append(effects, history.EffectDraft{Kind: history.Field, ID: f.ID, After: f})
+			if FindField(fields, v.Name) != nil || len(fields) >= MaxFields {
+				continue
 			}
+			f := &Field{Name: v.Name, Type: cmp.Or(v.Type, FieldText), CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
+			if f.Type == FieldChoice {
+				f.Choices = choicesOf(people, v.Name)
+			}
+			if err := insertField(ctx, tx, f); err != nil {
+				return nil, err
+			}
+			fields = append(fields, *f)
+			effects = append(effects, history.EffectDraft{Kind: history.Field, ID: f.ID, After: f})
 		}
 	}
 	return effects, nil
@@ -525,7 +524,7 @@ func FieldsMessage(values []FieldValue) *structpb.Struct {
 	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(values))}
 	for _, v := range values {
 		value := structpb.NewStringValue(v.Value)
-		if n, ok := FieldNumberOf(v.Value); ok && v.Type == FieldNumber {
+		if n, err := strconv.ParseFloat(v.Value, 64); err == nil && v.Type == FieldNumber {
 			value = structpb.NewNumberValue(n)
 		} else if v.Type == FieldYesNo {
 			value = structpb.NewBoolValue(v.Value == "yes")
@@ -556,12 +555,6 @@ func FieldMessages(fields []Field) []*connectionsv1.CustomField {
 		out[i] = &connectionsv1.CustomField{Name: f.Name, Type: f.Type, Choices: f.Choices}
 	}
 	return out
-}
-
-// FieldNumberOf returns the value of a number for comparison.
-func FieldNumberOf(value string) (float64, bool) {
-	n, err := strconv.ParseFloat(value, 64)
-	return n, err == nil
 }
 
 // putField sets a custom field, whose values are restored with the people, to a state; nil removes it.

@@ -52,7 +52,7 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	if err := c.editFields(ctx, w, d.Fields); err != nil {
+	if err := c.editFields(ctx, w, "fields", d.Fields); err != nil {
 		return Written{}, err
 	}
 	duplicate, strangers, err := d.findExisting(ctx, w, c)
@@ -227,7 +227,7 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	if err := p.apply(after); err != nil {
 		return Written{}, err
 	}
-	if err := after.editFields(ctx, w, p.Fields); err != nil {
+	if err := after.editFields(ctx, w, "set_fields", p.Fields); err != nil {
 		return Written{}, err
 	}
 	if err := after.check(); err != nil {
