@@ -36,18 +36,14 @@ func columns(zone *time.Location) []column {
 	values := func(kind string) func(p *Person) string {
 		return func(p *Person) string { return strings.Join(p.Values(kind), separator) }
 	}
-	return []column{
+	all := []column{
 		{"Id", func(p *Person) string { return p.ID }},
 		{"Name", func(p *Person) string { return p.Name }},
-		{"Name prefix", func(p *Person) string { return p.NameParts.Prefix }},
-		{"Given name", func(p *Person) string { return p.NameParts.Given }},
-		{"Middle name", func(p *Person) string { return p.NameParts.Middle }},
-		{"Family name", func(p *Person) string { return p.NameParts.Family }},
-		{"Name suffix", func(p *Person) string { return p.NameParts.Suffix }},
-		{"Phonetic given name", func(p *Person) string { return p.NameParts.PhoneticGiven }},
-		{"Phonetic family name", func(p *Person) string { return p.NameParts.PhoneticFamily }},
-		{"Former name", func(p *Person) string { return p.NameParts.Former }},
-		{"Pronouns", func(p *Person) string { return p.NameParts.Pronouns }},
+	}
+	for i, part := range new(people.NameParts).All() {
+		all = append(all, column{part.Column, func(p *Person) string { return *p.NameParts.All()[i].Value }})
+	}
+	return append(all, []column{
 		{"Nickname", func(p *Person) string { return p.Nickname }},
 		{"Organization", func(p *Person) string { return p.CurrentPosition().Organization }},
 		{"Title", func(p *Person) string { return p.CurrentPosition().Title }},
@@ -75,7 +71,7 @@ func columns(zone *time.Location) []column {
 		{"Keep in touch (days)", func(p *Person) string { return days(p.CadenceDays) }},
 		{"Last contact", func(p *Person) string { return date(p.LastInteractionAt) }},
 		{"Added", func(p *Person) string { return date(p.CreatedAt) }},
-	}
+	}...)
 }
 
 // CustomHeader ends the headers of columns with custom fields.

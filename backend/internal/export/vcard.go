@@ -106,10 +106,11 @@ func (c *cards) person(p *Person) {
 	case c.v3: // which requires it, and of which phones show it alone
 		c.line("N;" + NameMark + "=1:;" + escape(p.Name) + ";;;")
 	}
-	c.property("X-PHONETIC-FIRST-NAME", p.NameParts.PhoneticGiven)
-	c.property("X-PHONETIC-LAST-NAME", p.NameParts.PhoneticFamily)
-	c.property("X-MAIDENNAME", p.NameParts.Former)
-	c.property("PRONOUNS", p.NameParts.Pronouns) // RFC 9554
+	for _, part := range p.NameParts.All() {
+		if part.Property != "" {
+			c.property(part.Property, *part.Value)
+		}
+	}
 	c.property("NICKNAME", p.Nickname)
 	c.positions(p)
 	for _, of := range []struct{ kind, name string }{

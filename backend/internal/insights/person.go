@@ -192,9 +192,11 @@ func (c cut) person(p *whole, ids []string) {
 			texts = append(texts, &s.StringValue)
 		}
 	}
-	if n := m.GetNameParts(); n != nil {
-		texts = append(texts, n.Prefix, n.Given, n.Middle, n.Family, n.Suffix, n.PhoneticGiven, n.PhoneticFamily, n.Former, n.Pronouns)
+	parts := people.NamePartsOf(m.GetNameParts())
+	for _, part := range parts.All() {
+		*part.Value = text.Truncate(*part.Value, c.characters)
 	}
+	m.NameParts = people.NamePartsMessage(parts)
 	for _, n := range p.notes {
 		texts = append(texts, &n.Body)
 		n.ConnectionIds = among(n.GetConnectionIds(), ids)

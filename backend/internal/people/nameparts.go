@@ -29,18 +29,25 @@ type NameParts struct {
 	Pronouns string `json:"pronouns"`
 }
 
-// NamePart is one part of a name: its name in forms and files, what it is in words, and where it is.
+// NamePart is one part of a name. Forms, pages, tables, vCards, reports and the contract's message follow from it.
 type NamePart struct {
+	// Name is its name in the contract, in forms and in lossless files, Label what it is in words.
 	Name, Label string
-	Value       *string
+	// Column is the header of its column in CSV files. Property is the vCard property that has it alone; empty for a part of N.
+	Column, Property string
+	Value            *string
 }
 
 // All lists the parts, always in the same order.
 func (n *NameParts) All() []NamePart {
 	return []NamePart{
-		{"prefix", "Title before the name", &n.Prefix}, {"given", "First name", &n.Given}, {"middle", "Middle names", &n.Middle},
-		{"family", "Family name", &n.Family}, {"suffix", "Title after the name", &n.Suffix}, {"phonetic_given", "First name, as it is read", &n.PhoneticGiven},
-		{"phonetic_family", "Family name, as it is read", &n.PhoneticFamily}, {"former", "Former name", &n.Former}, {"pronouns", "Pronouns", &n.Pronouns},
+		{"prefix", "Title before the name", "Name prefix", "", &n.Prefix}, {"given", "First name", "Given name", "", &n.Given},
+		{"middle", "Middle names", "Middle name", "", &n.Middle}, {"family", "Family name", "Family name", "", &n.Family},
+		{"suffix", "Title after the name", "Name suffix", "", &n.Suffix},
+		{"phonetic_given", "First name, as it is read", "Phonetic given name", "X-PHONETIC-FIRST-NAME", &n.PhoneticGiven},
+		{"phonetic_family", "Family name, as it is read", "Phonetic family name", "X-PHONETIC-LAST-NAME", &n.PhoneticFamily},
+		{"former", "Former name", "Former name", "X-MAIDENNAME", &n.Former},
+		{"pronouns", "Pronouns", "Pronouns", "PRONOUNS", &n.Pronouns}, // RFC 9554, section 3.4
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // ArchiveConnections implements the RPC.
@@ -230,7 +231,7 @@ func connectionMessage(c *Connection) *connectionsv1.Connection {
 		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
-		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: namePartsMessage(c.NameParts), Labels: labelMessages(c.Handles), Fields: FieldsMessage(c.Fields),
+		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: NamePartsMessage(c.NameParts), Labels: labelMessages(c.Handles), Fields: FieldsMessage(c.Fields),
 	}
 }
 
@@ -272,22 +273,30 @@ func AccountsOf(accounts []*connectionsv1.Account) (out []Account) {
 	return out
 }
 
-func namePartsMessage(n NameParts) *connectionsv1.NameParts {
+// NamePartsMessage returns the parts of a name as answers have them; nil for none.
+func NamePartsMessage(n NameParts) *connectionsv1.NameParts {
 	if n.IsZero() {
 		return nil
 	}
-	return &connectionsv1.NameParts{
-		Prefix: call.Optional(n.Prefix), Given: call.Optional(n.Given), Middle: call.Optional(n.Middle), Family: call.Optional(n.Family), Suffix: call.Optional(n.Suffix),
-		PhoneticGiven: call.Optional(n.PhoneticGiven), PhoneticFamily: call.Optional(n.PhoneticFamily), Former: call.Optional(n.Former), Pronouns: call.Optional(n.Pronouns),
+	m := &connectionsv1.NameParts{}
+	for _, part := range n.All() {
+		if *part.Value != "" {
+			m.ProtoReflect().Set(fieldOfPart(m, part), protoreflect.ValueOfString(*part.Value))
+		}
 	}
+	return m
 }
 
 // NamePartsOf returns the parts of a name of a message.
-func NamePartsOf(n *connectionsv1.NameParts) NameParts {
-	return NameParts{
-		Prefix: n.GetPrefix(), Given: n.GetGiven(), Middle: n.GetMiddle(), Family: n.GetFamily(), Suffix: n.GetSuffix(),
-		PhoneticGiven: n.GetPhoneticGiven(), PhoneticFamily: n.GetPhoneticFamily(), Former: n.GetFormer(), Pronouns: n.GetPronouns(),
+func NamePartsOf(m *connectionsv1.NameParts) (n NameParts) {
+	for _, part := range n.All() {
+		*part.Value = m.ProtoReflect().Get(fieldOfPart(m, part)).String()
 	}
+	return n
+}
+
+func fieldOfPart(m *connectionsv1.NameParts, part NamePart) protoreflect.FieldDescriptor {
+	return m.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(part.Name))
 }
 
 func labelMessages(handles []Handle) (out []*connectionsv1.Label) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -18,20 +19,14 @@ type field string
 const (
 	fieldUnknown field = ""
 	// fieldIgnored is imported only if a row says no other way what it says, such as the name by which a person is filed.
-	fieldIgnored    field = "ignored"
-	fieldFullName   field = "full_name"
-	fieldNamePrefix field = "name_prefix"
-	fieldGivenName  field = "given_name"
-	fieldMiddleName field = "middle_name"
-	fieldFamilyName field = "family_name"
-	fieldNameSuffix field = "name_suffix"
-	// The readings of a name, an earlier one, and pronouns.
-	fieldPhoneticGiven  field = "phonetic_given"
-	fieldPhoneticFamily field = "phonetic_family"
-	fieldFormerName     field = "former_name"
-	fieldPronouns       field = "pronouns"
-	fieldOrganization   field = "organization"
-	fieldJobTitle       field = "job_title"
+	fieldIgnored      field = "ignored"
+	fieldFullName     field = "full_name"
+	fieldNamePrefix   field = "name_prefix"
+	fieldGivenName    field = "given_name"
+	fieldMiddleName   field = "middle_name"
+	fieldFamilyName   field = "family_name"
+	fieldOrganization field = "organization"
+	fieldJobTitle     field = "job_title"
 	// fieldTitle is the job title, or an honorific beside a job title.
 	fieldTitle      field = "title"
 	fieldEmail      field = "email"
@@ -104,6 +99,9 @@ var headerWords = sync.OnceValue(func() map[string]meaning {
 			}
 			words[header] = meaning{field(name), label}
 		}
+	}
+	for _, part := range new(people.NameParts).All() {
+		words[strings.ToLower(part.Column)] = meaning{fieldOfPart(part), ""}
 	}
 	return words
 })
@@ -212,13 +210,14 @@ const (
 
 // Fields returns what a column can mean.
 func Fields() []Field {
-	return []Field{
+	var parts []Field
+	for _, part := range new(people.NameParts).All() {
+		parts = append(parts, Field{string(fieldOfPart(part)), part.Label, meaning{fieldOfPart(part), ""}})
+	}
+	return slices.Concat([]Field{
 		{FieldNote, "Keep in a note", meaning{fieldNote, ""}}, {"custom", "Custom field", meaning{fieldCustom, ""}}, {FieldIgnore, "Leave out", meaning{fieldIgnored, ""}},
-		{"name", "Name", meaning{fieldFullName, ""}}, {"given_name", "First name", meaning{fieldGivenName, ""}},
-		{"middle_name", "Middle name", meaning{fieldMiddleName, ""}}, {"family_name", "Last name", meaning{fieldFamilyName, ""}},
-		{"name_prefix", "Title before the name", meaning{fieldNamePrefix, ""}}, {"name_suffix", "Title after the name", meaning{fieldNameSuffix, ""}},
-		{"phonetic_given", "First name, as it is read", meaning{fieldPhoneticGiven, ""}}, {"phonetic_family", "Last name, as it is read", meaning{fieldPhoneticFamily, ""}},
-		{"former_name", "Former name", meaning{fieldFormerName, ""}}, {"pronouns", "Pronouns", meaning{fieldPronouns, ""}},
+		{"name", "Name", meaning{fieldFullName, ""}},
+	}, parts, []Field{
 		{"nickname", "Nickname", meaning{fieldText, "nickname"}},
 		{"email", "E-mail", meaning{fieldEmail, ""}}, {"email_work", "E-mail (work)", meaning{fieldEmail, "work"}}, {"email_home", "E-mail (home)", meaning{fieldEmail, "home"}},
 		{"phone", "Phone", meaning{fieldPhone, ""}}, {"phone_mobile", "Phone (mobile)", meaning{fieldPhone, "mobile"}},
@@ -240,7 +239,23 @@ func Fields() []Field {
 		{"starred", "Starred", meaning{fieldStarred, ""}}, {"cadence", "Keep in touch every (days)", meaning{fieldCadence, ""}},
 		{"last_contact", "Last contact", meaning{fieldLastContact, ""}}, {"added", "Added on", meaning{fieldAdded, ""}},
 		{"key", "Id in the other program", meaning{fieldKey, ""}},
+	})
+}
+
+// partsOfNames has the place of each part in people.NameParts.All, by the meaning of its column.
+//
+//nolint:gochecknoglobals // made once
+var partsOfNames = sync.OnceValue(func() map[field]int {
+	places := map[field]int{}
+	for i, part := range new(people.NameParts).All() {
+		places[fieldOfPart(part)] = i
 	}
+	return places
+})
+
+// fieldOfPart is the meaning of a column with a part of a name: "Name prefix" is name_prefix.
+func fieldOfPart(part people.NamePart) field {
+	return field(strings.ReplaceAll(strings.ToLower(part.Column), " ", "_"))
 }
 
 // fieldNamed returns the field with a name.
@@ -365,10 +380,10 @@ func (c Column) slot() string {
 	switch m.field {
 	case fieldOrganization, fieldJobTitle, fieldCity, fieldRegion, fieldCountry, fieldPostcode, fieldWholeAddress:
 		return fmt.Sprint(m.field, m.label, " ", c.detected.number)
-	case fieldNamePrefix, fieldNameSuffix, fieldPhoneticGiven, fieldPhoneticFamily, fieldFormerName, fieldPronouns, fieldAnniversary, fieldLastContact, fieldAdded:
+	case fieldAnniversary, fieldLastContact, fieldAdded:
 		return fmt.Sprint(m.field)
 	}
-	if m.field.isSingle() {
+	if _, isPart := partsOfNames()[m.field]; isPart || m.field.isSingle() {
 		return fmt.Sprint(m.field, m.label)
 	}
 	return ""

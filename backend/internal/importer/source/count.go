@@ -3,6 +3,8 @@ package source
 import (
 	"slices"
 	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // Fate is what became of a value of a file.
@@ -71,8 +73,8 @@ func (d *draft) recount(finish func(), fields ...string) {
 //
 //nolint:gochecknoglobals // a constant
 var fieldsOfProperties = wordsOf(map[string]string{
-	"name": "FN name", "name_parts": "N", "nickname": "NICKNAME nicknames", "phonetic_given": "X-PHONETIC-FIRST-NAME", "phonetic_family": "X-PHONETIC-LAST-NAME",
-	"former_name": "X-MAIDENNAME", "pronouns": "PRONOUNS speakToAs", "key": "UID uid", "organization": "ORG organizations", "job_title": "TITLE ROLE titles",
+	"name": "FN name", "name_parts": "N", "nickname": "NICKNAME nicknames",
+	"pronouns": "speakToAs", "key": "UID uid", "organization": "ORG organizations", "job_title": "TITLE ROLE titles",
 	"email": "EMAIL emails", "phone": "TEL phones", "website": "URL links",
 	"account": "IMPP SOCIALPROFILE X-SOCIALPROFILE X-SKYPE X-SKYPE-USERNAME X-JABBER X-AIM X-ICQ X-MSN X-YAHOO X-GADUGADU X-GROUPWISE X-MATRIX X-TELEGRAM X-SIGNAL X-WHATSAPP X-TWITTER X-MASTODON onlineServices",
 	"address": "ADR LABEL addresses", "bio": "NOTE notes", "tags": "CATEGORIES keywords", "birthday": "BDAY", "anniversary": "ANNIVERSARY X-ANNIVERSARY X-EVOLUTION-ANNIVERSARY",
@@ -87,6 +89,11 @@ func wordsOf(words map[string]string) map[string]string {
 	for key, line := range words {
 		for word := range strings.FieldsSeq(line) {
 			out[word] = key
+		}
+	}
+	for _, part := range new(people.NameParts).All() {
+		if part.Property != "" {
+			out[part.Property] = string(fieldOfPart(part))
 		}
 	}
 	return out

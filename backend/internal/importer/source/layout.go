@@ -413,27 +413,13 @@ func (d *draft) put(m meaning, number, value string, pref int) {
 // single returns where the draft keeps a value that a person, a job or an address has once, and what it is;
 // nil for other fields.
 func (d *draft) single(m meaning, number string, pref int) (part *string, what string) {
+	if i, ok := partsOfNames()[m.field]; ok {
+		part := d.name.All()[i]
+		return part.Value, strings.ToLower(part.Column)
+	}
 	switch m.field {
 	case fieldFullName:
 		return &d.name.full, "name"
-	case fieldNamePrefix:
-		return &d.name.Prefix, "name prefix"
-	case fieldGivenName:
-		return &d.name.Given, "given name"
-	case fieldMiddleName:
-		return &d.name.Middle, "middle name"
-	case fieldFamilyName:
-		return &d.name.Family, "family name"
-	case fieldNameSuffix:
-		return &d.name.Suffix, "name suffix"
-	case fieldPhoneticGiven:
-		return &d.name.PhoneticGiven, "given name as it is read"
-	case fieldPhoneticFamily:
-		return &d.name.PhoneticFamily, "family name as it is read"
-	case fieldFormerName:
-		return &d.name.Former, "former name"
-	case fieldPronouns:
-		return &d.name.Pronouns, "pronouns"
 	case fieldOrganization:
 		return &d.job(number).organization, "organisation"
 	case fieldJobTitle:

@@ -285,7 +285,7 @@ func TestChosenColumns(t *testing.T) {
 		content, want string
 		columns       []source.Choice
 	}{
-		"an unknown meaning": {content, "use one of note, custom, ignore, name, given_name", []source.Choice{{Header: "Wer", Field: "nom"}}},
+		"an unknown meaning": {content, "use one of note, custom, ignore, name, name_prefix, given_name", []source.Choice{{Header: "Wer", Field: "nom"}}},
 		"an unknown header":  {content, `its columns are "Wer", "Wo", "Was"`, []source.Choice{{Header: "Wem", Field: "name"}}},
 		"not a table":        {"BEGIN:VCARD\nFN:Ana\nEND:VCARD\n", "has no columns", []source.Choice{{Header: "Wer", Field: "name"}}},
 	} {

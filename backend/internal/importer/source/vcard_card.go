@@ -84,25 +84,21 @@ func (c *cards) read(card *card) Record {
 
 // cardReaders are the functions for the properties that are read.
 func cardReaders() map[string]func(*cardReader, *property) {
-	return map[string]func(*cardReader, *property){
+	readers := map[string]func(*cardReader, *property){
 		"FN": (*cardReader).fullName,
 		"N":  (*cardReader).parts,
 		"NICKNAME": func(r *cardReader, p *property) {
 			r.setText("nickname", strings.Join(r.list(p, ','), ", "))
 		},
-		"X-PHONETIC-FIRST-NAME": func(r *cardReader, p *property) { r.fill(&r.name.PhoneticGiven, "first name as it is read", p) },
-		"X-PHONETIC-LAST-NAME":  func(r *cardReader, p *property) { r.fill(&r.name.PhoneticFamily, "family name as it is read", p) },
-		"X-MAIDENNAME":          func(r *cardReader, p *property) { r.fill(&r.name.Former, "former name", p) },
-		"PRONOUNS":              func(r *cardReader, p *property) { r.fill(&r.name.Pronouns, "pronouns", p) },
-		"UID":                   func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
-		"ORG":                   (*cardReader).org,
-		"TITLE":                 func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
-		"ROLE":                  func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
-		"EMAIL":                 func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
-		"TEL":                   func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
-		"URL":                   func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
-		"IMPP":                  func(r *cardReader, p *property) { r.accountURI(p.service, r.uri(p), r.label(p)) },
-		"X-SKYPE":               accountWith("skype"), "X-SKYPE-USERNAME": accountWith("skype"), "X-JABBER": accountWith("xmpp"), "X-AIM": accountWith("aim"),
+		"UID":     func(r *cardReader, p *property) { r.fill(&r.ID, "id", p) },
+		"ORG":     (*cardReader).org,
+		"TITLE":   func(r *cardReader, p *property) { r.titles = append(r.titles, grouped{r.text(p), p.group}) },
+		"ROLE":    func(r *cardReader, p *property) { r.roles = append(r.roles, grouped{r.text(p), p.group}) },
+		"EMAIL":   func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
+		"TEL":     func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
+		"URL":     func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
+		"IMPP":    func(r *cardReader, p *property) { r.accountURI(p.service, r.uri(p), r.label(p)) },
+		"X-SKYPE": accountWith("skype"), "X-SKYPE-USERNAME": accountWith("skype"), "X-JABBER": accountWith("xmpp"), "X-AIM": accountWith("aim"),
 		"X-ICQ": accountWith("icq"), "X-MSN": accountWith("msn"), "X-YAHOO": accountWith("yahoo"), "X-GADUGADU": accountWith("gadugadu"),
 		"X-GROUPWISE": accountWith("groupwise"), "X-MATRIX": accountWith("matrix"), "X-TELEGRAM": accountWith("telegram"), "X-SIGNAL": accountWith("signal"),
 		"X-WHATSAPP": accountWith("whatsapp"), "X-TWITTER": accountWith("x"), "X-MASTODON": accountWith("mastodon"),
@@ -129,6 +125,12 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
 		"REV":                     func(r *cardReader, p *property) { r.UpdatedAt = timestamp(r.text(p)) },
 	}
+	for i, part := range new(people.NameParts).All() {
+		if part.Property != "" {
+			readers[part.Property] = func(r *cardReader, p *property) { r.fill(r.name.All()[i].Value, strings.ToLower(part.Column), p) }
+		}
+	}
+	return readers
 }
 
 const propertyPhoto = "PHOTO"
