@@ -254,7 +254,7 @@ func TestAllViolationsAtOnce(t *testing.T) {
 			"- last_contact_after must be a day such as 2026-11-20; today is " + time.Now().UTC().Format(time.DateOnly),
 			"- limit must be between 1 and 50",
 			"- query must not be empty; leave it out instead",
-			"- sort must be one of relevance, name, last_contact, created, strength, next_due",
+			"- sort must be one of relevance, name, family_name, last_contact, created, strength, next_due",
 		}
 		if !result.IsError || !slices.Equal(lines, want) {
 			t.Errorf("got %q", lines)

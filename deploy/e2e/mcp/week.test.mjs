@@ -338,9 +338,9 @@ test('Sunday again: other members, and the member’s own page', async () => {
   await pay('update_connection', { id: mary, set_fields: { boat: 'Ketch' } });
   const sailors = await pay('search_connections', { fields: { Boat: 'ketch' } });
   assert.deepEqual(sailors.hits.map((hit) => [hit.id, hit.fields]), [[mary, { Boat: 'ketch' }]]);
-  const gone = await pay('define_field', { name: 'Boat', remove: true });
-  assert.equal(gone.people, 1);
-  assert.equal((await pay('undo_change', { change_id: gone.change_id })).restored_count, 2);
+  const dropped = await pay('define_field', { name: 'Boat', remove: true });
+  assert.equal(dropped.people, 1);
+  assert.equal((await pay('undo_change', { change_id: dropped.change_id })).restored_count, 2);
 
   const set = await pay('update_my_settings', { timezone: 'Pacific/Kiritimati', locale: 'de-DE' });
   const { member } = await pay('get_account');
