@@ -335,12 +335,16 @@ test('Sunday again: other members, and the member’s own page', async () => {
 
   const field = await pay('define_field', { name: 'Boat', type: 'choice', choices: ['yawl', 'ketch'] });
   assert.deepEqual(field.fields, [{ name: 'Boat', type: 'choice', choices: ['yawl', 'ketch'] }]);
-  await pay('update_connection', { id: mary, set_fields: { boat: 'Ketch' } });
+  await pay('update_connection', { id: people['Mary Jackson'], set_fields: { boat: 'Ketch' } });
   const sailors = await pay('search_connections', { fields: { Boat: 'ketch' } });
-  assert.deepEqual(sailors.hits.map((hit) => [hit.id, hit.fields]), [[mary, { Boat: 'ketch' }]]);
+  assert.deepEqual(sailors.hits.map((hit) => [hit.id, hit.fields]), [[people['Mary Jackson'], { Boat: 'ketch' }]]);
   const dropped = await pay('define_field', { name: 'Boat', remove: true });
   assert.equal(dropped.people, 1);
   assert.equal((await pay('undo_change', { change_id: dropped.change_id })).restored_count, 2);
+
+  const yard = await pay('update_organization', { name: 'wind tunnel works', website: 'https://tunnel.example', notes: 'Ask for Mary' });
+  assert.deepEqual([yard.organization.name, yard.organization.domain, yard.organization.people_now], ['Wind Tunnel Works', 'tunnel.example', 1]);
+  assert.equal((await pay('undo_change', { change_id: yard.change_id })).restored_count, 1);
 
   const set = await pay('update_my_settings', { timezone: 'Pacific/Kiritimati', locale: 'de-DE' });
   const { member } = await pay('get_account');
