@@ -82,7 +82,7 @@ func Columns() []string {
 	return people.IDs(columns(nil), func(c column) string { return c.name })
 }
 
-// table writes the CSV format. The custom fields of the first page have a column each, after the others.
+// table writes the CSV format. The last columns are the custom fields that the member had when the first page was read.
 type table struct {
 	rows   *csv.Writer
 	fields []string

@@ -43,8 +43,8 @@ type cards struct {
 	groups int
 }
 
-// either returns what stands in cards of version 4.0 or in those of version 3.0.
-func (c *cards) either(v4, v3 string) string {
+// byVersion returns the first text for cards of version 4.0 and the second for cards of version 3.0.
+func (c *cards) byVersion(v4, v3 string) string {
 	if c.v3 {
 		return v3
 	}
@@ -52,7 +52,7 @@ func (c *cards) either(v4, v3 string) string {
 }
 
 // preferred returns the parameter of the preferred one of several values.
-func (c *cards) preferred() string { return c.either(";PREF=1", ";TYPE=pref") }
+func (c *cards) preferred() string { return c.byVersion(";PREF=1", ";TYPE=pref") }
 
 // maxLine is the maximum length of a content line in octets, without its end (RFC 6350,
 // section 3.2).
@@ -93,12 +93,12 @@ func escape(s string) string {
 func (c *cards) person(p *Person) {
 	c.groups = lastGroup(p.Kept)
 	c.line("BEGIN:VCARD")
-	c.line("VERSION:" + c.either("4.0", "3.0"))
+	c.line("VERSION:" + c.byVersion("4.0", "3.0"))
 	c.line("PRODID:-//Kith//Kith//EN")
 	if !c.v3 {
 		c.line("KIND:individual")
 	}
-	c.property("UID"+c.either(";VALUE=text", ""), p.ID)
+	c.property("UID"+c.byVersion(";VALUE=text", ""), p.ID)
 	c.property("FN", p.Name)
 	switch n := p.NameParts; {
 	case n.Family+n.Given+n.Middle+n.Prefix+n.Suffix != "":
@@ -124,12 +124,12 @@ func (c *cards) person(p *Person) {
 	if len(p.Picture.Data) > 0 {
 		uri := p.Picture.URI()
 		_, base64, _ := strings.Cut(uri, ",")
-		c.line(c.either("PHOTO:"+uri, "PHOTO;ENCODING=b;TYPE="+strings.ToUpper(strings.TrimPrefix(p.Picture.Media, "image/"))+":"+base64))
+		c.line(c.byVersion("PHOTO:"+uri, "PHOTO;ENCODING=b;TYPE="+strings.ToUpper(strings.TrimPrefix(p.Picture.Media, "image/"))+":"+base64))
 	}
 	c.property("CATEGORIES", append(append([]string{}, p.Tags...), p.Groups...)...)
 	c.dates(p)
 	if died, err := (people.DateDraft{Date: p.DeceasedOn}).Parse(); err == nil {
-		c.date(c.either("DEATHDATE", "X-DEATHDATE"), died) // RFC 6474
+		c.date(c.byVersion("DEATHDATE", "X-DEATHDATE"), died) // RFC 6474
 	}
 	for _, r := range slices.Concat(p.Relations, p.Related) {
 		// Other programs show the name; Kith reads the id and its own type.
@@ -209,7 +209,7 @@ func (c *cards) handles(p *Person, kind, name string) {
 		}
 		value := escape(h.Value)
 		if name == "URL" {
-			value = strings.NewReplacer("\r", "", "\n", "", `\`, c.either(`\`, `\\`)).Replace(h.Value) // an address is not a text value
+			value = strings.NewReplacer("\r", "", "\n", "", `\`, c.byVersion(`\`, `\\`)).Replace(h.Value) // an address is not a text value
 		}
 		types := typeParameter(name, h.Label)
 		group := ""
@@ -233,7 +233,7 @@ func (c *cards) accounts(p *Person) {
 		case "xmpp", "skype", "sip", "aim", "icq", "msn", "yahoo", "matrix", "telegram", "signal", "whatsapp":
 			c.line(group + "IMPP;X-SERVICE-TYPE=" + a.Shown() + types + ":" + a.Service + ":" + url.PathEscape(a.Handle))
 		default:
-			c.line(group + c.either("SOCIALPROFILE;SERVICE-TYPE=", "X-SOCIALPROFILE;X-SERVICE-TYPE=") + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
+			c.line(group + c.byVersion("SOCIALPROFILE;SERVICE-TYPE=", "X-SOCIALPROFILE;X-SERVICE-TYPE=") + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
 		}
 	}
 }
@@ -324,7 +324,7 @@ const AboutMark = "X-KITH-ABOUT"
 func (c *cards) dates(p *Person) {
 	written := map[string]bool{}
 	for _, d := range p.Dates {
-		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: c.either("ANNIVERSARY", "")}[d.Kind]
+		name := map[string]string{people.DateBirthday: "BDAY", people.DateAnniversary: c.byVersion("ANNIVERSARY", "")}[d.Kind]
 		switch {
 		case name != "" && !written[name]:
 			written[name] = true

@@ -327,8 +327,8 @@ type Report struct {
 	Failed  int `json:"failed"`
 	// UnreadDates is how many dates could not be read; they are kept in notes.
 	UnreadDates int `json:"unread_dates,omitempty"`
-	// Columns say for each column of a table, or each property of cards, what became of its values; those after the first
-	// MaxColumns together, without a name.
+	// Columns count the values of each column of a table, or of each property of cards, by what became of them. The first
+	// MaxColumns are named; one more entry, without a name, counts the values of all others.
 	Columns []ColumnReport `json:"columns,omitempty"`
 	// Errors are the errors of the first rows that failed.
 	Errors   []RowError `json:"errors"`
@@ -363,8 +363,8 @@ type ColumnReport struct {
 	Dropped int `json:"left_out,omitempty"`
 }
 
-// Becomes returns what people call the field; empty for none.
-func (c ColumnReport) Becomes() string { return source.FieldLabel(c.Field) }
+// Label returns the label of the field on pages; empty for none.
+func (c ColumnReport) Label() string { return source.FieldLabel(c.Field) }
 
 // countValues counts what became of the values of a record. They come in the order of the columns, so the search for each
 // begins where the one before ended.
@@ -387,7 +387,7 @@ func (r *Report) countValues(values []source.Value) {
 			r.Columns[at].Name, r.Columns[at].Field = "", ""
 		}
 		c := &r.Columns[at]
-		*[]*int{source.Stored: &c.Stored, source.Noted: &c.Noted, source.Unread: &c.Unread, source.Dropped: &c.Dropped}[v.Fate]++
+		*[]*int{source.Stored: &c.Stored, source.Noted: &c.Noted, source.Unread: &c.Unread, source.Dropped: &c.Dropped}[v.Outcome]++
 	}
 }
 

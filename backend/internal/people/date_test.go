@@ -46,7 +46,7 @@ func TestImportantDates(t *testing.T) {
 	}
 }
 
-// A year that is not certain is kept as such, gives way to what is known better, and contradicts nobody's birthday.
+// An uncertain year is stored as uncertain, an exact date replaces it, and it is no evidence of a different birthday.
 func TestAboutAYear(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{"about 1950", "1950~"} {

@@ -212,7 +212,7 @@ func (c *Connection) editFields(ctx context.Context, q db.Reader, argument strin
 // putField sets a value in its place.
 func (c *Connection) putField(v FieldValue) { c.Fields = PutField(c.Fields, v) }
 
-// PutField sets a value in a list that is ordered by folded names.
+// PutField sets the value of a field in a list, which is sorted by the folded names of fields, and returns the list.
 func PutField(list []FieldValue, v FieldValue) []FieldValue {
 	at, found := slices.BinarySearchFunc(list, v, FieldValue.compare)
 	if !found {

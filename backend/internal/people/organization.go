@@ -232,9 +232,9 @@ type PersonThere struct {
 	Current                             bool
 }
 
-// OrganizationDetails is an organisation with what is known from its people, without archived ones.
+// OrganizationDetails is an organisation with its people, without archived ones, and the last contact with them.
 type OrganizationDetails struct {
-	// Organization has the domain of most e-mail addresses of the people there, if no other is stored.
+	// Organization has a Domain even if none is stored: the most common one of the e-mail addresses of the people there.
 	*Organization
 
 	// Now are the people there, Before those who left, by name; MaxPeopleThere each. CountNow and CountBefore count all.
@@ -253,7 +253,7 @@ const (
 	maxOrganizations = 5000
 )
 
-// Details reads what is known from the people of an organisation. It takes three statements.
+// Details reads the people, the last contact and the domain of an organisation. It makes three statements.
 func (o *Organization) Details(ctx context.Context, q db.Reader) (*OrganizationDetails, error) {
 	out := &OrganizationDetails{Organization: o}
 	var rows []struct {

@@ -174,8 +174,8 @@ func revise(ctx context.Context, tx *db.Tx, before, after *Connection) (history.
 	return history.EffectDraft{Kind: history.Connection, ID: after.ID, Before: before, After: after}, ReplaceConnection(ctx, tx, after)
 }
 
-// ListNamed returns the ids of the people on file who have exactly one of the names, in any case, without archived people, by
-// folded name. Names that several people have are left out.
+// ListNamed looks up people by their whole names, without regard to case, leaving out archived people. It returns their ids by
+// folded name, and nothing for a name that several people have. It makes one statement.
 func ListNamed(ctx context.Context, q db.Reader, names []string) (map[string]string, error) {
 	found := map[string]string{}
 	if len(names) == 0 {

@@ -105,7 +105,7 @@ func (r Relationship) With(other Relationship, overwrite bool) Relationship {
 
 // Link stores that a person is something to another one, in a word that ParseRelation reads, or removes it. The person takes the
 // place of a name in Related that says the same. Link returns all relationships of the two from the point of view of fromID, and
-// the id of the change, which is empty if there was nothing to store or to remove.
+// the id of the change, which is empty if nothing changed.
 func Link(ctx context.Context, w *db.Tx, fromID, toID, word string, remove bool) ([]Relation, string, error) {
 	if fromID == toID {
 		return nil, "", fault.InvalidField("to_id", "must be another person than from_id")

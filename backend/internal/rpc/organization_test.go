@@ -8,7 +8,7 @@ import (
 
 const updateOrganization = "/kith.connections.v1.ConnectionService/UpdateOrganization"
 
-// An organisation is changed, renamed and merged; find_people_at tells what is known about it.
+// update_organization changes, renames and merges organisations, and find_people_at returns their website, notes and domain.
 func TestUpdateOrganization(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

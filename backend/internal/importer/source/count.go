@@ -7,13 +7,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// Fate is what became of a value of a file.
-type Fate int
+// Outcome is what became of a value of a file.
+type Outcome int
 
-// The fates. A value that was stored in part, and is in a note as a whole, is Noted; one that cannot be read is Unread, and in a
+// The outcomes. A value that was stored in part, and is in a note as a whole, is Noted; one that cannot be read is Unread, and in a
 // note; Dropped ones say nothing of a person, are too large, or were left out by choice.
 const (
-	Stored Fate = iota
+	Stored Outcome = iota
 	Noted
 	Unread
 	Dropped
@@ -24,8 +24,8 @@ type Value struct {
 	// Name is the column's header, shortened, or the property's name.
 	Name string
 	// Field is the name of one of Fields, or FieldKept.
-	Field string
-	Fate  Fate
+	Field   string
+	Outcome Outcome
 }
 
 // FieldKept is the field of properties of cards that Kith does not understand, but keeps for exports.
@@ -38,9 +38,9 @@ func (d *draft) count(name, field string, read func()) {
 	v := Value{Name: name, Field: field}
 	switch {
 	case d.unread > unread:
-		v.Fate = Unread
+		v.Outcome = Unread
 	case d.inNotes > noted:
-		v.Fate = Noted
+		v.Outcome = Noted
 	}
 	d.values = append(d.values, v)
 }
@@ -57,12 +57,12 @@ func (d *draft) recount(finish func(), fields ...string) {
 	for i := len(d.values) - 1; i >= 0 && noted > 0; i-- {
 		v := &d.values[i]
 		base, _, _ := strings.Cut(v.Field, "_")
-		if v.Fate != Stored || !slices.Contains(fields, v.Field) && !slices.Contains(fields, base) {
+		if v.Outcome != Stored || !slices.Contains(fields, v.Field) && !slices.Contains(fields, base) {
 			continue
 		}
-		v.Fate = Noted
+		v.Outcome = Noted
 		if unread > 0 {
-			v.Fate = Unread
+			v.Outcome = Unread
 			unread--
 		}
 		noted--

@@ -337,10 +337,14 @@ func (l *layout) fill(d *draft, cells []string) {
 	}
 }
 
-// repeats reports whether the other cells of a row have all the words of a cell, as where an address has the name beside it.
+// repeats reports whether the other cells of a row have all the words of a cell, as where an address has the name beside it. Cells may have
+// a hundred thousand words, so the words are looked up in a map.
 func repeats(cells []string, at int) bool {
-	others := text.Words(strings.Join(slices.Concat(cells[:at], cells[at+1:]), " "))
-	return !slices.ContainsFunc(text.Words(cells[at]), func(word string) bool { return !slices.Contains(others, word) })
+	others := map[string]bool{}
+	for _, word := range text.Words(strings.Join(slices.Concat(cells[:at], cells[at+1:]), " ")) {
+		others[word] = true
+	}
+	return !slices.ContainsFunc(text.Words(cells[at]), func(word string) bool { return !others[word] })
 }
 
 // put reads a value of a column. Values with the same number belong together. A second value of what a

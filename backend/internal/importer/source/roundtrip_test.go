@@ -137,7 +137,7 @@ func defined(all []export.Person) (fields []people.Field) {
 func drawFields(t *rapid.T) []people.FieldValue {
 	var all []people.FieldValue
 	for _, f := range []people.FieldValue{
-		{Name: "Born, in \"the\" : old; town", Type: people.FieldYesNo, Value: "yes"}, {Name: "Club^1", Type: people.FieldChoice, Value: rapid.SampledFrom([]string{"", "=1+1", "Ñandú; x", "ñandú; X"}).Draw(t, "choice")},
+		{Name: "=Sum", Type: people.FieldText, Value: "=1+1"}, {Name: "Born, in \"the\" : old; town", Type: people.FieldYesNo, Value: "yes"}, {Name: "Club^1", Type: people.FieldChoice, Value: rapid.SampledFrom([]string{"", "=1+1", "Ñandú; x", "ñandú; X"}).Draw(t, "choice")},
 		{Name: "Seen", Type: people.FieldDate, Value: drawDay(t, "seen")}, {Name: "Site", Type: people.FieldLink, Value: "https://own.example/?a=1;b,c"},
 		{Name: "Size", Type: people.FieldNumber, Value: rapid.SampledFrom([]string{"42", "-1.5", "0.123456789"}).Draw(t, "size")},
 		{Name: "Words", Type: people.FieldText, Value: strings.ReplaceAll(drawText(t, "words"), ":::", "")},

@@ -427,3 +427,18 @@ func TestInvertedNames(t *testing.T) {
 		}
 	}
 }
+
+// A long cell of an ignored column that only repeats the row is in no note.
+func TestLongRepeatedCells(t *testing.T) {
+	t.Parallel()
+	var words strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&words, "w%d ", i)
+	}
+	r, _ := readOne(t, "Name,Notes,File As\nAna,"+words.String()+","+words.String()+"\n", source.Options{})
+	for _, note := range r.Notes {
+		if strings.Contains(note, "File As") {
+			t.Errorf("a repeated cell is in a note: %.60s", note)
+		}
+	}
+}

@@ -253,11 +253,11 @@ func isDropped(name string) bool {
 // isKnown reports whether a property is read, or has no data about a person.
 func (c *cards) isKnown(name string) bool {
 	_, known := c.readers[name]
-	return known || isAside(name)
+	return known || isMetadata(name)
 }
 
-// isAside reports whether a property has no data about a person, or only such that another property needs.
-func isAside(name string) bool {
+// isMetadata reports whether a property has no data about a person, or only such that another property needs.
+func isMetadata(name string) bool {
 	switch name {
 	case "PRODID", "REV", "PROFILE", "CREATED", "X-ABLABEL", "X-ABADR", "X-IMAGEHASH", "X-IMAGETYPE", "KIND", "X-ADDRESSBOOKSERVER-KIND", "MEMBER", "X-ADDRESSBOOKSERVER-MEMBER":
 		return true

@@ -58,7 +58,7 @@ func (c *cards) read(card *card) Record {
 		case len(p.value) > maxCell:
 			d.warn("%s was left out: it is longer than 1 MB", p.name)
 			d.drop(p.name, cmp.Or(fieldsOfProperties[p.name], FieldKept))
-		case len(bytes.Trim(p.value, "; \t")) == 0 || known && isAside(p.name):
+		case len(bytes.Trim(p.value, "; \t")) == 0 || known && isMetadata(p.name):
 			if known {
 				read(&r, p)
 			}

@@ -21,7 +21,7 @@ type organizationContent struct {
 
 	// Self is the address of the page, Path that of its form, List that of everyone there, past and present.
 	Self, Path, List string
-	// Facts are what is known about the organisation itself, and the last contact.
+	// Facts are the rows with website, domain, address, notes and last contact, as far as they are known.
 	Facts []partRow
 	// Now and Before are the people, MoreNow and MoreBefore how many others there are.
 	Now, Before         []contactLink
