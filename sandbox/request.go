@@ -16,7 +16,7 @@ const (
 	directoryQuery  = "climate"
 	connectionQuery = "microgrids"
 
-	mostContacted = "con_01JGFJJZ43ZFW9CT2X4GMNYREC" // the connection with the most interactions; a test checks it
+	mostContacted = "con_mv131mb425" // the connection with the most interactions; a test checks it
 )
 
 // Requests returns the ready-made requests in the order to try them. They hold ids of the

@@ -404,7 +404,7 @@ RETURNING allowance, balance`, price, tx.TenantID(), month.Period, price).Scan(c
 	if err != nil {
 		return Receipt{}, err
 	}
-	entryID, err := tx.NewID(id.Credit)
+	entryID, err := tx.NewULID(id.Credit)
 	if err != nil {
 		return Receipt{}, err
 	}

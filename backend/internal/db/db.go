@@ -578,12 +578,19 @@ func Outcome(err error) string {
 	}
 }
 
-// isAborted reports whether PostgreSQL rolled a transaction back because of others: a deadlock or a
-// serialisation failure.
+// isAborted reports whether a transaction failed by chance, so that it may succeed when it is repeated:
+// PostgreSQL rolled it back because of others (a deadlock or a serialisation failure), or a new random
+// id is that of another object.
 func isAborted(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (pg.Code == "40P01" || pg.Code == "40001")
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "40P01" || pg.Code == "40001" || IsTaken(err) && strings.HasPrefix(pg.Detail, "Key (tenant_id, id)=")
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY && idIsTaken.MatchString(lite.Error())
 }
+
+// idIsTaken matches the error of an insert with an id that another object of the member has.
+var idIsTaken = regexp.MustCompile(`: \w+\.tenant_id, \w+\.id\b`)
 
 // isConflict reports whether a statement was aborted because of another transaction, so
 // that it may succeed when it is repeated.

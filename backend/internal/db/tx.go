@@ -127,8 +127,8 @@ func (x *Tx) Actor() Actor { return x.actor }
 // Version returns the tenant's data version after the transaction.
 func (x *Tx) Version() int64 { return x.version }
 
-// NewID returns a new id with a prefix of package id.
-func (x *Tx) NewID(prefix string) (string, error) { return x.ids.New(prefix) }
+// NewULID returns a new id that is unique within the service; id.New makes those of a member's objects.
+func (x *Tx) NewULID(prefix string) (string, error) { return x.ids.New(prefix) }
 
 // MarkDirty marks connections whose searchable words changed, for the search indexes.
 func (x *Tx) MarkDirty(ids ...string) {

@@ -193,12 +193,9 @@ func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err e
 		return nil, false, err
 	}
 	d = &Decision{
-		TenantID: tx.TenantID(), JobID: j.ID, TaskID: j.Number, CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool,
+		ID: id.New(id.Decision), TenantID: tx.TenantID(), JobID: j.ID, TaskID: j.Number, CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool,
 		Kinds: c.Kinds, Fingerprint: c.Fingerprint, Arguments: c.Arguments, Preview: c.Preview, State: Waiting,
 		CreatedAt: tx.Now(), ExpiresAt: expires,
-	}
-	if d.ID, err = tx.NewID(id.Decision); err != nil {
-		return nil, false, err
 	}
 	_, err = tx.NewInsert().Model(d).Exec(ctx)
 	return d, waiting == 0, err
@@ -306,7 +303,7 @@ func Count(ctx context.Context, q db.Reader) (int, error) {
 // List returns all decisions, the oldest first.
 func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var all []Decision
-	err := q.From(&all).Order("id").Scan(ctx)
+	err := q.From(&all).Order("created_at", "id").Scan(ctx)
 	return all, err
 }
 
@@ -314,7 +311,7 @@ func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 // have the present names of people.
 func ListWaiting(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var waiting []Decision
-	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("id").Scan(ctx)
+	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("created_at", "id").Scan(ctx)
 	if err != nil {
 		return nil, err
 	}

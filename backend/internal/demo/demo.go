@@ -223,9 +223,7 @@ func fillDemo(ctx context.Context, s *db.DB, tx db.Querier, d Demo, version int6
 	u := s.TenantIn(tx, d.Members[0].ID, d.Day, version)
 	for i := range d.Organizations {
 		d.Organizations[i].TenantID = u.TenantID()
-		if err := people.NameRow(u, &d.Organizations[i].ID, id.Organization); err != nil {
-			return err
-		}
+		id.Fill(&d.Organizations[i].ID, id.Organization)
 	}
 	if err := u.InsertAll(ctx, &d.Organizations, len(d.Organizations)); err != nil {
 		return err

@@ -138,7 +138,7 @@ func Export(ctx context.Context, q db.Reader, each func(object any) error) error
 		},
 		func() error { return exportTable(ctx, q, exportPage, nil, viewID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, fieldID, each) },
-		func() error { return exportTable(ctx, q, exportPageChanges, nil, changeID, each) },
+		func() error { return exportChanges(ctx, q, each) },
 	} {
 		if err := pages(); err != nil {
 			return fmt.Errorf("export: %w", err)
@@ -155,7 +155,25 @@ func distinctPairID(p *people.DistinctPair) string { return p.ID }
 func reminderID(r *reminders.Reminder) string      { return r.ID }
 func viewID(v *views.View) string                  { return v.ID }
 func fieldID(f *people.Field) string               { return f.ID }
-func changeID(c *history.Change) string            { return c.ID }
+
+// exportChanges reads the recorded changes page by page, the latest first, and passes them on.
+func exportChanges(ctx context.Context, q db.Reader, each func(any) error) error {
+	for query := (history.Query{Limit: exportPageChanges}); ; {
+		rows, last, err := history.ListPage(ctx, q, query)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+		if last == 0 {
+			return nil
+		}
+		query.Before = last
+	}
+}
 
 // exportTable reads one table page by page, fills each page with the lists of its rows,
 // and passes the rows on.
@@ -188,8 +206,8 @@ func exportTable[T any](
 type PeopleFilter struct {
 	// IDs are the people to export, archived ones too.
 	IDs []string
-	// After is the last id of the previous page, Limit how many people to return.
-	After string
+	// After is the place of the last person of the previous page, Limit how many people to return.
+	After Place
 	Limit int
 	// Timeline adds the notes and interactions. A page then ends early when these would
 	// exceed MaxTimeline characters.
@@ -202,11 +220,24 @@ type PeopleFilter struct {
 	Present bool
 }
 
+// Place is a person's place in the order of an export: people come in the order in which they were
+// added, which no change of a person disturbs.
+type Place struct {
+	CreatedAt time.Time `json:"created_at"`
+	ID        string    `json:"id"`
+}
+
+// LastPlace returns the place of the last person of a page.
+func (p *People) LastPlace() Place {
+	last := p.People[len(p.People)-1]
+	return Place{last.CreatedAt, last.ID}
+}
+
 // MaxTimeline limits the notes, interactions and photos of a page, in characters.
 const MaxTimeline = 2_000_000
 
-// ListPeople returns a page of people with all their stored data, in the order of their
-// ids, and whether there are more. With Timeline, their reminders and groups come too.
+// ListPeople returns a page of people with all their stored data, in the order in
+// which they were added, and whether there are more. With Timeline, their reminders and groups come too.
 // Unless people are chosen by ids, the first page has all groups and the reminders about
 // no person. It fails with fault.NotFound for the id of a person who does not exist. The
 // number of statements is fixed.
@@ -257,13 +288,13 @@ func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline, withPhotos bo
 		if !more {
 			return nil
 		}
-		f.After = page.People[len(page.People)-1].ID
+		f.After = page.LastPlace()
 	}
 }
 
 // pageOfPeople returns the ids of a page, and one more if there is another page.
 func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, error) {
-	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
+	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("(created_at, id) > (?, ?)", f.After.CreatedAt, f.After.ID).Order("created_at", "id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
 		if !f.Present {
 			if err := allExist(ctx, q, f.IDs); err != nil {
@@ -326,12 +357,12 @@ WHERE ?4 AND c.tenant_id = ?0 AND c.id IN (?1) AND c.photo <> ''
 	return len(who), err
 }
 
-// wholePeople reads people with all their stored data, in the order of their ids.
+// wholePeople reads people with all their stored data, in the order in which they were added.
 func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter) (People, error) {
 	out := People{Archived: f.Archived}
 	var persons []people.Connection
 	if len(who) > 0 {
-		if err := q.From(&persons).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Order("id").Scan(ctx); err != nil {
+		if err := q.From(&persons).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Order("created_at", "id").Scan(ctx); err != nil {
 			return out, err
 		}
 	}
@@ -389,15 +420,15 @@ func liveOr(archived bool) string {
 
 // fillArrangements adds reminders and groups.
 func fillArrangements(ctx context.Context, q db.Reader, who []string, f PeopleFilter, out *People) error {
-	whole := f.After == "" && len(f.IDs) == 0
+	whole := f.After == Place{} && len(f.IDs) == 0
 	about, in := "connection_id IN (?)", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
 	if whole {
 		about, in = "connection_id IS NULL OR "+about, "tenant_id = ? OR id IN (?)"
 	}
-	if err := q.From(&out.Reminders).Where(about, bun.List(who)).Order("id").Scan(ctx); err != nil {
+	if err := q.From(&out.Reminders).Where(about, bun.List(who)).Order("created_at", "id").Scan(ctx); err != nil {
 		return err
 	}
-	return q.From(&out.Groups).Where(in, q.TenantID(), bun.List(who)).Order("id").Scan(ctx)
+	return q.From(&out.Groups).Where(in, q.TenantID(), bun.List(who)).Order("created_at", "id").Scan(ctx)
 }
 
 // fillRelations adds the people's relationships: those with people who are not archived,
@@ -411,7 +442,7 @@ func fillRelations(ctx context.Context, q db.Reader, who []string, archived bool
 	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, r.label, r.inverse_label, f.name AS from_name, t.name AS to_name FROM relationships r
 JOIN connections f ON f.tenant_id = r.tenant_id AND f.id = r.from_id AND (? OR f.archived_at IS NULL)
 JOIN connections t ON t.tenant_id = r.tenant_id AND t.id = r.to_id AND (? OR t.archived_at IS NULL)
-WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, archived, archived, q.TenantID(), bun.List(who), bun.List(who)).Scan(ctx, &rows)
+WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.created_at, r.id`, archived, archived, q.TenantID(), bun.List(who), bun.List(who)).Scan(ctx, &rows)
 	for _, r := range rows {
 		for id, name := range map[string]string{r.FromID: r.ToName, r.ToID: r.FromName} {
 			if p := at[id]; p != nil {

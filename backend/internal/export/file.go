@@ -82,13 +82,13 @@ func (f File) write(ctx context.Context, t *db.Tenant, out io.Writer, withPhotos
 			if !more {
 				return nil
 			}
-			filter.After = page.People[len(page.People)-1].ID
+			filter.After = page.LastPlace()
 		}
 	}
 	if len(f.IDs) == 0 {
 		err = add(PeopleFilter{})
 	}
-	for ids := range slices.Chunk(slices.Sorted(slices.Values(f.IDs)), exportPage) {
+	for ids := range slices.Chunk(f.IDs, exportPage) {
 		if err == nil {
 			err = add(PeopleFilter{IDs: ids})
 		}

@@ -119,7 +119,7 @@ func exportPageOf(ctx context.Context, data *db.Tenant, ids []string, req *conne
 		}
 		res := &connectionsv1.ExportConnectionsResponse{Content: content, MediaType: mediaType, Count: int32(count), HasMore: more, LeftOut: LeftOut(q.Format)}
 		if more {
-			next, err := cursor.Encode(q, page.People[count-1].ID)
+			next, err := cursor.Encode(q, page.LastPlace())
 			if err != nil {
 				return nil, err
 			}

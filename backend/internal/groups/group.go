@@ -251,9 +251,7 @@ WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()
 // InsertGroup inserts a new group and sets its id.
 func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	g.TenantID = tx.TenantID()
-	if err := people.NameRow(tx, &g.ID, id.Group); err != nil {
-		return err
-	}
+	id.Fill(&g.ID, id.Group)
 	if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
 		return fmt.Errorf("insert group: %w", err)
 	}

@@ -186,7 +186,7 @@ func TestSaveRefuses(t *testing.T) {
 	}{
 		"blank":             {nil, groups.Patch{Name: new(" \u200b")}, fault.Invalid, "name"},
 		"one too many":      {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
-		"unknown id":        {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
+		"unknown id":        {named("a"), groups.Patch{ID: "grp_yb634ik148"}, fault.NotFound, "grp_yb634ik148"},
 		"stale":             {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
 		"version of none":   {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `nearest: "Chess"`},
 		"version, no group": {nil, groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, "save_group"},

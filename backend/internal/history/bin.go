@@ -49,13 +49,13 @@ func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error
 // EmptyBin makes all deletions up to a change final, each in its own transaction, and returns how
 // many. What was deleted after that change stays in the bin.
 func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (int, error) {
-	return endEach(ctx, t, page, "id <= ?", last)
+	return endEach(ctx, t, page, "number <= (SELECT number FROM changes WHERE tenant_id = ? AND id = ?)", t.TenantID(), last)
 }
 
 // endEach makes the deletions in the bin that meet a condition final, one after the other.
 func endEach(ctx context.Context, t *db.Tenant, page, condition string, args ...any) (ended int, err error) {
 	var ids []string
-	if err := t.From((*Change)(nil)).Column("id").Where(inBin).Where(condition, args...).Order("id").Scan(ctx, &ids); err != nil {
+	if err := t.From((*Change)(nil)).Column("id").Where(inBin).Where(condition, args...).Order("number").Scan(ctx, &ids); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {

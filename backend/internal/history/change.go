@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -42,6 +43,8 @@ const KeepDeleted = 30 * 24 * time.Hour
 type Change struct {
 	ID       string    `bun:",pk"`
 	TenantID tenant.ID `bun:",pk"`
+	// Number grows with each change of the member.
+	Number int64
 	// CredentialID and CredentialName are the credential that an agent wrote with; empty
 	// when the member wrote on a page. The operator has only a name.
 	CredentialID   string
@@ -150,23 +153,20 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changeID, err := tx.NewID(id.Change)
-	if err != nil {
-		return "", err
-	}
 	finalAt, err := finalAt(ctx, tx, draft, effects)
 	if err != nil {
 		return "", err
 	}
 	row := Change{
-		ID: changeID, TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
+		ID: id.New(id.Change), TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
 		Tool: tx.Actor().Tool, Summary: text.Truncate(text.Line(draft.Summary), maxSummary), Effects: effects, FinalAt: finalAt,
 		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
 	}
-	if _, err = tx.NewInsert().Model(&row).Exec(ctx); err != nil {
+	_, err = tx.NewInsert().Model(&row).Value("number", "(SELECT coalesce(max(number), 0) + 1 FROM changes WHERE tenant_id = ?)", row.TenantID).Exec(ctx)
+	if err != nil {
 		return "", fmt.Errorf("record change: %w", err)
 	}
-	return changeID, recordObjects(ctx, tx, changeID, effects)
+	return row.ID, recordObjects(ctx, tx, row.ID, effects)
 }
 
 // changeObject is the row that says that a change is about an object.
@@ -272,9 +272,9 @@ type Query struct {
 	InForce bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
-	// Before is the last change of the previous page; empty for the first page. Last is the
-	// last change that may be listed; empty for no end.
-	Before, Last string
+	// Before is the Number of the last change of the previous page; 0 for the first page. Last is
+	// that of the last change that may be listed; 0 for no end.
+	Before, Last int64
 	// Limit is the largest number of changes to return, at least 1.
 	Limit int
 }
@@ -282,7 +282,7 @@ type Query struct {
 // ListChanges returns changes, the latest first.
 func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error) {
 	var rows []Change
-	wanted := q.From(&rows).Order("id DESC").Limit(int64(query.Limit))
+	wanted := q.From(&rows).Order("number DESC").Limit(int64(query.Limit))
 	if len(query.ObjectIDs) > 0 {
 		wanted = wanted.Where("id IN (SELECT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) AND kind <> ?)",
 			q.TenantID(), bun.List(query.ObjectIDs), kindAbout)
@@ -315,7 +315,7 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	if query.Lines {
 		wanted = wanted.ExcludeColumn("effects")
 	}
-	err := query.within(wanted).Scan(ctx)
+	err := query.within(q, wanted).Scan(ctx)
 	return rows, err
 }
 
@@ -325,7 +325,7 @@ func CountByCredential(ctx context.Context, q db.Reader, since time.Time) (map[s
 		CredentialID string
 		Changes      int
 	}
-	err := Query{Since: since}.within(q.From((*Change)(nil))).Column("credential_id").ColumnExpr("count(*) AS changes").
+	err := Query{Since: since}.within(q, q.From((*Change)(nil))).Column("credential_id").ColumnExpr("count(*) AS changes").
 		Where("credential_id <> ''").Group("credential_id").Scan(ctx, &rows)
 	counts := map[string]int{}
 	for _, r := range rows {
@@ -335,35 +335,37 @@ func CountByCredential(ctx context.Context, q db.Reader, since time.Time) (map[s
 }
 
 // ListPage returns a page of changes, the latest first, and the Query.Before of the next page;
-// empty if there is none. A page of a filtered list may be short, because it examines at most
+// 0 if there is none. A page of a filtered list may be short, because it examines at most
 // maxScanned changes: the next page continues from there.
-func ListPage(ctx context.Context, q db.Reader, query Query) (changes []Change, last string, err error) {
+func ListPage(ctx context.Context, q db.Reader, query Query) (changes []Change, last int64, err error) {
 	if query.Last, err = scanEnd(ctx, q, query); err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
 	size := query.Limit
 	query.Limit++ // one more shows whether there is a next page
 	if changes, err = ListChanges(ctx, q, query); err != nil || len(changes) <= size {
 		return changes, query.Last, err
 	}
-	return changes[:size], changes[size-1].ID, nil
+	return changes[:size], changes[size-1].Number, nil
 }
 
-// within limits a statement to the ids and the times of a query.
-func (query Query) within(wanted *bun.SelectQuery) *bun.SelectQuery {
-	if query.Before != "" {
-		wanted = wanted.Where("id < ?", query.Before)
+// within limits a statement to the numbers and the times of a query.
+func (query Query) within(q db.Reader, wanted *bun.SelectQuery) *bun.SelectQuery {
+	if query.Before != 0 {
+		wanted = wanted.Where("number < ?", query.Before)
 	}
-	if query.Last != "" {
-		wanted = wanted.Where("id >= ?", query.Last)
+	if query.Last != 0 {
+		wanted = wanted.Where("number >= ?", query.Last)
 	}
-	// Ids begin with the time, so they keep the statement to a part of the primary key. The
-	// clocks of two processes differ by less than a day.
+	// The first change after a time bounds the numbers, so that an index finds the part of the list
+	// that is wanted. The clocks of two processes differ by less than a day.
+	const after = "(SELECT number FROM changes WHERE tenant_id = ? AND created_at >= ? ORDER BY created_at, number LIMIT 1)"
 	if !query.Since.IsZero() {
-		wanted = wanted.Where("id >= ?", id.First(id.Change, query.Since.Add(-skew))).Where("created_at >= ?", query.Since)
+		wanted = wanted.Where("number >= "+after, q.TenantID(), query.Since.Add(-skew)).Where("created_at >= ?", query.Since)
 	}
 	if !query.Until.IsZero() {
-		wanted = wanted.Where("id < ?", id.First(id.Change, query.Until.Add(skew))).Where("created_at < ?", query.Until)
+		wanted = wanted.Where("created_at < ?", query.Until).
+			Where("number < coalesce("+after+", ?)", q.TenantID(), query.Until.Add(skew), int64(math.MaxInt64))
 	}
 	return wanted
 }
@@ -373,14 +375,14 @@ const skew = 24 * time.Hour
 // maxScanned is how many changes are examined for one page of a filtered list.
 const maxScanned = 5_000
 
-// scanEnd returns the id of the last change to examine for a page; empty if there is no limit,
+// scanEnd returns the number of the last change to examine for a page; 0 if there is no limit,
 // because no change is left out or because an index finds those of a person.
-func scanEnd(ctx context.Context, q db.Reader, query Query) (string, error) {
+func scanEnd(ctx context.Context, q db.Reader, query Query) (int64, error) {
 	if query.ConnectionID != "" || query.CredentialID == "" && query.Tool == "" && query.Agent == "" {
-		return "", nil
+		return 0, nil
 	}
-	var end string
-	err := query.within(q.From((*Change)(nil)).Column("id")).Order("id DESC").Limit(1).Offset(maxScanned-1).Scan(ctx, &end)
+	var end int64
+	err := query.within(q, q.From((*Change)(nil)).Column("number")).Order("number DESC").Limit(1).Offset(maxScanned-1).Scan(ctx, &end)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -525,9 +527,10 @@ WHERE tenant_id = ? AND id = ?`,
 // object. Without fields, any change of the object counts.
 //
 // An undo of something newer than the older change does not count: the two cancel each
-// other out, and undoing the undo would only put the other change in force again.
-func (c *Change) Blocking(older, object string, fields []string) bool {
-	if c.ID <= older || !c.Undoable() || c.Undoes > older {
+// other out, and undoing the undo would only put the other change in force again. undone is
+// the number of the change that the later one undid, 0 for none.
+func (c *Change) Blocking(older, undone int64, object string, fields []string) bool {
+	if c.Number <= older || !c.Undoable() || undone > older {
 		return false
 	}
 	return slices.ContainsFunc(c.Objects(), func(o Object) bool {

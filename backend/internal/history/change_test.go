@@ -103,7 +103,7 @@ func (d *fixture) put(id, body string) {
 func (d *fixture) keep(c history.Change) {
 	d.t.Helper()
 	d.do(func(ctx context.Context, tx *db.Tx) error {
-		c.TenantID, c.CreatedAt = tx.TenantID(), tx.Now()
+		c.TenantID, c.Number, c.CreatedAt = tx.TenantID(), tx.Version(), tx.Now()
 		_, err := tx.NewInsert().Model(&c).Exec(ctx)
 		return err
 	})

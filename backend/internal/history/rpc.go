@@ -40,7 +40,7 @@ func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest
 		return nil, err
 	}
 	res := &accountv1.ListChangesResponse{}
-	if last != "" {
+	if last != 0 {
 		next, err := cursor.Encode(order, last)
 		if err != nil {
 			return nil, err

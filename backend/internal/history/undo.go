@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -112,7 +113,7 @@ const maxTried = 500
 func (c *Change) large() bool { return len(c.Effects) > maxTried }
 
 // findBlocking sets the change that made each of the first conflicts of an undo of c. It takes
-// at most one statement.
+// at most two statements.
 func findBlocking(ctx context.Context, q db.Reader, c *Change, conflicts []Conflict) error {
 	conflicts = conflicts[:min(len(conflicts), MaxObjects)]
 	if len(conflicts) == 0 {
@@ -122,19 +123,44 @@ func findBlocking(ctx context.Context, q db.Reader, c *Change, conflicts []Confl
 	for i, conflict := range conflicts {
 		objects[i] = conflict.objects()
 	}
-	later, err := ListChanges(ctx, q, Query{ObjectIDs: slices.Concat(objects...), InForce: true, Last: c.ID, Limit: maxLater})
+	later, err := ListChanges(ctx, q, Query{ObjectIDs: slices.Concat(objects...), InForce: true, Last: c.Number, Limit: maxLater})
+	if err != nil {
+		return err
+	}
+	undone, err := numbersUndone(ctx, q, later)
 	if err != nil {
 		return err
 	}
 	for i := range conflicts {
 		at := slices.IndexFunc(later, func(l Change) bool {
-			return slices.ContainsFunc(objects[i], func(object string) bool { return l.Blocking(c.ID, object, conflicts[i].Fields) })
+			return slices.ContainsFunc(objects[i], func(object string) bool { return l.Blocking(c.Number, undone[l.Undoes], object, conflicts[i].Fields) })
 		})
 		if at >= 0 {
 			conflicts[i].ChangeID = later[at].ID
 		}
 	}
 	return nil
+}
+
+// numbersUndone returns the numbers of what some changes undid, by their ids. That of an import is
+// higher than all.
+func numbersUndone(ctx context.Context, q db.Reader, changes []Change) (map[string]int64, error) {
+	undone, ids := map[string]int64{}, []string(nil)
+	for _, c := range changes {
+		if id.Valid(id.Import, c.Undoes) {
+			undone[c.Undoes] = math.MaxInt64
+		} else if c.Undoes != "" {
+			ids = append(ids, c.Undoes)
+		}
+	}
+	if len(ids) == 0 {
+		return undone, nil
+	}
+	found, err := ListChanges(ctx, q, Query{IDs: ids, Lines: true, Limit: len(ids)})
+	for _, c := range found {
+		undone[c.ID] = c.Number
+	}
+	return undone, err
 }
 
 // maxLater is how many later changes are searched for those that made the conflicts of an undo.

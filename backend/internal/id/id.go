@@ -1,10 +1,12 @@
-// Package id makes the identifiers of stored things: a prefix that tells the
-// kind and a ULID, which sorts by time of creation.
+// Package id makes the identifiers of stored things: a prefix that tells the kind, and
+// characters that mean nothing.
 package id
 
 import (
 	"crypto/rand"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +44,39 @@ const (
 	Field        = "fld"
 )
 
-// Generator makes identifiers that grow strictly within one process. It is safe
-// for concurrent use.
+// Form is the pattern of what follows the prefix and the underscore of a member's object.
+const Form = "[0-9a-z]{1,10}"
+
+var form = regexp.MustCompile("^" + Form + "$")
+
+// New returns a random identifier for an object of a member: prefix, an underscore, and twice two
+// letters and three digits, which models read as six tokens. It is unique within the member and the
+// prefix as far as 4.6e11 values allow; the primary key refuses the rest, and the transaction is
+// repeated.
+func New(prefix string) string {
+	const form = "aa000aa000"
+	random := make([]byte, len(form))
+	_, _ = rand.Read(random) // never fails
+	for i, b := range []byte(form) {
+		base := byte(10)
+		if b == 'a' {
+			base = 26
+		}
+		random[i] = b + random[i]%base // the first few values are a little more frequent
+	}
+	return prefix + "_" + string(random)
+}
+
+// Fill sets the identifier of an object that has none.
+func Fill(objectID *string, prefix string) {
+	if *objectID == "" {
+		*objectID = New(prefix)
+	}
+}
+
+// Generator makes identifiers for what is not a member's alone, such as credentials: a prefix and a
+// ULID. They are unique within the service and grow strictly within one process. It is safe for
+// concurrent use.
 type Generator struct {
 	mu      sync.Mutex
 	now     func() time.Time
@@ -69,18 +102,14 @@ func (g *Generator) New(prefix string) (string, error) {
 	return prefix + "_" + u.String(), nil
 }
 
-// First returns the lowest identifier with the prefix that can be made at a time.
-func First(prefix string, at time.Time) string {
-	var u ulid.ULID
-	_ = u.SetTime(min(ulid.Timestamp(at), ulid.MaxTime()))
-	return prefix + "_" + u.String()
-}
-
 // Valid tells whether s is an identifier with the prefix.
 func Valid(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix+"_")
 	if !ok {
 		return false
+	}
+	if !slices.Contains([]string{Member, Token, Client, Grant, Session, Passkey, Credit, Job}, prefix) {
+		return form.MatchString(rest)
 	}
 	u, err := ulid.ParseStrict(rest)
 	return err == nil && u.String() == rest // the decoder takes lower case as well

@@ -1,6 +1,7 @@
 package id_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,13 +14,13 @@ import (
 
 func TestNewIsValidForItsPrefixOnly(t *testing.T) {
 	t.Parallel()
-	prefixes := []string{id.Member, id.Token, id.Connection, id.Handle, id.Organization, id.Position, id.Note,
-		id.Interaction, id.Tag, id.Change, id.Client, id.Grant}
 	g := id.NewGenerator(time.Now)
+	global := []string{id.Member, id.Token, id.Client, id.Grant, id.Session, id.Passkey, id.Credit, id.Job}
+	prefixes := append([]string{id.Connection, id.Handle, id.Organization, id.Position, id.Note, id.Interaction, id.Tag, id.Change}, global...)
 	for _, prefix := range prefixes {
-		got := generate(t, g, prefix)
-		if len(got) != len(prefix)+27 || !strings.HasPrefix(got, prefix+"_") {
-			t.Errorf("%s: made %s", prefix, got)
+		got := id.New(prefix)
+		if slices.Contains(global, prefix) {
+			got = generate(t, g, prefix)
 		}
 		for _, other := range prefixes {
 			if id.Valid(other, got) != (other == prefix) {
@@ -29,29 +30,49 @@ func TestNewIsValidForItsPrefixOnly(t *testing.T) {
 	}
 }
 
+// Ten characters are enough for a member: 100,000 identifiers are different.
+func TestNewIsShortAndUnique(t *testing.T) {
+	t.Parallel()
+	form, seen := regexp.MustCompile(`^con_[a-z]{2}[0-9]{3}[a-z]{2}[0-9]{3}$`), map[string]bool{}
+	for range 100_000 {
+		made := id.New(id.Connection)
+		if !form.MatchString(made) {
+			t.Fatalf("made %s", made)
+		}
+		seen[made] = true
+	}
+	if len(seen) < 99_999 { // two are alike once in a hundred runs
+		t.Errorf("%d of 100,000 are different", len(seen))
+	}
+}
+
 func TestValid(t *testing.T) {
 	t.Parallel()
-	cases := []struct {
-		name, id string
-		want     bool
+	const ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	for name, c := range map[string]struct {
+		prefix, id string
+		want       bool
 	}{
-		{"one", "con_01ARZ3NDEKTSV4RRFFQ69G5FAV", true},
-		{"the largest", "con_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", true},
-		{"too large for 128 bits", "con_8ZZZZZZZZZZZZZZZZZZZZZZZZZ", false},
-		{"another prefix", "org_01ARZ3NDEKTSV4RRFFQ69G5FAV", false},
-		{"no prefix", "01ARZ3NDEKTSV4RRFFQ69G5FAV", false},
-		{"no underscore", "con01ARZ3NDEKTSV4RRFFQ69G5FAV", false},
-		{"too short", "con_01ARZ3NDEKTSV4RRFFQ69G5FA", false},
-		{"too long", "con_01ARZ3NDEKTSV4RRFFQ69G5FAVA", false},
-		{"lower case", "con_01arz3ndektsv4rrffq69g5fav", false},
-		{"letters that are not in the alphabet", "con_01ARZ3NDEKTSV4RRFFQ69G5FIL", false},
-		{"the prefix alone", "con_", false},
-		{"empty", "", false},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+		"one":                              {id.Connection, "con_kq482md193", true},
+		"a short one":                      {id.Connection, "con_k7m2qx", true},
+		"another prefix":                   {id.Connection, "org_kq482md193", false},
+		"no prefix":                        {id.Connection, "kq482md193", false},
+		"no underscore":                    {id.Connection, "conkq482md193", false},
+		"too long":                         {id.Connection, "con_kq482md1934", false},
+		"upper case":                       {id.Connection, "con_KQ482MD193", false},
+		"a line break at the end":          {id.Connection, "con_kq482md193\n", false},
+		"the prefix alone":                 {id.Connection, "con_", false},
+		"empty":                            {id.Connection, "", false},
+		"a token":                          {id.Token, "pat_" + ulid, true},
+		"a short token":                    {id.Token, "pat_kq482md193", false},
+		"a token too large for 128 bits":   {id.Token, "pat_81ARZ3NDEKTSV4RRFFQ69G5FAV", false},
+		"a token in lower case":            {id.Token, "pat_01arz3ndektsv4rrffq69g5fav", false},
+		"a token with other letters":       {id.Token, "pat_01ARZ3NDEKTSV4RRFFQ69G5FIL", false},
+		"a connection with a token's form": {id.Connection, "con_" + ulid, false},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := id.Valid(id.Connection, c.id); got != c.want {
+			if got := id.Valid(c.prefix, c.id); got != c.want {
 				t.Errorf("Valid(%q) = %v, want %v", c.id, got, c.want)
 			}
 		})
@@ -61,8 +82,8 @@ func TestValid(t *testing.T) {
 func TestValidNeverPanics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringMatching(`(?s)con_.{20,30}`).Draw(t, "s")
-		if id.Valid(id.Connection, s) && len(s) != 30 {
+		s := rapid.StringMatching(`(?s)pat_.{20,30}`).Draw(t, "s")
+		if id.Valid(id.Token, s) && len(s) != 30 {
 			t.Fatalf("%q is valid", s)
 		}
 	})
@@ -79,7 +100,7 @@ func TestGrowsStrictlyUnderConcurrency(t *testing.T) {
 	for w := range workers {
 		wg.Go(func() {
 			for range each {
-				s, err := g.New(id.Note)
+				s, err := g.New(id.Token)
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,7 +127,7 @@ func TestGrowsWithTheClock(t *testing.T) {
 	var made []string
 	for _, step := range []time.Duration{0, 0, time.Millisecond, time.Hour, -time.Minute, 0, 2 * time.Minute} {
 		now = now.Add(step)
-		made = append(made, generate(t, g, id.Note))
+		made = append(made, generate(t, g, id.Token))
 	}
 	wantGrowing(t, made) // through the minute by which the clock was set back, too
 }
@@ -114,7 +135,7 @@ func TestGrowsWithTheClock(t *testing.T) {
 func TestTimeOutOfRangeIsAnError(t *testing.T) {
 	t.Parallel()
 	g := id.NewGenerator(func() time.Time { return time.Date(11000, 1, 1, 0, 0, 0, 0, time.UTC) })
-	if s, err := g.New(id.Note); err == nil || !strings.Contains(err.Error(), id.Note) {
+	if s, err := g.New(id.Token); err == nil || !strings.Contains(err.Error(), id.Token) {
 		t.Errorf("made %q, %v", s, err)
 	}
 }

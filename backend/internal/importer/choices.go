@@ -126,11 +126,11 @@ func UpdateChoices(ctx context.Context, t *db.Tenant, page, fileID string, chang
 	})
 }
 
-// ListAdded returns the ids of the people whom an import added and who still exist, in the order in
-// which they were added: at most limit of them after skip, and their total number.
+// ListAdded returns the ids of the people whom an import added and who still exist, in the order of
+// their names: at most limit of them after skip, and their total number.
 func ListAdded(ctx context.Context, q db.Reader, importID string, skip, limit int) (ids []string, total int, err error) {
-	err = q.NewRaw(`SELECT DISTINCT s.connection_id FROM source_keys s JOIN connections c ON c.tenant_id = s.tenant_id AND c.id = s.connection_id
-WHERE s.tenant_id = ? AND s.import_id = ? AND c.archived_at IS NULL AND c.merged_into IS NULL ORDER BY s.connection_id`, q.TenantID(), importID).Scan(ctx, &ids)
+	err = q.NewRaw(`SELECT c.id FROM connections c WHERE c.tenant_id = ?0 AND c.archived_at IS NULL AND c.merged_into IS NULL
+AND c.id IN (SELECT s.connection_id FROM source_keys s WHERE s.tenant_id = ?0 AND s.import_id = ?1) ORDER BY c.folded_name, c.id`, q.TenantID(), importID).Scan(ctx, &ids)
 	total = len(ids)
 	return slices.Clip(ids[min(skip, total):min(skip+limit, total)]), total, err
 }

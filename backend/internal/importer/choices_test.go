@@ -62,6 +62,7 @@ func (d *fixture) notes(t testing.TB) []string {
 	for _, n := range d.export(t).Notes {
 		texts = append(texts, n.Body)
 	}
+	slices.Sort(texts)
 	return texts
 }
 

@@ -77,9 +77,7 @@ func addNotes(ctx context.Context, s *step, records []source.Note) error {
 			continue
 		}
 		known[key] = append(known[key], n)
-		if err := add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n); err != nil {
-			return err
-		}
+		add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n)
 	}
 	return nil
 }
@@ -184,9 +182,7 @@ func addInteractions(ctx context.Context, s *step, records []source.Interaction)
 			continue
 		}
 		known[key] = append(known[key], i)
-		if err := add(s, &s.rows.Interactions, history.Interaction, id.Interaction, &i.ID, i); err != nil {
-			return err
-		}
+		add(s, &s.rows.Interactions, history.Interaction, id.Interaction, &i.ID, i)
 	}
 	return nil
 }
@@ -293,9 +289,7 @@ func addContacts(ctx context.Context, s *step, records []*entry) error {
 		}
 		i := &timeline.Interaction{Kind: "other", OccurredAt: at, OccurredLocal: local, Summary: lastContact, CreatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
 		added[about] = i // the effect is encoded later, so that a later contact may change it
-		if err := add(s, &s.rows.Interactions, history.Interaction, id.Interaction, &i.ID, i); err != nil {
-			return err
-		}
+		add(s, &s.rows.Interactions, history.Interaction, id.Interaction, &i.ID, i)
 	}
 	return nil
 }
@@ -396,9 +390,7 @@ func addReminders(ctx context.Context, s *step, records []source.Reminder) error
 			continue
 		}
 		known[key] = true
-		if err := add(s, &s.rows.Reminders, history.Reminder, id.Reminder, &r.ID, r); err != nil {
-			return err
-		}
+		add(s, &s.rows.Reminders, history.Reminder, id.Reminder, &r.ID, r)
 	}
 	return nil
 }

@@ -272,7 +272,8 @@ func (s *step) addRelation(ctx context.Context, row int, from, to string, told p
 	if held == nil {
 		known[pairAndType(r)] = &r
 		r.CreatedAt = s.tx.Now()
-		return add(s, &s.rows.Relationships, history.Relationship, id.Relationship, &r.ID, &r)
+		add(s, &s.rows.Relationships, history.Relationship, id.Relationship, &r.ID, &r)
+		return nil
 	}
 	if stays := held.SeenFrom(from).Label; stays != "" && told.Label != "" && text.Fold(stays) != text.Fold(told.Label) && s.params.Options.OnMatch != OnMatchOverwrite {
 		s.report.warn("row %d: the relation to %s stays %s; in the file it is %s", row, text.Quote(told.Name), text.Quote(stays), text.Quote(told.Label))
@@ -312,9 +313,7 @@ func (s *step) addNotSame(ctx context.Context, records []*entry, who *resolved) 
 			}
 			known[people.PairOf(one, other)] = true
 			pair := people.NewDistinctPair(s.tx, one, other)
-			if err := add(s, &s.rows.DistinctPairs, history.DistinctPair, id.DistinctPair, &pair.ID, &pair); err != nil {
-				return err
-			}
+			add(s, &s.rows.DistinctPairs, history.DistinctPair, id.DistinctPair, &pair.ID, &pair)
 		}
 	}
 	return nil

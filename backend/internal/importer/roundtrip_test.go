@@ -223,7 +223,7 @@ func (d *fixture) parts(t testing.TB, people int) []string {
 		if !more {
 			return parts
 		}
-		f.After = page.People[len(page.People)-1].ID
+		f.After = page.LastPlace()
 	}
 }
 
@@ -339,8 +339,9 @@ func document(rt *rapid.T, portraits []string) export.Document {
 	doc := export.Document{Format: export.Format, People: []export.PersonRecord{}, Notes: []export.NoteRecord{}, Interactions: []export.InteractionRecord{}}
 	ids := make([]string, rapid.IntRange(1, 8).Draw(rt, "people"))
 	for i := range ids {
-		ids[i] = fmt.Sprintf("con_01J%023d", i+1)
+		ids[i] = fmt.Sprintf("con_%d", i+1)
 		doc.People = append(doc.People, drawPerson(rt, ids[i]))
+		doc.People[i].CreatedAt = at(1).Add(time.Duration(i) * time.Second)
 	}
 	doc.People[0].Photo = rapid.SampledFrom(append([]string{""}, portraits...)).Draw(rt, "photo")
 	relate(rt, &doc)
@@ -348,14 +349,14 @@ func document(rt *rapid.T, portraits []string) export.Document {
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, min(3, len(ids)), rapid.ID[string])
 	for i := range rapid.IntRange(0, 5).Draw(rt, "notes") {
 		doc.Notes = append(doc.Notes, export.NoteRecord{
-			ID: fmt.Sprintf("not_01J%023d", i), ConnectionIDs: some.Draw(rt, "about"), Body: fmt.Sprintf("note %d\n*", i), Pinned: i == 1,
+			ID: fmt.Sprintf("not_%d", i), ConnectionIDs: some.Draw(rt, "about"), Body: fmt.Sprintf("note %d\n*", i), Pinned: i == 1,
 			CreatedAt: at(i), UpdatedAt: at(i + 5),
 		})
 	}
 	last := map[string]time.Time{}
 	for i := range rapid.IntRange(0, 5).Draw(rt, "interactions") {
 		met := export.InteractionRecord{
-			ID: fmt.Sprintf("int_01J%023d", i), ConnectionIDs: some.Draw(rt, "met"), Kind: rapid.SampledFrom([]string{"call", "meeting"}).Draw(rt, "kind"),
+			ID: fmt.Sprintf("int_%d", i), ConnectionIDs: some.Draw(rt, "met"), Kind: rapid.SampledFrom([]string{"call", "meeting"}).Draw(rt, "kind"),
 			OccurredAt: at(i), DurationMinutes: int32(i), Summary: fmt.Sprintf("met %d", i), CreatedAt: at(i + 1),
 		}
 		if rapid.Bool().Draw(rt, "keyed") {
@@ -391,7 +392,7 @@ func arrange(rt *rapid.T, doc *export.Document, ids []string) {
 	}
 	for i := range rapid.IntRange(0, 4).Draw(rt, "reminders") {
 		doc.Reminders = append(doc.Reminders, export.ReminderRecord{
-			ID: fmt.Sprintf("rem_01J%023d", i), ConnectionID: rapid.SampledFrom(append(ids, "")).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
+			ID: fmt.Sprintf("rem_%d", i), ConnectionID: rapid.SampledFrom(append(ids, "")).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
 			DueOn: "2027-02-28", StartsOn: "2026-12-31", Recurrence: rapid.SampledFrom([]string{"none", "weekly", "monthly", "quarterly", "yearly"}).Draw(rt, "recurrence"),
 			State: rapid.SampledFrom([]string{"open", "done", "dismissed"}).Draw(rt, "state"), CreatedAt: at(i), UpdatedAt: at(i + 3),
 		})

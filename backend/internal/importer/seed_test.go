@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-const ulid = "_01JGFJJZ00000000000000000"
+const ulid = "_seed0000"
 
 // seedFile is a lossless export in which every object has an id.
 var seedFile = strings.ReplaceAll(`{"format":"kith-connections/1","people":[

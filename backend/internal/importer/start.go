@@ -146,9 +146,7 @@ func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, 
 		}
 		p.count(file, r.Count)
 	}
-	if p.ImportID, err = w.NewID(id.Import); err != nil {
-		return nil, false, err
-	}
+	p.ImportID = id.New(id.Import)
 	if err := p.take(ctx, w, f); err != nil {
 		return nil, false, err
 	}
@@ -303,15 +301,12 @@ func InsertFile(ctx context.Context, tx *db.Tx, f *File) (err error) {
 	if err := tx.Reserve(f.Size); err != nil {
 		return err
 	}
-	if f.ID, err = tx.NewID(id.File); err != nil {
-		return err
-	}
-	f.TenantID, f.CreatedAt = tx.TenantID(), tx.Now()
+	f.ID, f.TenantID, f.CreatedAt = id.New(id.File), tx.TenantID(), tx.Now()
 	if _, err := tx.NewInsert().Model(f).Exec(ctx); err != nil || f.ImportID != "" {
 		return err
 	}
 	return tx.Delete(ctx, (*File)(nil), `import_id = '' AND id NOT IN (
-SELECT f.id FROM files f WHERE f.tenant_id = ? AND f.import_id = '' ORDER BY f.id DESC LIMIT ?)`, tx.TenantID(), MaxUploads)
+SELECT f.id FROM files f WHERE f.tenant_id = ? AND f.import_id = '' ORDER BY f.created_at DESC, f.id LIMIT ?)`, tx.TenantID(), MaxUploads)
 }
 
 // GetFile returns a file of the tenant, or fails with fault.NotFound.
@@ -327,7 +322,7 @@ func GetFile(ctx context.Context, q db.Reader, fileID string) (*File, error) {
 // WaitingFile returns the oldest uploaded file that has not been imported, or nil.
 func WaitingFile(ctx context.Context, tx *db.Tx) (*File, error) {
 	f := &File{}
-	err := tx.From(f).Where("import_id = ''").Order("id").Limit(1).Scan(ctx)
+	err := tx.From(f).Where("import_id = ''").Order("created_at", "id").Limit(1).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -338,7 +333,7 @@ func WaitingFile(ctx context.Context, tx *db.Tx) (*File, error) {
 // without their contents.
 func ListUploads(ctx context.Context, q db.Reader) ([]File, error) {
 	var files []File
-	err := q.From(&files).ExcludeColumn("content").Where("import_id = ''").Order("id DESC").Scan(ctx)
+	err := q.From(&files).ExcludeColumn("content").Where("import_id = ''").Order("created_at DESC", "id").Scan(ctx)
 	return files, err
 }
 

@@ -91,11 +91,7 @@ func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, star
 	if inForce == 0 {
 		return nil, false, nil
 	}
-	undoID, err := w.NewID(id.Import)
-	if err != nil {
-		return nil, false, err
-	}
-	p := undoStart{UndoParams: UndoParams{ImportID: importID, UndoID: undoID}}
+	p := undoStart{UndoParams: UndoParams{ImportID: importID, UndoID: id.New(id.Import)}}
 	if err := p.measure(ctx, w); err != nil {
 		return nil, false, err
 	}
@@ -108,10 +104,10 @@ func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, star
 func (p *undoStart) measure(ctx context.Context, w *db.Tx) error {
 	const person = `"kind":"connection"`
 	var changes int
-	var last string
-	err := w.NewRaw(`SELECT count(*), coalesce(max(id), ''), coalesce(sum((length(effects) - length(replace(effects, ?, ''))) / ?), 0)
+	var last int64
+	err := w.NewRaw(`SELECT count(*), coalesce(max(number), 0), coalesce(sum((length(effects) - length(replace(effects, ?, ''))) / ?), 0)
 FROM changes WHERE tenant_id = ? AND import_id = ? AND undone_by IS NULL`, person, len(person), w.TenantID(), p.ImportID).Scan(ctx, &changes, &last, &p.People)
-	p.InForce = fmt.Sprintf("%d %s", changes, last)
+	p.InForce = fmt.Sprintf("%d %d", changes, last)
 	return err
 }
 
@@ -151,7 +147,7 @@ func PreviewUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID st
 			"what was changed since stays as it is, and the job lists it")
 	}
 	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
-		for before := ""; ; {
+		for before := int64(0); ; {
 			c, err := ChangeOfImport(ctx, w, importID, before)
 			if err != nil || c == nil {
 				return false, err
@@ -162,15 +158,15 @@ func PreviewUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID st
 			}
 			out.Restored = append(out.Restored, undone.Restored...)
 			out.Conflicts = append(out.Conflicts, undone.Conflicts...)
-			before = c.ID
+			before = c.Number
 		}
 	})
 	return out, err
 }
 
-// undoCheckpoint is the progress of an undo: the change that was undone last.
+// undoCheckpoint is the progress of an undo: the number of the change that was undone last.
 type undoCheckpoint struct {
-	Before string     `json:"before"`
+	Before int64      `json:"before"`
 	Steps  int        `json:"steps"`
 	Report UndoReport `json:"report"`
 }
@@ -229,7 +225,7 @@ func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc,
 			if err != nil {
 				return job.Step{}, err
 			}
-			next.Before = c.ID
+			next.Before = c.Number
 			next.Steps++
 			next.Report.add(undone)
 		}
@@ -253,12 +249,12 @@ func CountImport(ctx context.Context, tx *db.Tx, importID string) (changes, inFo
 }
 
 // ChangeOfImport returns the latest change of an import that is in force and older
-// than another one, or nil. Without another one it is the latest of all.
-func ChangeOfImport(ctx context.Context, tx *db.Tx, importID, before string) (*history.Change, error) {
+// than another one, or nil. Without another one, 0, it is the latest of all.
+func ChangeOfImport(ctx context.Context, tx *db.Tx, importID string, before int64) (*history.Change, error) {
 	c := &history.Change{}
-	query := tx.From(c).Where("import_id = ? AND undone_by IS NULL", importID).Order("id DESC").Limit(1)
-	if before != "" {
-		query = query.Where("id < ?", before)
+	query := tx.From(c).Where("import_id = ? AND undone_by IS NULL", importID).Order("number DESC").Limit(1)
+	if before != 0 {
+		query = query.Where("number < ?", before)
 	}
 	err := query.Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {

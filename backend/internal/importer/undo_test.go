@@ -243,7 +243,7 @@ func TestUndoOfALargeImportIsNotTried(t *testing.T) {
 		if _, err := d.tryUndo(t, r.ImportID); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%v", err)
 		}
-		if _, err := d.tryUndo(t, "imp_00000000000000000000000000"); !fault.Is(err, fault.NotFound) {
+		if _, err := d.tryUndo(t, "imp_ov084ub146"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
 		if got := d.undoes(t, r.ImportID); got.Restored != r.Created+r.Updated {

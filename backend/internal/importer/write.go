@@ -38,19 +38,16 @@ func (s *step) effect(kind, objectID string, before, after any) {
 }
 
 // add adds a new object to some rows. It sets its id, which begins with prefix.
-func add[T any](s *step, rows *[]*T, kind, prefix string, objectID *string, object *T) (err error) {
-	if *objectID, err = s.tx.NewID(prefix); err != nil {
-		return err
-	}
+func add[T any](s *step, rows *[]*T, kind, prefix string, objectID *string, object *T) {
+	*objectID = id.New(prefix)
 	*rows = append(*rows, object)
 	s.effect(kind, *objectID, nil, object)
-	return nil
 }
 
 // addNote adds a note that is not in the file as such.
-func (s *step) addNote(about, body string) error {
+func (s *step) addNote(about, body string) {
 	n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
-	return add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n)
+	add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n)
 }
 
 // save writes the rows and records the change.
@@ -103,9 +100,7 @@ func (s *step) plan(p *plan) error {
 	}
 	for _, who := range p.order {
 		for _, body := range who.newNotes {
-			if err := s.addNote(who.after.ID, body); err != nil {
-				return err
-			}
+			s.addNote(who.after.ID, body)
 		}
 	}
 	return nil
@@ -115,9 +110,7 @@ func (s *step) plan(p *plan) error {
 func (s *step) groups(added []*groups.Group) error {
 	for _, g := range added {
 		g.CreatedAt, g.UpdatedAt = s.tx.Now(), s.tx.Now()
-		if err := add(s, &s.rows.Groups, history.Group, id.Group, &g.ID, g); err != nil {
-			return err
-		}
+		add(s, &s.rows.Groups, history.Group, id.Group, &g.ID, g)
 	}
 	return nil
 }
@@ -140,9 +133,7 @@ func (s *step) person(who *person) error {
 		if who.archived {
 			c.ArchivedAt = s.tx.Now()
 		}
-		if err := add(s, &s.rows.Created, history.Connection, id.Connection, &c.ID, c); err != nil {
-			return err
-		}
+		add(s, &s.rows.Created, history.Connection, id.Connection, &c.ID, c)
 	case who.changed:
 		c.Version++
 		c.UpdatedAt = s.tx.Now()

@@ -280,7 +280,7 @@ func TestTimeline(t *testing.T) {
 		if err != nil || len(calls) != 2 {
 			t.Errorf("filtered: %+v, %v", calls, err)
 		}
-		if _, err := timeline.ListTimeline(t.Context(), data, timeline.Query{ConnectionID: "con_00000000000000000000000000", Limit: 1}); !fault.Is(err, fault.NotFound) {
+		if _, err := timeline.ListTimeline(t.Context(), data, timeline.Query{ConnectionID: "con_ch541ck879", Limit: 1}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("unknown connection: %v", err)
 		}
 		got, err := people.GetConnection(t.Context(), data, ana.ID)

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -23,19 +25,21 @@ import (
 
 const testModel = "test-model"
 
-// keepPeople makes people of the names and returns their ids.
+// keepPeople makes people of the names and returns their ids, which grow.
 func keepPeople(t *testing.T, s *db.DB, owner tenant.ID, names ...string) []string {
 	t.Helper()
 	var ids []string
+	for range names {
+		ids = append(ids, id.New(id.Connection))
+	}
+	slices.Sort(ids)
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-		for _, name := range names {
-			made, err := people.Create(ctx, u, people.Draft{Name: name})
-			if err != nil {
-				return err
-			}
-			ids = append(ids, made.Connection.ID)
+		rows := make([]*people.Connection, len(names))
+		for i, name := range names {
+			rows[i] = &people.Connection{ID: ids[i], Name: name, Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
 		}
-		return nil
+		u.MarkDirty(ids...)
+		return people.InsertPeople(ctx, u, rows)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,14 +117,15 @@ func TestCandidatesTellWhatAVectorIsMadeFrom(t *testing.T) {
 				return err
 			}
 			id = made.Connection.ID
-			for i := range 7 {
-				if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: fmt.Sprint("note ", i), ConnectionIDs: []string{id}}); err != nil {
-					return err
-				}
-			}
 			_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "spoke", ConnectionIDs: []string{id}})
 			return err
 		})
+		for i := range 7 {
+			err = errors.Join(err, write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
+				_, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: fmt.Sprint("note ", i), ConnectionIDs: []string{id}})
+				return err
+			}))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

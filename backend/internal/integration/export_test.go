@@ -28,7 +28,7 @@ func TestListChanges(t *testing.T) {
 			t.Fatalf("got %v, %v", changes, err)
 		}
 		for i, c := range changes {
-			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || len(c.Effects) != 1 || c.Effects[0].Kind != history.Connection || c.CreatedAt.IsZero() {
+			if i > 0 && c.Number >= changes[i-1].Number || c.Tool != "test" || len(c.Effects) != 1 || c.Effects[0].Kind != history.Connection || c.CreatedAt.IsZero() {
 				t.Errorf("change %d: %+v", i, c)
 			}
 		}

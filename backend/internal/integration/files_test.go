@@ -18,18 +18,12 @@ import (
 // upload keeps files of a member.
 func upload(t *testing.T, s *db.DB, owner tenant.ID, names ...string) (ids []string) {
 	t.Helper()
-	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-		for _, name := range names {
-			f := importer.NewFile(name, []byte("content of "+name+"\x00\xff"))
-			if err := importer.InsertFile(ctx, u, f); err != nil {
-				return err
-			}
-			ids = append(ids, f.ID)
+	for _, name := range names {
+		f := importer.NewFile(name, []byte("content of "+name+"\x00\xff"))
+		if err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error { return importer.InsertFile(ctx, u, f) }); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		ids = append(ids, f.ID)
 	}
 	return ids
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -22,10 +23,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 	if err := importer.InsertFile(ctx, u, f); err != nil {
 		return brought{}, err
 	}
-	importID, err := u.NewID("imp")
-	if err != nil {
-		return brought{}, err
-	}
+	importID := id.New(id.Import)
 	if _, err := history.Record(ctx, u, history.Draft{
 		Summary: "Imported " + secret, ImportID: importID, Effects: []history.EffectDraft{{Kind: history.Connection, ID: connectionID, After: secret}},
 	}); err != nil {
@@ -106,9 +104,9 @@ func importWrites(u *db.Tx) map[string]attempt {
 			return []any{changes, inForce}, err
 		},
 		"ChangeOfImport": func(ctx context.Context, v victim) (any, error) {
-			return importer.ChangeOfImport(ctx, u, v.importID, "")
+			return importer.ChangeOfImport(ctx, u, v.importID, 0)
 		},
-		"NewID": func(context.Context, victim) (any, error) { return u.NewID("con") },
+		"NewULID": func(context.Context, victim) (any, error) { return u.NewULID("job") },
 		"FindPeople": func(ctx context.Context, v victim) (any, error) {
 			found, err := importer.FindPeople(ctx, u, v.signs())
 			return []any{found.People, found.Notes, found.Keys}, err

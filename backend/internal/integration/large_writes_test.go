@@ -25,11 +25,7 @@ func tagMany(t *testing.T, s *db.DB, owner tenant.ID, n int, tag string) {
 		do(t, s, owner, func(ctx context.Context, u *db.Tx) (any, error) {
 			list := make([]*people.Connection, min(step, n-from))
 			for i := range list {
-				made, err := u.NewID(id.Connection)
-				if err != nil {
-					return nil, err
-				}
-				list[i] = &people.Connection{ID: made, Name: fmt.Sprintf("Person %d", from+i), Tags: []string{tag}, Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
+				list[i] = &people.Connection{ID: id.New(id.Connection), Name: fmt.Sprintf("Person %d", from+i), Tags: []string{tag}, Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
 			}
 			return nil, people.InsertPeople(ctx, u, list)
 		})
@@ -103,6 +99,40 @@ func TestLargePreviewOnlyReads(t *testing.T) {
 		}
 		if tags, err := groups.ListTags(t.Context(), data, 10); err != nil || len(tags) != 1 || tags[0].Name != "old" {
 			t.Errorf("tags %+v, %v", tags, err)
+		}
+	})
+}
+
+// An object whose random id is taken is stored under another one: the transaction is repeated.
+func TestTakenIDsAreReplaced(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		owner := dbtest.Member(t, s, "maria")
+		made, taken := create(t, s, owner, people.Draft{Name: "First"}).ID, 0
+		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
+			c := &people.Connection{ID: made, Name: "Second", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
+			if taken++; taken > 1 {
+				c.ID = id.New(id.Connection)
+			}
+			return people.InsertPeople(ctx, u, []*people.Connection{c})
+		})
+		if err != nil || taken != 2 {
+			t.Errorf("%d tries, %v", taken, err)
+		}
+		// The keys that a caller chose are no such ids: a name that is taken is told at once.
+		tries := 0
+		err = write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
+			tries++
+			for range 2 {
+				row := &people.Field{ID: id.New(id.Field), TenantID: u.TenantID(), Name: "Diet", FoldedName: "diet", Type: "text", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
+				if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if !db.IsTaken(err) || tries != 1 {
+			t.Errorf("a name that is taken: %d tries, %v", tries, err)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestRelationships(t *testing.T) {
 		for name, c := range map[string]struct {
 			to   string
 			code fault.Code
-		}{"oneself": {ana, fault.Invalid}, "nobody": {"con_00000000000000000000000000", fault.NotFound}} {
+		}{"oneself": {ana, fault.Invalid}, "nobody": {"con_ch541ck879", fault.NotFound}} {
 			err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 				_, _, err := people.Link(ctx, u, ana, c.to, people.RelationFriend, false)
 				return err

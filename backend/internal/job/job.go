@@ -247,7 +247,7 @@ func AddJob(ctx context.Context, tx *db.Tx, d Draft) (*Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a job's parameters: %w", err)
 	}
-	jobID, err := tx.NewID(id.Job)
+	jobID, err := tx.NewULID(id.Job)
 	if err != nil {
 		return nil, err
 	}

@@ -86,10 +86,10 @@ func namesIn(names []string) string {
 }
 
 // ListConnections returns the connections with the ids, archived ones too, without their
-// lists. It fails with fault.NotFound, naming the id, when one does not exist.
+// lists, in the order of their names. It fails with fault.NotFound, naming the id, when one does not exist.
 func ListConnections(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var rows []Connection
-	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil {
+	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Order("folded_name", "id").Scan(ctx); err != nil {
 		return nil, err
 	}
 	return rows, allExist(ctx, tx, rows, ids)

@@ -468,9 +468,7 @@ func findDistinctPair(ctx context.Context, tx *db.Tx, pair *DistinctPair) (strin
 // insertDistinctPair inserts a pair and sets its id unless it has one.
 func insertDistinctPair(ctx context.Context, tx *db.Tx, pair *DistinctPair) error {
 	pair.TenantID = tx.TenantID()
-	if err := NameRow(tx, &pair.ID, id.DistinctPair); err != nil {
-		return err
-	}
+	id.Fill(&pair.ID, id.DistinctPair)
 	if _, err := tx.NewInsert().Model(pair).Exec(ctx); err != nil {
 		return fmt.Errorf("insert distinct pair: %w", err)
 	}

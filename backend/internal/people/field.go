@@ -356,9 +356,7 @@ func (e FieldEdit) apply(fields []Field, before *Field, now time.Time) (after *F
 // insertField inserts a field, and sets its id unless it has one.
 func insertField(ctx context.Context, tx *db.Tx, f *Field) error {
 	f.TenantID, f.FoldedName = tx.TenantID(), text.Fold(f.Name)
-	if err := NameRow(tx, &f.ID, id.Field); err != nil {
-		return err
-	}
+	id.Fill(&f.ID, id.Field)
 	_, err := tx.NewInsert().Model(f).Exec(ctx)
 	return err
 }

@@ -336,17 +336,13 @@ func insertListsOf(ctx context.Context, tx *db.Tx, people []*Connection) error {
 		for i := range c.Handles {
 			h := &c.Handles[i]
 			h.TenantID, h.ConnectionID, h.Ordinal = tx.TenantID(), c.ID, i
-			if err := NameRow(tx, &h.ID, id.Handle); err != nil {
-				return err
-			}
+			id.Fill(&h.ID, id.Handle)
 			handles = append(handles, h)
 		}
 		for i := range c.Dates {
 			d := &c.Dates[i]
 			d.TenantID, d.ConnectionID, d.Ordinal = tx.TenantID(), c.ID, i
-			if err := NameRow(tx, &d.ID, id.Date); err != nil {
-				return err
-			}
+			id.Fill(&d.ID, id.Date)
 			dates = append(dates, d)
 		}
 	}
@@ -384,9 +380,7 @@ func insertPositionsOf(ctx context.Context, tx *db.Tx, people []*Connection) err
 			if o, ok := organizations[NormalOrganization(p.Organization)]; ok {
 				p.OrganizationID, p.Organization = o.ID, o.Name
 			}
-			if err := NameRow(tx, &p.ID, id.Position); err != nil {
-				return err
-			}
+			id.Fill(&p.ID, id.Position)
 			rows = append(rows, p)
 		}
 	}

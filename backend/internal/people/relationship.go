@@ -238,9 +238,7 @@ func ListRelationshipsBetween(ctx context.Context, tx *db.Tx, one, other string)
 func InsertRelationship(ctx context.Context, tx *db.Tx, r *Relationship) error {
 	*r = r.Normal()
 	r.TenantID = tx.TenantID()
-	if err := NameRow(tx, &r.ID, id.Relationship); err != nil {
-		return err
-	}
+	id.Fill(&r.ID, id.Relationship)
 	if _, err := tx.NewInsert().Model(r).Exec(ctx); err != nil {
 		return fmt.Errorf("insert relationship: %w", err)
 	}

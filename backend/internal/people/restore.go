@@ -166,7 +166,7 @@ func fillSourceKeys(ctx context.Context, q db.Reader, people []Connection) error
 // connectionsByID returns those of the people who exist, archived or not.
 func connectionsByID(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var people []Connection
-	if err := tx.From(&people).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil || len(people) == 0 {
+	if err := tx.From(&people).Where("id IN (?)", bun.List(ids)).Order("folded_name", "id").Scan(ctx); err != nil || len(people) == 0 {
 		return nil, err
 	}
 	if err := FillConnections(ctx, tx, people); err != nil {

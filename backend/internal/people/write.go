@@ -413,11 +413,7 @@ func FoldedName(c *Connection) string { return text.Fold(c.Name) }
 // InsertConnection inserts a new connection with its lists and sets its id. It creates
 // organisations and tags that do not exist yet.
 func InsertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
-	connectionID, err := tx.NewID(id.Connection)
-	if err != nil {
-		return err
-	}
-	c.ID = connectionID
+	c.ID = id.New(id.Connection)
 	return insertConnection(ctx, tx, c)
 }
 
@@ -459,9 +455,7 @@ func insertLists(ctx context.Context, tx *db.Tx, c *Connection) error {
 	for i := range c.Handles {
 		h := &c.Handles[i]
 		h.TenantID, h.ConnectionID, h.Ordinal = tx.TenantID(), c.ID, i
-		if err := NameRow(tx, &h.ID, id.Handle); err != nil {
-			return err
-		}
+		id.Fill(&h.ID, id.Handle)
 	}
 	if err := tx.InsertAll(ctx, &c.Handles, len(c.Handles)); err != nil {
 		return fmt.Errorf("insert handles: %w", err)
@@ -475,22 +469,12 @@ func insertLists(ctx context.Context, tx *db.Tx, c *Connection) error {
 	for i := range c.Dates {
 		d := &c.Dates[i]
 		d.TenantID, d.ConnectionID, d.Ordinal = tx.TenantID(), c.ID, i
-		if err := NameRow(tx, &d.ID, id.Date); err != nil {
-			return err
-		}
+		id.Fill(&d.ID, id.Date)
 	}
 	if err := tx.InsertAll(ctx, &c.Dates, len(c.Dates)); err != nil {
 		return fmt.Errorf("insert dates: %w", err)
 	}
 	return nil
-}
-
-// NameRow sets the id of a row that has none.
-func NameRow(tx *db.Tx, rowID *string, prefix string) (err error) {
-	if *rowID == "" {
-		*rowID, err = tx.NewID(prefix)
-	}
-	return err
 }
 
 func insertPositions(ctx context.Context, tx *db.Tx, c *Connection) error {
@@ -516,9 +500,7 @@ func insertPositions(ctx context.Context, tx *db.Tx, c *Connection) error {
 		if o, ok := organizations[NormalOrganization(p.Organization)]; ok {
 			p.OrganizationID, p.Organization = o.ID, o.Name
 		}
-		if err := NameRow(tx, &p.ID, id.Position); err != nil {
-			return err
-		}
+		id.Fill(&p.ID, id.Position)
 	}
 	return tx.InsertAll(ctx, &c.Positions, len(c.Positions))
 }
@@ -533,9 +515,7 @@ func organizations(ctx context.Context, tx *db.Tx, positions []Position) (map[st
 			continue
 		}
 		o := Organization{TenantID: tx.TenantID(), Name: p.Organization, NormalName: normal, CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
-		if err := NameRow(tx, &o.ID, id.Organization); err != nil {
-			return nil, err
-		}
+		id.Fill(&o.ID, id.Organization)
 		wanted[normal] = o
 	}
 	if len(wanted) == 0 {
@@ -598,9 +578,7 @@ func Tags(ctx context.Context, tx *db.Tx, wanted []string) ([]Tag, error) {
 	names := make([]string, 0, len(wanted))
 	for _, name := range wanted {
 		row := Tag{TenantID: tx.TenantID(), Name: name, FoldedName: text.Fold(name)}
-		if err := NameRow(tx, &row.ID, id.Tag); err != nil {
-			return nil, err
-		}
+		id.Fill(&row.ID, id.Tag)
 		rows, names = append(rows, row), append(names, row.FoldedName)
 	}
 	if _, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, folded_name) DO NOTHING").Exec(ctx); err != nil {

@@ -142,9 +142,7 @@ func GetReminder(ctx context.Context, q db.Reader, reminderID string) (*Reminder
 // InsertReminder inserts a new reminder and sets its id.
 func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	r.TenantID = tx.TenantID()
-	if err := people.NameRow(tx, &r.ID, id.Reminder); err != nil {
-		return err
-	}
+	id.Fill(&r.ID, id.Reminder)
 	if _, err := tx.NewInsert().Model(r).Exec(ctx); err != nil {
 		return fmt.Errorf("insert reminder: %w", err)
 	}

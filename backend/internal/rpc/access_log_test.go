@@ -72,7 +72,7 @@ func TestEachCallHasOneLine(t *testing.T) {
 		}{
 			"a write":    {create, `{"name":"` + secret + `"}`, nil, map[string]any{"outcome": "ok", "tool": "create_connection", "principal": "credential", "method": create[1:]}},
 			"a mistake":  {create, `{"name":""}`, nil, map[string]any{"outcome": "invalid_argument", "principal": "credential"}},
-			"not found":  {get, `{"id":"con_01KB0000000000000000000000"}`, nil, map[string]any{"outcome": "not_found"}},
+			"not found":  {get, `{"id":"con_oh347yu338"}`, nil, map[string]any{"outcome": "not_found"}},
 			"no field":   {create, `{"` + secret + `":1}`, nil, map[string]any{"outcome": "invalid_argument", "principal": "credential"}},
 			"no message": {create, secret, []string{"Content-Type", "application/proto"}, map[string]any{"outcome": "unread", "principal": "credential"}},
 			"a dead bearer": {create, `{"name":"x"}`, []string{"Authorization", "Bearer " + secret},
@@ -120,7 +120,7 @@ func TestCallInProcessIsTold(t *testing.T) {
 		t.Cleanup(server.Close)
 		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: dbtest.Member(t, s, "maria-"+strings.ToLower(level.String()))}
 		b.bearer = dbtest.Token(t, s, b.member, rpcs.Scopes()...)
-		b.call(t, get, `{"id":"con_01KB0000000000000000000000"}`)
+		b.call(t, get, `{"id":"con_oh347yu338"}`)
 		if lines, text := book.calls(t); len(lines) != want.fine || want.fine > 0 && lines[0]["level"] != want.level {
 			t.Errorf("%s: %s", level, text)
 		}

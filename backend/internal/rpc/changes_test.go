@@ -224,7 +224,7 @@ func TestRefusalsOfActs(t *testing.T) {
 		id, _ := b.added(t, `{"name":"Ana"}`)
 		away, _ := b.added(t, `{"name":"Bo"}`)
 		b.call(t, archivePeople, `{"ids":["`+away+`"]}`)
-		const unknownID = "con_00000000000000000000000000"
+		const unknownID = "con_ch541ck879"
 		many := strings.Repeat(`"`+unknownID+`",`, 51)
 		for name, c := range map[string]struct{ procedure, body, code string }{
 			"archive nobody":             {archivePeople, `{"ids":["` + unknownID + `"]}`, "not_found"},
@@ -246,9 +246,9 @@ func TestRefusalsOfActs(t *testing.T) {
 			"duplicates of nobody":       {duplicates, `{"connection_id":"` + unknownID + `"}`, "not_found"},
 			"duplicates of any score":    {duplicates, `{"min_score":0.1}`, "invalid_argument"},
 			"undo nothing":               {undoChange, `{}`, "invalid_argument"},
-			"undo two things":            {undoChange, `{"change_id":"chg_00000000000000000000000000","import_id":"imp_00000000000000000000000000"}`, "invalid_argument"},
-			"undo no change":             {undoChange, `{"change_id":"chg_00000000000000000000000000"}`, "not_found"},
-			"undo no import":             {undoChange, `{"import_id":"imp_00000000000000000000000000"}`, "not_found"},
+			"undo two things":            {undoChange, `{"change_id":"chg_lt796ft723","import_id":"imp_ov084ub146"}`, "invalid_argument"},
+			"undo no change":             {undoChange, `{"change_id":"chg_lt796ft723"}`, "not_found"},
+			"undo no import":             {undoChange, `{"import_id":"imp_ov084ub146"}`, "not_found"},
 			"changes of no object":       {listChanges, `{"connection_id":"7"}`, "invalid_argument"},
 			"changes by a broken cursor": {listChanges, `{"cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument"},
 		} {

@@ -24,7 +24,7 @@ func TestExactlyTheAllowanceIsSpent(t *testing.T) {
 		paidFor := 0
 		for _, got := range together(400, func(i int) answer {
 			if i%4 == 0 {
-				return p.call(t, addNote, `{"connection_ids":["con_00000000000000000000000000"],"body":"x"}`)
+				return p.call(t, addNote, `{"connection_ids":["con_ch541ck879"],"body":"x"}`)
 			}
 			return p.call(t, searchPath, anything)
 		}) {
@@ -59,7 +59,7 @@ func TestReadsOnAFullDisk(t *testing.T) {
 	if got := p.call(t, searchPath, anything); got.code() != "" {
 		t.Errorf("a read got %v", got.body)
 	}
-	if got := p.call(t, addNote, `{"connection_ids":["con_00000000000000000000000000"],"body":"x"}`); got.code() != "unavailable" {
+	if got := p.call(t, addNote, `{"connection_ids":["con_ch541ck879"],"body":"x"}`); got.code() != "unavailable" {
 		t.Errorf("a write got %v", got.body)
 	}
 	p.breaker.Set(nil)
@@ -104,7 +104,7 @@ func TestLedgerAddsUp(t *testing.T) {
 		steps := []step{
 			{searchPath, anything, 1},
 			{searchPath, `{}`, 1},
-			{get, `{"id":"con_00000000000000000000000000"}`, 1},
+			{get, `{"id":"con_ch541ck879"}`, 1},
 			{create, `{"name":"Ana"}`, 2},
 			{create, `{"name":" "}`, 2},
 			{accountPath, `{}`, 0},
@@ -141,8 +141,8 @@ func TestFailuresAreFree(t *testing.T) {
 			"schema error":           p.call(t, searchPath, `{"limit":51}`),
 			"unknown field":          p.call(t, create, `{"nam":"Ana"}`),
 			"rule of the domain":     p.call(t, create, `{"name":" "}`),
-			"not found":              p.call(t, get, `{"id":"con_00000000000000000000000000"}`),
-			"not found by a write":   p.call(t, update, `{"id":"con_00000000000000000000000000","name":"X"}`),
+			"not found":              p.call(t, get, `{"id":"con_ch541ck879"}`),
+			"not found by a write":   p.call(t, update, `{"id":"con_ch541ck879","name":"X"}`),
 			"refused":                p.call(t, create, `{"name":"Ana"}`, "Authorization", "Bearer "+reader),
 			"no credential":          p.call(t, searchPath, anything, "Authorization", ""),
 			"a tool without a price": p.call(t, accountPath, `{}`),

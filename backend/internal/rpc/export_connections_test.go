@@ -168,9 +168,9 @@ func TestExportRefusals(t *testing.T) {
 		for name, c := range map[string]struct{ body, code string }{
 			"no format":              {`{}`, "invalid_argument"},
 			"another format":         {`{"format":"xlsx"}`, "invalid_argument"},
-			"a stranger":             {`{"format":"csv","ids":["con_00000000000000000000000000"]}`, "not_found"},
+			"a stranger":             {`{"format":"csv","ids":["con_ch541ck879"]}`, "not_found"},
 			"no selection":           {`{"format":"csv","selection":"sel_nobody"}`, "invalid_argument"},
-			"ids and a selection":    {`{"format":"csv","selection":"sel_nobody","ids":["con_00000000000000000000000000"]}`, "invalid_argument"},
+			"ids and a selection":    {`{"format":"csv","selection":"sel_nobody","ids":["con_ch541ck879"]}`, "invalid_argument"},
 			"another list's cursor":  {fmt.Sprintf(`{"format":"vcard","cursor":%q}`, page.at("next_cursor")), "invalid_argument"},
 			"too many":               {`{"format":"csv","limit":201}`, "invalid_argument"},
 			"this list's own cursor": {fmt.Sprintf(`{"format":"csv","cursor":%q}`, page.at("next_cursor")), ""},

@@ -29,7 +29,7 @@ func idsOf(t *testing.T, ids ...string) string {
 func TestSeveralConnectionsAreRead(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		const unknown = "con_00000000000000000000000000"
+		const unknown = "con_ch541ck879"
 		ana := b.made(t, `{"name":"Ana Lopez","emails":["ana@x.example"],"tags":["music"],"organization":"Helios","title":"Luthier"}`)
 		bo := b.made(t, `{"name":"Bo Chen","important_dates":[{"kind":"birthday","date":"--12-24"}]}`)
 		twin := b.made(t, `{"name":"Ana Lopes"}`)

@@ -108,7 +108,7 @@ func TestRefusalsOfGroups(t *testing.T) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		club, _ := b.call(t, saveGroup, `{"name":"Book club"}`).at("group", "id").(string)
 		b.call(t, saveGroup, `{"name":"Chess"}`)
-		const unknownID, noGroup = "con_00000000000000000000000000", "grp_00000000000000000000000000"
+		const unknownID, noGroup = "con_ch541ck879", "grp_yb634ik148"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"neither id nor name":   {saveGroup, `{"description":"x"}`, "invalid_argument", "id of a group, or a name"},
 			"blank name":            {saveGroup, `{"name":" \u200b "}`, "invalid_argument", "name: "},

@@ -79,8 +79,8 @@ func TestReplays(t *testing.T) {
 			"write":                {create, ana, 2},
 			"read":                 {searchPath, anything, 1},
 			"read without a price": {accountPath, `{}`, 0},
-			"failed write":         {update, `{"id":"con_00000000000000000000000000","name":"X"}`, 0},
-			"failed read":          {get, `{"id":"con_00000000000000000000000000"}`, 0},
+			"failed write":         {update, `{"id":"con_ch541ck879","name":"X"}`, 0},
+			"failed read":          {get, `{"id":"con_ch541ck879"}`, 0},
 			"rule of the domain":   {create, `{"name":" "}`, 0},
 		} {
 			before := p.count(t, "credit_entries", "reason = 'calls'")
@@ -173,8 +173,8 @@ func TestEveryAnswerBindsItsKey(t *testing.T) {
 		}{
 			"a result":                  {searchPath, anything, "", nil},
 			"a write":                   {create, ana, "", nil},
-			"a failed read":             {get, `{"id":"con_00000000000000000000000000"}`, "not_found", nil},
-			"a failed write":            {update, `{"id":"con_00000000000000000000000000","name":"X"}`, "not_found", nil},
+			"a failed read":             {get, `{"id":"con_ch541ck879"}`, "not_found", nil},
+			"a failed write":            {update, `{"id":"con_ch541ck879","name":"X"}`, "not_found", nil},
 			"a rule of the domain":      {create, `{"name":" "}`, "invalid_argument", nil},
 			"an unknown argument":       {create, `{"nam":"x"}`, "invalid_argument", nil},
 			"a bound of the contract":   {searchPath, `{"query":""}`, "invalid_argument", nil},
@@ -360,7 +360,7 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 		} else {
 			p.exec(t, "CREATE TRIGGER die AFTER INSERT ON idempotency_keys BEGIN SELECT RAISE(ABORT, '"+refuse+"'); END")
 		}
-		calls := map[string][2]string{"w": {create, ana}, "r": {searchPath, anything}, "f": {get, `{"id":"con_00000000000000000000000000"}`}}
+		calls := map[string][2]string{"w": {create, ana}, "r": {searchPath, anything}, "f": {get, `{"id":"con_ch541ck879"}`}}
 		for key, c := range calls {
 			if got := p.withKey(t, key, c[0], c[1]); got.code() != "internal" || strings.Contains(got.message(), refuse) {
 				t.Errorf("%s: %v", key, got.body)

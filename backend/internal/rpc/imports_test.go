@@ -94,7 +94,7 @@ func TestImportIsToldAndUndone(t *testing.T) {
 		if left := p.call(t, searchPath, `{"query":"P 7"}`); left.at("hits", 0) != nil {
 			t.Errorf("left: %v", left.body)
 		}
-		if other := p.call(t, undoImport, `{"import_id":"imp_00000000000000000000000000"}`); other.code() != "not_found" {
+		if other := p.call(t, undoImport, `{"import_id":"imp_ov084ub146"}`); other.code() != "not_found" {
 			t.Errorf("an import that is not: %v", other.body)
 		}
 		p.call(t, undoImport, fmt.Sprintf(`{"import_id":%q}`, got.at("job", "result", "undo_id")))
@@ -110,8 +110,8 @@ func TestImportsThatCannotStart(t *testing.T) {
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		for name, c := range map[string]struct{ body, code, says string }{
 			"no file":            {`{}`, "not_found", "upload"},
-			"two files":          {`{"content":"x","upload_id":"fil_00000000000000000000000000"}`, "invalid_argument", "one of"},
-			"an unknown upload":  {`{"upload_id":"fil_00000000000000000000000000"}`, "not_found", "fil_0"},
+			"two files":          {`{"content":"x","upload_id":"fil_po958dq040"}`, "invalid_argument", "one of"},
+			"an unknown upload":  {`{"upload_id":"fil_po958dq040"}`, "not_found", "fil_0"},
 			"no base64":          {`{"content_base64":"$$$$"}`, "invalid_argument", "base64"},
 			"an unreadable file": {inline("%PDF-1.7\n1 0 obj"), "invalid_argument", ""},
 			"a header only":      {inline("First Name,Last Name\n"), "invalid_argument", ""},

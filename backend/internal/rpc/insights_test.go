@@ -189,7 +189,7 @@ func TestInsightGoldens(t *testing.T) {
 func TestInsightRefusals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		const unknownID = `"con_00000000000000000000000000"`
+		const unknownID = `"con_ch541ck879"`
 		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		id := fmt.Sprintf("%q", made.at("connection", "id"))
 		narrow := dbtest.Token(t, b.store, b.member, "connections", "write")

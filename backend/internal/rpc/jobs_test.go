@@ -118,7 +118,7 @@ func TestWaitForAJob(t *testing.T) {
 func TestOnlySuccessHasAResult(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		const result = `{"created":3,"import_id":"imp_00000000000000000000000001"}`
+		const result = `{"created":3,"import_id":"imp_up013wj881"}`
 		for i, state := range []string{job.Cancelled, job.Failed, job.Succeeded} {
 			number := started(t, b.store, b.member, "file_import")
 			ended(t, b.store, "file_import", job.End{State: state, Result: json.RawMessage(result)})
@@ -159,7 +159,7 @@ func TestJobShowsItsResultToItsTool(t *testing.T) {
 		for _, state := range []string{job.Succeeded, job.Failed, job.Cancelled} {
 			number := started(t, b.store, b.member, "file_import")
 			ended(t, b.store, "file_import", job.End{
-				State: state, Result: json.RawMessage(`{"import_id":"imp_00000000000000000000000001","errors":[{"row":1,"message":"` + secret + `"}]}`),
+				State: state, Result: json.RawMessage(`{"import_id":"imp_up013wj881","errors":[{"row":1,"message":"` + secret + `"}]}`),
 				Failure: &job.Failure{Code: "file_unreadable", Detail: secret},
 			})
 			task := fmt.Sprintf(`{"task_id":%d}`, number)

@@ -79,7 +79,7 @@ func (s *spender) deeds() []deed {
 		{procedure: searchPath, body: anything, price: 1},
 		{procedure: create, body: fmt.Sprintf(`{"name":"Person %d"}`, s.calls), price: 2},
 		{procedure: create, body: fmt.Sprintf(`{"name":"Keyed %d"}`, s.calls), price: 2, key: fmt.Sprint("key-", s.calls)},
-		{procedure: mergePeople, body: `{"into_id":"con_00000000000000000000000000","from_ids":["con_00000000000000000000000001"]}`, price: 3},
+		{procedure: mergePeople, body: `{"into_id":"con_ch541ck879","from_ids":["con_kq739ye531"]}`, price: 3},
 		{procedure: create, body: `{"name":" "}`, price: 2},
 		{procedure: searchPath, body: `{}`, price: 1},
 		{procedure: accountPath, body: `{}`},

@@ -100,7 +100,7 @@ func TestRefusedPairs(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana, bo, cy := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Bo"}`), b.made(t, `{"name":"Cy"}`)
 		pair := func(keep, merge string) string { return fmt.Sprintf(`{"keep_id":%q,"merge_id":%q}`, keep, merge) }
-		const unknown = "con_00000000000000000000000000"
+		const unknown = "con_ch541ck879"
 		for name, c := range map[string]struct{ arguments, code, words string }{
 			"nothing":       {`"dry_run":false`, "invalid_argument", "give either into_id with from_ids or selection, or pairs"},
 			"two ways":      {fmt.Sprintf(`"into_id":%q,"pairs":[%s]`, ana, pair(ana, bo)), "invalid_argument", "or pairs"},

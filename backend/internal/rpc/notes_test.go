@@ -64,13 +64,13 @@ func TestRefusalsOfNotes(t *testing.T) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		id, _ := b.call(t, addNote, `{"connection_ids":["`+ana+`"],"body":"x"}`).at("note", "id").(string)
 		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call"}`).at("interaction", "id").(string)
-		const unknownID, nothing = "con_00000000000000000000000000", "not_00000000000000000000000000"
+		const unknownID, nothing = "con_ch541ck879", "not_vk440wx355"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"change nothing stored":  {updateNote, `{"id":"` + nothing + `","pinned":true}`, "not_found", nothing},
 			"change a stale version": {updateNote, `{"id":"` + id + `","pinned":true,"expected_version":4}`, "aborted", "version 1, not 4"},
 			"change to a blank":      {updateNote, `{"id":"` + id + `","body":" \u200b"}`, "invalid_argument", "body: "},
 			"change to nobody":       {updateNote, `{"id":"` + id + `","connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
-			"change no interaction":  {updateCall, `{"id":"int_00000000000000000000000000","kind":"call"}`, "not_found", "int_0"},
+			"change no interaction":  {updateCall, `{"id":"int_zf775mk147","kind":"call"}`, "not_found", "int_0"},
 			"leave nobody":           {updateCall, `{"id":"` + call + `","remove_connection_ids":["` + ana + `"]}`, "invalid_argument", "delete_timeline_entry"},
 			"nobody took part":       {updateCall, `{"id":"` + call + `","add_connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
 			"a call of tomorrow":     {updateCall, `{"id":"` + call + `","occurred_at":"2999-01-01T00:00:00Z"}`, "invalid_argument", "occurred_at: "},

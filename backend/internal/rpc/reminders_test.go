@@ -108,7 +108,7 @@ func TestRefusalsOfReminders(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		id, _ := b.call(t, createReminder, `{"text":"x","due_on":"`+inDays(1)+`"}`).at("reminder", "id").(string)
-		const unknownID, nothing = "con_00000000000000000000000000", "rem_00000000000000000000000000"
+		const unknownID, nothing = "con_ch541ck879", "rem_hl671kd125"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"due of nobody":           {listDue, `{"connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"dates of nobody":         {listDue, `{"connection_id":"` + unknownID + `","kinds":["date"]}`, "not_found", unknownID},

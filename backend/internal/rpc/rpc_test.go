@@ -322,7 +322,7 @@ func TestRefusals(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		id, _ := made.at("connection", "id").(string)
-		const unknownID = "con_00000000000000000000000000"
+		const unknownID = "con_ch541ck879"
 		for name, c := range map[string]struct{ procedure, body, code string }{
 			"get nobody":              {get, `{"id":"` + unknownID + `"}`, "not_found"},
 			"get no id":               {get, `{"id":"7"}`, "invalid_argument"},

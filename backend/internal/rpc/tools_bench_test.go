@@ -15,6 +15,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search"
@@ -257,10 +258,6 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 	out := &importer.Batch{}
 	titles := strings.Split(benchTitles, ",")
 	for i := from; i < to; i++ {
-		id, err := tx.NewID("con")
-		if err != nil {
-			return nil, err
-		}
 		email := fmt.Sprintf("p%d@people.example", i)
 		if i%100 == 1 {
 			email = fmt.Sprintf("p%d@people.example", i-1)
@@ -286,26 +283,18 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 		if i%2 == 0 {
 			c.Dates = []people.ImportantDate{{Kind: people.DateBirthday, Year: 1950 + i%50, Month: 1 + i%12, Day: 1 + i%28}}
 		}
-		c.ID, c.Version, c.CreatedAt, c.UpdatedAt = id, 1, tx.Now(), tx.Now()
-		m.ids = append(m.ids, id)
+		c.ID, c.Version, c.CreatedAt, c.UpdatedAt = id.New(id.Connection), 1, tx.Now(), tx.Now()
+		m.ids = append(m.ids, c.ID)
 		out.Created = append(out.Created, c)
-		note, err := tx.NewID("not")
-		if err != nil {
-			return nil, err
-		}
-		out.Notes = append(out.Notes, &timeline.Note{ID: note, Body: fmt.Sprintf("Likes tea and talks about project %d of last year.", i), Version: 1, CreatedAt: tx.Now(), UpdatedAt: tx.Now(), ConnectionIDs: []string{id}})
+		out.Notes = append(out.Notes, &timeline.Note{ID: id.New(id.Note), Body: fmt.Sprintf("Likes tea and talks about project %d of last year.", i), Version: 1, CreatedAt: tx.Now(), UpdatedAt: tx.Now(), ConnectionIDs: []string{c.ID}})
 		for k := range 3 {
-			met, err := tx.NewID("int")
-			if err != nil {
-				return nil, err
-			}
-			who := []string{id}
+			who := []string{c.ID}
 			if k == 0 && i > from {
 				who = append(who, m.ids[i-1])
 			}
 			slices.Sort(who)
 			out.Interactions = append(out.Interactions, &timeline.Interaction{
-				ID: met, Kind: []string{"meeting", "call", "email"}[k], OccurredAt: tx.Now().Add(-time.Duration(i%700+k*30) * 24 * time.Hour), Summary: "spoke about the project", CreatedAt: tx.Now(), ConnectionIDs: who,
+				ID: id.New(id.Interaction), Kind: []string{"meeting", "call", "email"}[k], OccurredAt: tx.Now().Add(-time.Duration(i%700+k*30) * 24 * time.Hour), Summary: "spoke about the project", CreatedAt: tx.Now(), ConnectionIDs: who,
 			})
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The lengths of an id's parts: con_ and 26 characters.
+// The lengths of an id's parts: con_ and the 10 characters of those that are made.
 const (
 	prefixLength = len("con_")
-	idLength     = prefixLength + 26
+	idLength     = prefixLength + 10
 )
 
 // idsIn returns the ids in a text, in their order, with repetitions. It uses no regular
@@ -38,7 +38,7 @@ func isID(text string) bool {
 	for i, c := range []byte(text) {
 		switch {
 		case i < prefixLength-1 && c >= 'a' && c <= 'z', i == prefixLength-1:
-		case i >= prefixLength && (c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'):
+		case i >= prefixLength && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z'):
 		default:
 			return false
 		}
@@ -111,7 +111,7 @@ func traces(texts ...string) map[string]bool {
 
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	const id = "con_01KB0000000000000000000000"
+	const id = "con_oh347yu338"
 	for text, want := range map[string][]string{
 		"":                          nil,
 		"__con_x_" + id + "_" + id:  {id, id},

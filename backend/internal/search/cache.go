@@ -410,7 +410,7 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 		{"SELECT l.connection_id, l.group_id, g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) {
 			l.doc.Groups, l.doc.GroupIDs = append(l.doc.Groups, l.value), append(l.doc.GroupIDs, l.kind)
 		}},
-		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
+		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.created_at DESC, n.id", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
 	}
 	var rows []item
 	for _, list := range lists {
@@ -430,7 +430,7 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 // fillInteractions adds summaries, the latest first, and the strength that they give.
 func fillInteractions(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
 	query := "SELECT l.connection_id, i.kind, i.summary, i.occurred_at FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id"
-	return each(ctx, q, query+changed+" ORDER BY l.connection_id, i.id DESC", args, func(scan scanner) error {
+	return each(ctx, q, query+changed+" ORDER BY l.connection_id, i.occurred_at DESC, i.id", args, func(scan scanner) error {
 		var id, kind sql.RawBytes
 		var summary string
 		var at time.Time

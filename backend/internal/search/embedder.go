@@ -407,7 +407,7 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY l.connection_id, t.fol
 		people[row.ConnectionID].Tags = append(people[row.ConnectionID].Tags, row.Value)
 	}
 	err = q.NewRaw(`SELECT connection_id, value FROM (
-SELECT l.connection_id, substr(n.body, 1, ?) AS value, row_number() OVER (PARTITION BY l.connection_id ORDER BY n.id DESC) AS place
+SELECT l.connection_id, substr(n.body, 1, ?) AS value, row_number() OVER (PARTITION BY l.connection_id ORDER BY n.created_at DESC, n.id) AS place
 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id
 WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS latest WHERE place <= ? ORDER BY connection_id, place`,
 		vector.MaxNote, q.TenantID(), bun.List(ids), vector.MaxNotes).Scan(ctx, &notes)

@@ -136,11 +136,7 @@ func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 
 // InsertNote inserts a new note and sets its id.
 func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
-	noteID, err := tx.NewID(id.Note)
-	if err != nil {
-		return err
-	}
-	n.TenantID, n.ID = tx.TenantID(), noteID
+	n.TenantID, n.ID = tx.TenantID(), id.New(id.Note)
 	if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
 		return fmt.Errorf("insert note: %w", err)
 	}
@@ -150,18 +146,14 @@ func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
 // InsertInteraction inserts a new interaction, sets its id, and moves the participants'
 // last contact forward.
 func InsertInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
-	interactionID, err := tx.NewID(id.Interaction)
-	if err != nil {
-		return err
-	}
-	i.TenantID, i.ID = tx.TenantID(), interactionID
+	i.TenantID, i.ID = tx.TenantID(), id.New(id.Interaction)
 	if _, err := tx.NewInsert().Model(i).Exec(ctx); err != nil {
 		return fmt.Errorf("insert interaction: %w", err)
 	}
 	if err := linkInteraction(ctx, tx, i); err != nil {
 		return err
 	}
-	_, err = tx.NewRaw(`UPDATE connections SET last_interaction_at = ?
+	_, err := tx.NewRaw(`UPDATE connections SET last_interaction_at = ?
 WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_interaction_at < ?)`,
 		i.OccurredAt, tx.TenantID(), bun.List(i.ConnectionIDs), i.OccurredAt).Exec(ctx)
 	return err

@@ -55,10 +55,7 @@ func Save(ctx context.Context, tx *db.Tx, name, query string) (*View, error) {
 	if name, err = checkName(all, "", name); err != nil {
 		return nil, err
 	}
-	v := &View{TenantID: tx.TenantID(), Name: name, FoldedName: text.Fold(name), Query: query, CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
-	if v.ID, err = tx.NewID(id.View); err != nil {
-		return nil, err
-	}
+	v := &View{ID: id.New(id.View), TenantID: tx.TenantID(), Name: name, FoldedName: text.Fold(name), Query: query, CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
 	return v, InsertView(ctx, tx, v)
 }
 

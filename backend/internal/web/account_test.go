@@ -212,7 +212,7 @@ func checkExport(t *testing.T, body string) {
 	}
 	if len(file.Organizations) != 1 || len(file.Notes) != 1 || file.Notes[0].Body != "Wrote a compiler" || len(file.Notes[0].People) != 1 ||
 		len(file.Interactions) != 1 || file.Interactions[0].Summary != "About bugs" || len(file.Interactions[0].People) != 1 ||
-		len(file.Changes) != 6 || file.Changes[0].Effects[0].After["name"] != "Grace Hopper" ||
+		len(file.Changes) != 6 || file.Changes[5].Effects[0].After["name"] != "Grace Hopper" ||
 		len(file.Groups) != 1 || file.Connections[0].Groups[0] != "Crew" || file.Connections[0].Dates[0].Date != "--12-09" ||
 		len(file.Reminders) != 1 || file.Reminders[0].Text != "Write back" || file.Relationships == nil {
 		t.Errorf("lists: %s", body)

@@ -55,7 +55,7 @@ func TestNoticeUndoes(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "tomas")
 	grace, addition := webtest.Added(t, s, b.Owner, "Grace Hopper")
-	for _, wrong := range []string{"x", "", broken, grace, strings.ToLower(addition), addition + "'", "chg_%"} {
+	for _, wrong := range []string{"x", "", broken, grace, strings.ToUpper(addition), addition + "'", "chg_%"} {
 		p := b.Get("/people?" + webtest.Values("done", "saved", "change", wrong).Encode())
 		want(t, p, http.StatusOK, "Your profile is saved.")
 		if len(p.Forms(webtest.UndoForm)) > 0 {

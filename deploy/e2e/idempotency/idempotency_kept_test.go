@@ -15,9 +15,9 @@ func checkKeptFailures(t *testing.T, a harness.Agent) {
 	id := a.Create(t, harness.Arguments{"name": "In The Way", "emails": []string{email}})
 	for name, body := range map[string]string{
 		"exists already":           harness.ToolCall(t, "create_connection", harness.Arguments{"name": "In The Way", "emails": []string{email}, "on_duplicate": "error"}),
-		"unknown id":               harness.ToolCall(t, "get_connection", harness.Arguments{"id": "con_00000000000000000000000000"}),
+		"unknown id":               harness.ToolCall(t, "get_connection", harness.Arguments{"id": "con_ch541ck879"}),
 		"a stale version":          harness.ToolCall(t, "update_connection", harness.Arguments{"id": id, "expected_version": 7, "nickname": "Stale"}),
-		"a note on an unknown one": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),
+		"a note on an unknown one": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_ch541ck879"}, "body": "x"}),
 	} {
 		key := harness.NewWord()
 		first := a.WithKey(t, key, body)

@@ -107,7 +107,7 @@ func TestCancelledImport(t *testing.T) {
 	})
 }
 
-var uploadPattern = regexp.MustCompile(`fil_[0-9A-Z]{26}`)
+var uploadPattern = regexp.MustCompile(`fil_[a-z]{2}\d{3}[a-z]{2}\d{3}`)
 
 // upload uploads a file on the page for the member's agent, and returns its id.
 func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {

@@ -42,7 +42,7 @@ test('a person from first meeting to last contact', async () => {
     urls: ['https://example.com/ada'], location: 'London', tags: ['maths', 'Poetry'], met_on: '2024-05', met_how: 'At a soirée', starred: true,
   });
   const { id } = made.connection;
-  assert.match(id, /^con_[0-9A-HJKMNP-TV-Z]{26}$/);
+  assert.match(id, /^con_[0-9a-z]{1,10}$/);
   assert.match(made.change_id, /^chg_/);
   assert.equal(made.duplicate_of, undefined);
   assert.equal(made.connection.version, 1);
@@ -167,7 +167,7 @@ test('bad arguments name the field and the rule', async () => {
 });
 
 test('unknown ids are reported as not found', async () => {
-  const id = 'con_00000000000000000000000000';
+  const id = 'con_ch541ck879';
   for (const [tool, args] of [
     ['get_connection', { id }], ['update_connection', { id, name: 'X' }],
     ['add_note', { connection_ids: [id], body: 'x' }], ['log_interaction', { connection_ids: [id], kind: 'call' }],

@@ -221,7 +221,7 @@ func (c *contract) checkOtherAnswers(t *testing.T) {
 		{"callMCP", 200, sendBody(rpc("tools/call", `{"name":"search_connections","arguments":{"query":"x"}}`))},
 		{"callMCP", 200, sendBody(rpc("no/such/method", "{}"))},
 		{"callMCP", 200, sendBody(rpc("tools/call", `{"name":"no_such_tool"}`))},
-		{"callMCP", 200, sendBody(rpc("tools/call", `{"name":"get_connection","arguments":{"id":"con_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}`))},
+		{"callMCP", 200, sendBody(rpc("tools/call", `{"name":"get_connection","arguments":{"id":"con_qo604yg551"}}`))},
 		{"callMCP", 200, func(k call) call { return sendBody(rpc("tools/list", "{}"))(k.without("Authorization")) }},
 		{"callMCP", 400, sendBody("[]")},
 		{"callMCP", 400, sendBody("{")},

@@ -82,7 +82,7 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
       const attacks = [
         ...Object.keys(DRESSES).map((dress) => [dress, ...change]),
         ['plain', '/settings/mcp/tokens', { name: 'evil', scope: 'connections', expires: '0' }],
-        ['plain', '/activity/undo', { change: 'chg_01J00000000000000000000000' }],
+        ['plain', '/activity/undo', { change: 'chg_hd691gu278' }],
         ['plain', '/settings/account/delete', { username, password }],
         ['plain', '/settings/time', { timezone: 'Asia/Tokyo', locale: 'ja' }],
         ['plain', '/sign-out', {}],

@@ -243,7 +243,7 @@ test('every change is listed and can be undone in order', async () => {
   await page.goBack();
   await expectHeading(page, 'It was undone already');
   await portray(page, 'undo-again');
-  const stranger = await page.goto('/activity/undo?change=chg_01J00000000000000000000000');
+  const stranger = await page.goto('/activity/undo?change=chg_hd691gu278');
   assert.equal(stranger.status(), 404);
   await page.getByRole('link', { name: 'Back to Activity' }).click();
   await expectHeading(page, 'Activity');

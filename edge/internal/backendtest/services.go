@@ -64,7 +64,7 @@ func (connections) SearchConnections(
 	}
 	return &connectionsv1.SearchConnectionsResponse{
 		Hits: []*connectionsv1.ConnectionHit{{
-			Id: "con_01J00000000000000000000001", Name: "Zoë \"Zed\" Ångström", Headline: `Engineer \ Kilo`,
+			Id: "con_kf924hj974", Name: "Zoë \"Zed\" Ångström", Headline: `Engineer \ Kilo`,
 			Organization: "Kilo", Score: 0.5, MatchedFields: []string{"name"}, Snippet: "line one\nline two",
 		}},
 		ModeUsed: "keyword",

@@ -82,7 +82,7 @@ func requests() []sandbox.Request {
 		},
 		{
 			Title: "Open one connection", Method: "POST", Path: "/sandbox/mcp/v1",
-			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}}`,
+			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_qo604yg551"}}}`,
 		},
 	}
 }

@@ -25,7 +25,7 @@ var exampleFile []byte
 
 // exampleConnection is the connection in exampleFile. A connection of the demo account takes its place
 // if a ready-made request names one, so that examples work there.
-const exampleConnection = "con_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+const exampleConnection = "con_qo604yg551"
 
 var connectionID = regexp.MustCompile(`con_\w+`)
 

@@ -25,7 +25,7 @@ func (r ready) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // threeKilobytes is an answer like those of search_connections.
 func threeKilobytes() []byte {
-	hit := `{"id":"con_01J00000000000000000000001","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
+	hit := `{"id":"con_kf924hj974","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
 		`"email":"zoe@kilo.example","score":0.5,"matched_fields":["name","note"],"snippet":"said \"maybe\" in May"}`
 	return []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false,"mode_used":"keyword"}`)
 }

@@ -24,7 +24,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkEnvelope(b *testing.B) {
-	hit := `{"id":"con_01J00000000000000000000001","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
+	hit := `{"id":"con_kf924hj974","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
 		`"email":"zoe@kilo.example","score":0.5,"matched_fields":["name","note"],"snippet":"said \"maybe\" in May"}`
 	answer := upstream.Answer{Body: []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false}`)}
 	c, _ := catalog.Load()

@@ -160,7 +160,7 @@ func TestReplay(t *testing.T) {
 	e := newEdge(t)
 	for name, body := range map[string]string{
 		"answer":     callOf("zoe"),
-		"tool error": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_01J00000000000000000000001"}}}`,
+		"tool error": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_kf924hj974"}}}`,
 	} {
 		first, again := withKey(t, e, "/mcp/v1", body, "new"), withKey(t, e, "/mcp/v1", body, backendtest.KeyReplayed)
 		if first.Body.String() != again.Body.String() || first.Code != again.Code {

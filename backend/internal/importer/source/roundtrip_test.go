@@ -224,7 +224,7 @@ func namedCountries(p export.Person) []people.Address {
 
 func drawPerson(t *rapid.T) export.Person {
 	p := export.Person{Connection: people.Connection{
-		ID: rapid.StringMatching(`con_[0-9A-HJKMNP-TV-Z]{26}`).Draw(t, "id"), Name: "A" + drawLine(t, "name", 199), Nickname: drawLine(t, "nickname", 100),
+		ID: rapid.StringMatching(`con_[0-9a-z]{10}`).Draw(t, "id"), Name: "A" + drawLine(t, "name", 199), Nickname: drawLine(t, "nickname", 100),
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
 		LastInteractionAt: drawMoment(t, "last"), CreatedAt: drawMoment(t, "created"), UpdatedAt: drawMoment(t, "updated"),

@@ -72,8 +72,8 @@ func request(t *testing.T, tool string) proto.Message {
 }
 
 const (
-	ana  = `"con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`
-	note = `"not_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`
+	ana  = `"con_uy905wh117"`
+	note = `"not_ya315cp429"`
 )
 
 // people returns a list of ids of connections.
@@ -115,9 +115,9 @@ func TestWrongCalls(t *testing.T) {
 		{"set_cadence", `{"days":30}`, []string{"give either connection_ids or selection"}},
 		{"search_connections", `[]`, []string{"the arguments must be an object, not a list"}},
 		{"search_connections", `{"query":`, []string{"the arguments are not valid JSON"}},
-		{"get_connection", `{"id":"Ana Lopez"}`, []string{"id must be the id of a connection: a name is not an id; search_connections returns ids such as con_01J…"}},
-		{"get_connection", `{"id":` + note + `}`, []string{"id must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_01J…"}},
-		{"get_connection", `{"id":"con_1"}`, []string{"id must be the whole id of a connection: con_ and 26 letters and digits; search_connections returns ids such as con_01J…"}},
+		{"get_connection", `{"id":"Ana Lopez"}`, []string{"id must be the id of a connection: a name is not an id; search_connections returns ids such as con_ab123cd456"}},
+		{"get_connection", `{"id":` + note + `}`, []string{"id must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_ab123cd456"}},
+		{"get_connection", `{"id":"con_KQ482"}`, []string{"id must be the whole id of a connection: con_ and up to 10 small letters and digits; search_connections returns ids such as con_ab123cd456"}},
 		{"get_connection", `{}`, []string{"give either id or ids"}},
 		{"get_connection", `{"connection_id":` + ana + `}`, []string{`"connection_id" is not an argument of this tool; did you mean "id"?`}},
 		{"create_connection", `{"name":"Ana","emails":"ana"}`, []string{"emails[0] must be an e-mail address such as ana@example.com"}},
@@ -146,7 +146,7 @@ func TestWrongCalls(t *testing.T) {
 			"kind must be one of meeting, call, email, message, event, intro, other", "duration_minutes must be between 0 and 10080",
 		}},
 		{"archive_connections", `{"ids":[` + ana + `,` + ana + `]}`, []string{"ids must not have an entry twice"}},
-		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_01J…"}},
+		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_ab123cd456"}},
 		{"create_connection", `{"name":"Ana","tags":["` + strings.Repeat("t", 61) + `"]}`, []string{"tags[0] must have at most 60 characters; it has 61"}},
 		{"add_note", `{"connection_ids":"[]","body":"x"}`, []string{"connection_ids is required"}},
 		{"archive_connections", `{"ids":` + people(51) + `}`, []string{"ids must have at most 50 entries; there are 51; for more, pass the selection of a search_connections answer"}},
@@ -176,7 +176,7 @@ func TestReadAsMeant(t *testing.T) {
 		{"search_connections", `{"query":"x","limit":5}`, `{"query":"x","limit":"5","cursor":null,"tag":null}`},
 		{"find_duplicates", `{"min_score":0.5}`, `{"min_score":"0.5"}`},
 		{"get_connection", `{"ids":[` + ana + `]}`, `{"ids":` + ana + `}`},
-		{"get_connection", `{"ids":[` + ana + `],"include":["notes"]}`, `{"ids":"[\"con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D\"]","include":"notes"}`},
+		{"get_connection", `{"ids":[` + ana + `],"include":["notes"]}`, `{"ids":"[\"con_uy905wh117\"]","include":"notes"}`},
 		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":{"kind":"birthday","date":"1990","label":null}}`},
 		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":"[{\"kind\":\"birthday\",\"date\":\"1990\"}]"}`},
 		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990"}]}`, `{"name":"Ana","important_dates":"{\"kind\":\"birthday\",\"date\":\"1990\"}"}`},

@@ -33,13 +33,13 @@ var formats = map[string]string{
 	`^[+0-9(][0-9 ()./x-]{2,38}$`:                                                                                                     "be a phone number such as +49 30 1234567",
 	`^https?://[^\s]+$`:                                                                                                               "be a web address that begins with https:// or http://",
 	`^[A-Z]{2}$`:                                                                                                                      "be the code of a country, such as DE",
-	`^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                              "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
-	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                               "be an id: a name is not an id; tools return ids such as con_01J… of what they show",
+	`^(not|int)_[0-9a-z]{1,10}$`:                                                                                                      "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
+	`^[a-z]{3}_[0-9a-z]{1,10}$`:                                                                                                       "be an id: a name is not an id; tools return ids such as con_ab123cd456 of what they show",
 }
 
 var (
-	ofID = regexp.MustCompile(`^\^([a-z]{3})_\[0-9A-HJKMNP-TV-Z\]\{26\}\$$`)
-	anID = regexp.MustCompile(`^([a-z]{3})_[0-9A-HJKMNP-TV-Z]{26}$`)
+	ofID = regexp.MustCompile(`^\^([a-z]{3})_\[0-9a-z\]\{1,10\}\$$`)
+	anID = regexp.MustCompile(`^([a-z]{3})_[0-9a-z]{1,10}$`)
 )
 
 // patternWords says what a text must be to match a pattern of the contract. For the
@@ -63,12 +63,12 @@ func patternWords(pattern, value, today string) string {
 // kind, a damaged id, or no id at all.
 func notTheID(kind, value string) string {
 	wanted := kinds[kind]
-	returned := fmt.Sprintf("%s such as %s_01J…", wanted.from, kind)
+	returned := fmt.Sprintf("%s such as %s_ab123cd456", wanted.from, kind)
 	if other := anID.FindStringSubmatch(value); other != nil && kinds[other[1]].name != "" {
 		return fmt.Sprintf("be the id of %s; this is the id of %s, which %s takes; %s", wanted.name, kinds[other[1]].name, kinds[other[1]].to, returned)
 	}
 	if strings.HasPrefix(value, kind+"_") {
-		return fmt.Sprintf("be the whole id of %s: %s_ and 26 letters and digits; %s", wanted.name, kind, returned)
+		return fmt.Sprintf("be the whole id of %s: %s_ and up to 10 small letters and digits; %s", wanted.name, kind, returned)
 	}
 	return fmt.Sprintf("be the id of %s: a name is not an id; %s", wanted.name, returned)
 }

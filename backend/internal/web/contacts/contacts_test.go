@@ -148,7 +148,7 @@ func TestPerson(t *testing.T) {
 			without(t, other.Get(path), "Ada Stone", "Helios")
 		}
 		wantPage(t, other.Get("/people/"+id), http.StatusNotFound, "There is nothing here")
-		for _, wrong := range []string{"con_x", "con_01J00000000000000000000000", url.PathEscape("../settings"), "not_" + id[4:]} {
+		for _, wrong := range []string{"con_x", "con_ip892mx810", url.PathEscape("../settings"), "not_" + id[4:]} {
 			wantPage(t, b.Get("/people/"+wrong), http.StatusNotFound)
 		}
 		wantPage(t, b.Get("/people/"+id+"?cursor=forged"), http.StatusBadRequest)

@@ -176,7 +176,7 @@ func TestMergeOnTheList(t *testing.T) {
 	if c := stored(t, s, b.Owner, ada); c.MergedInto != again {
 		t.Errorf("merged into %q", c.MergedInto)
 	}
-	wantPage(t, b.Post(actPath, confirmed(second, "keep", "con_01J00000000000000000000000")), http.StatusNotFound)
+	wantPage(t, b.Post(actPath, confirmed(second, "keep", "con_ip892mx810")), http.StatusNotFound)
 }
 
 // The people who are chosen, and no others, are in the file.
@@ -232,7 +232,7 @@ func TestEveryoneWhoMatches(t *testing.T) {
 			t.Errorf("back at filters that nobody matches: %s", p.Header.Get("Location"))
 		}
 		wantPage(t, b.Get("/people"), http.StatusOK, "You have nobody here yet.")
-		if change := latest(t, s, b.Owner); change.Summary != "Deleted Person A0 and 60 others" || change.FinalAt.IsZero() {
+		if change := latest(t, s, b.Owner); change.Summary != "Deleted Late and 60 others" || change.FinalAt.IsZero() {
 			t.Errorf("recorded: %s, final %s", change.Summary, change.FinalAt)
 		}
 		wantPage(t, other.Get("/people"), http.StatusOK, "Mine")
@@ -259,7 +259,7 @@ func TestActsOnOthers(t *testing.T) {
 	mine := add(t, s, attacker.Owner, people.Draft{Name: "Ben Okafor"}, "")
 	list := attacker.Get("/people")
 	for _, act := range []string{"tag", "untag", "group", "ungroup", "cadence", "archive", "restore", "merge", "export", "delete", "explode", ""} {
-		for _, ids := range [][]string{{theirs}, {mine, theirs}, {"con_x"}, {"con_01J00000000000000000000000"}, {strings.ToLower(theirs)}} {
+		for _, ids := range [][]string{{theirs}, {mine, theirs}, {"con_x"}, {"con_ip892mx810"}, {strings.ToUpper(theirs)}} {
 			for _, sure := range []string{"", "yes"} {
 				form := actForm(list, act, ids...)
 				form.Set("confirmed", sure)

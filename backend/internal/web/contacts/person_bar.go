@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -134,7 +135,7 @@ func distinct(ids []string) []string {
 }
 
 // idPattern finds the id of a person, also in the address of their page.
-var idPattern = regexp.MustCompile(`\bcon_[0-9A-HJKMNP-TV-Z]{26}\b`)
+var idPattern = regexp.MustCompile(`\b` + id.Connection + `_` + id.Form + `\b`)
 
 // resolve returns the ids of the people that a text names, by names, e-mail addresses or ids. If a
 // name does not mean exactly one person, it returns a message about the first such name.

@@ -278,7 +278,7 @@ func TestOtherImportIsRunning(t *testing.T) {
 		want(t, b.Get("/import"), http.StatusOK, "An import is running.", "second.csv")
 		want(t, b.Follow(b.Submit(b.Get(progress), "/settings/imports/cancel", nil)), http.StatusOK, "The import stops.", "cancelled")
 		started(t, b, second, refused)
-		want(t, b.Get("/import/fil_00000000000000000000000000/preview"), http.StatusNotFound, "This file no longer exists", "Upload it again")
+		want(t, b.Get("/import/fil_po958dq040/preview"), http.StatusNotFound, "This file no longer exists", "Upload it again")
 	})
 }
 

@@ -187,8 +187,8 @@ func (v *request) changesPage(path string, query history.Query, filter url.Value
 		list.latest = page.Address(v.To(path), filter)
 	}
 	query.Limit = activityPage
-	last := ""
-	if list.changes, last, err = history.ListPage(v.Ctx, v.Data(), query); err != nil || last == "" {
+	var last int64
+	if list.changes, last, err = history.ListPage(v.Ctx, v.Data(), query); err != nil || last == 0 {
 		return list, err
 	}
 	next, err := cursor.Encode(order, last)

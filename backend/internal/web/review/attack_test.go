@@ -21,7 +21,7 @@ func TestUndoOfAnotherMembersChange(t *testing.T) {
 		token := attacker.Get(webtest.UndoPath(own)).Form(webtest.UndoForm).Get("form_token")
 		var seen []string
 		for name, changeID := range map[string]string{
-			"another member's": theirs, "an unknown id": "chg_01J00000000000000000000000", "an id in lower case": strings.ToLower(own),
+			"another member's": theirs, "an unknown id": "chg_hd691gu278", "an id in upper case": strings.ToUpper(own),
 			"another kind's": grace, "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%", "two": own + "," + own,
 		} {
 			looked, sent := attacker.Get(webtest.UndoPath(changeID)), attacker.Post(webtest.UndoForm, webtest.Values("form_token", token, "change", changeID))

@@ -142,12 +142,12 @@ func TestAnotherMembersBin(t *testing.T) {
 		grace, addition := webtest.Added(t, s, victim.Owner, "Grace Hopper")
 		theirs := webtest.Deleted(t, s, victim.Owner, grace)
 		mine, own := webtest.Added(t, s, attacker.Owner, "Somebody Else")
-		webtest.Deleted(t, s, attacker.Owner, mine)
+		deleted := webtest.Deleted(t, s, attacker.Owner, mine)
 		token := attacker.Get(binDelete).Form(binDelete).Get("form_token")
 		var seen []string
 		for _, changeID := range map[string]string{
 			"another member's": theirs, "another member's change": addition, "one's own that is no deletion": own,
-			"an unknown id": "chg_01J00000000000000000000000", "lower case": strings.ToLower(theirs), "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%",
+			"an unknown id": "chg_hd691gu278", "lower case": strings.ToUpper(theirs), "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%",
 		} {
 			for _, p := range []*webtest.Page{
 				attacker.Get(binDeletePath(changeID)),
@@ -163,10 +163,16 @@ func TestAnotherMembersBin(t *testing.T) {
 				t.Errorf("the responses differ: %q", text)
 			}
 		}
-		for _, last := range []string{"x", broken, "chg_%", strings.ToLower(theirs)} {
+		for _, last := range []string{"x", broken, "chg_%", strings.ToUpper(theirs)} {
 			want(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", last)), http.StatusNotFound, "There is nothing here")
 		}
-		wantRedirect(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", "chg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")), "/people/bin?done=bin-emptied")
+		for _, last := range []string{theirs, "chg_vg867kp010"} {
+			wantRedirect(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", last)), "/people/bin?done=bin-emptied")
+			if len(inBin(attacker)) != 1 {
+				t.Errorf("%s emptied the bin", last)
+			}
+		}
+		wantRedirect(t, attacker.Post(binDelete, webtest.Values("form_token", token, "last", deleted)), "/people/bin?done=bin-emptied")
 		if got := inBin(victim); len(got) != 1 || got[0] != theirs || len(inBin(attacker)) != 0 {
 			t.Errorf("the victim's bin: %v", got)
 		}

@@ -150,7 +150,7 @@ func TestDecideNeedsTheFormOfThePage(t *testing.T) {
 			t.Error("another member's question is shown")
 		}
 		for _, form := range []string{approveForm, refuseForm} {
-			for name, id := range map[string]string{"another member's": theirs.ID, "none": "dec_01J00000000000000000000000", "a word": "x", "nothing": "", "broken": broken} {
+			for name, id := range map[string]string{"another member's": theirs.ID, "none": "dec_il016xf915", "a word": "x", "nothing": "", "broken": broken} {
 				p := other.Post(form, webtest.Values("form_token", own.Form(form).Get("form_token"), "decision", id))
 				if want(t, p, http.StatusNotFound, "There is nothing here"); webtest.LinkTo(p, "Back to Decide") != "/decide" {
 					t.Errorf("%s: no way back", name)

@@ -211,13 +211,13 @@ func TestUndoOfSeveralRefuses(t *testing.T) {
 	token := tokenOf(b.Get("/activity"))
 	var many []string
 	for n := range history.MaxUndo + 1 {
-		many = append(many, fmt.Sprintf("chg_01J0000000000000000000%04d", n))
+		many = append(many, fmt.Sprintf("chg_%04d", n))
 	}
 	for name, c := range map[string]struct {
 		ids    []string
 		status int
 	}{
-		"another member's": {[]string{mine, theirs}, http.StatusNotFound}, "unknown": {[]string{mine, "chg_01J00000000000000000000000"}, http.StatusNotFound},
+		"another member's": {[]string{mine, theirs}, http.StatusNotFound}, "unknown": {[]string{mine, "chg_hd691gu278"}, http.StatusNotFound},
 		"malformed": {[]string{mine, broken}, http.StatusNotFound}, "too many": {many, http.StatusBadRequest},
 	} {
 		for _, p := range []*webtest.Page{b.Get(several(c.ids...)), b.Post(webtest.UndoForm, url.Values{"change": c.ids, "form_token": {token}})} {

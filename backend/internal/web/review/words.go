@@ -176,7 +176,7 @@ func conflictText(c history.Conflict) string {
 // idPattern finds the ids of objects in a reason, idWithKind those that are followed by
 // the kind of the object.
 var (
-	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel|dis|fld)_[0-9A-Z]{26}\b`)
+	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel|dis|fld)_[0-9a-z]{1,10}\b`)
 	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
 )
 

@@ -28,7 +28,7 @@ func TestEffectsInPlainWords(t *testing.T) {
 // Ids of objects are never shown to people.
 func TestConflictsInPlainWords(t *testing.T) {
 	t.Parallel()
-	const rest = "01J00000000000000000000000"
+	const rest = "ab123cd456"
 	for reason, words := range map[string]string{
 		"it exists again": "it exists again",
 		"con_" + rest + ", whom it is about, no longer exists":                      "a person, whom it is about, no longer exists",
@@ -62,7 +62,7 @@ func TestNamesOfObjects(t *testing.T) {
 	for want, object := range map[string][2]string{
 		"Person Ada": {"connection", "con_1"}, "Person Gone": {"connection", "con_3"}, "Note One line " + strings.Repeat("x", 51) + "…": {"note", "not_1"},
 		"Reminder Call": {"reminder", "rem_1"}, "Relation Ada and Grace": {"relationship", "rel_1"}, "Groups of Grace": {"membership", "con_2"},
-		"Person ": {"connection", "con_9"}, "Something ": {"spell", "spl_1"}, "Your profile ": {"profile", "mem_1"},
+		"Person a deleted person": {"connection", "con_9"}, "Something ": {"spell", "spl_1"}, "Your profile ": {"profile", "mem_1"},
 	} {
 		if got := names.effectRow(object[0], object[1], effects, ""); got.Kind+" "+got.Name != want {
 			t.Errorf("got %q, not %q", got.Kind+" "+got.Name, want)

@@ -299,13 +299,13 @@ func TestOthers(t *testing.T) {
 		p := other.Get("/")
 		without(t, p, "Ada", "deck")
 		token, before := p.Forms("/today/done")[0].Get("form_token"), len(changes(t, s, b.Owner))
-		for _, id := range []string{ada, "con_01J00000000000000000000000", "x", "", deck, "con_%"} {
+		for _, id := range []string{ada, "con_ip892mx810", "x", "", deck, "con_%"} {
 			for _, action := range []string{"/today/done", "/today/snooze", "/today/log"} {
 				want(t, other.Post(action, url.Values{"form_token": {token}, "connection": {id}, "kind": {"call"}}), http.StatusNotFound, "There is nothing here")
 				want(t, other.Post(action, url.Values{"form_token": {token}, "connection": {id}, "kind": {"dance"}, "summary": {strings.Repeat("x", 3000)}}), http.StatusNotFound)
 			}
 		}
-		for _, id := range []string{deck, "rem_01J00000000000000000000000", "x", ada, "rem_%"} {
+		for _, id := range []string{deck, "rem_kj329pc263", "x", ada, "rem_%"} {
 			for _, action := range []string{"/today/done", "/today/snooze"} {
 				want(t, other.Post(action, url.Values{"form_token": {token}, "reminder": {id}, "due_on": {"2026-01-02"}}), http.StatusNotFound, "There is nothing here")
 			}

@@ -29,11 +29,11 @@ export function network(document, today) {
     }
   }
   longAgo.forEach((name, i) => {
-    const id = `con_0000000000000000000000000${i}`;
+    const id = `con_goodbye${i}`;
     const then = `${dayAfter(today, -1200 - 30 * i)}T10:00:00Z`;
     document.people.push({ id, name, met_on: '2019', source: 'manual', tags: ['alumni'], created_at: then, updated_at: then });
     document.interactions.push({
-      id: `int_0000000000000000000000000${i}`, connection_ids: [id], kind: 'call', occurred_at: then, summary: 'Said goodbye', created_at: then,
+      id: `int_goodbye${i}`, connection_ids: [id], kind: 'call', occurred_at: then, summary: 'Said goodbye', created_at: then,
     });
   });
   return new Network(document);

@@ -452,6 +452,8 @@ CREATE TABLE connections (
 ) WITHOUT ROWID;
 -- People by their full name: imports, resolve_people and the check for duplicates.
 CREATE INDEX connections_name ON connections (tenant_id, folded_name, id);
+-- The order of an export.
+CREATE INDEX connections_created_at ON connections (tenant_id, created_at, id);
 -- What changed since the search index of a member was read.
 CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
 -- The few people with an interval of their own, to list who is due.
@@ -780,6 +782,7 @@ CREATE INDEX reminders_connection ON reminders (tenant_id, connection_id);
 CREATE TABLE changes (
     tenant_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id              TEXT NOT NULL,
+    number          INTEGER NOT NULL,                 -- grows with each change of the member
     credential_id   TEXT NOT NULL,                   -- empty if the member wrote on a page
     credential_name TEXT NOT NULL,
     tool            TEXT NOT NULL,                   -- the tool or the page
@@ -793,6 +796,9 @@ CREATE TABLE changes (
     created_at      TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id) -- with rowids: without, each check of a foreign key would read all effects
 );
+-- The order of the changes, and the part of it that a time begins or ends.
+CREATE UNIQUE INDEX changes_number ON changes (tenant_id, number);
+CREATE INDEX changes_created_at ON changes (tenant_id, created_at, number);
 -- The changes of an import, to undo it.
 CREATE INDEX changes_import ON changes (tenant_id, import_id) WHERE import_id IS NOT NULL;
 -- Deletions that become final.

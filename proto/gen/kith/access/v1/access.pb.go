@@ -509,7 +509,7 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\x13GetPrincipalRequest\"\xf2\x04\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
-	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
+	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\rcredential_id\x121\n" +
 	"\x0fcredential_kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x0fcredential_kind\x121\n" +
 	"\x0fcredential_name\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fcredential_name\x12&\n" +
 	"\x06scopes\x18\x05 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06scopes\x12?\n" +

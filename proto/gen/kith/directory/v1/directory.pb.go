@@ -1112,7 +1112,7 @@ const file_kith_directory_v1_directory_proto_rawDesc = "" +
 	"\a_listed\"\x91\x01\n" +
 	"\x17UpdateMyProfileResponse\x12<\n" +
 	"\aprofile\x18\x01 \x01(\v2\x1a.kith.directory.v1.ProfileB\x06\xbaH\x03\xc8\x01\x01R\aprofile\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id2\xf5\x01\n" +
 	"\x16PublicDirectoryService\x12t\n" +

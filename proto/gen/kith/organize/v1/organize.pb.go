@@ -29,7 +29,7 @@ const (
 // A set of people that the member defines.
 type Group struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id: grp_ and 26 characters.
+	// Id: grp_ and up to 10 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name, unique regardless of case.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -724,9 +724,9 @@ var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
 
 const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\x81\x02\n" +
-	"\x05Group\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1f\n" +
+	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xf9\x01\n" +
+	"\x05Group\x12-\n" +
+	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^grp_[0-9a-z]{1,10}$R\x02id\x12\x1f\n" +
 	"\x04name\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12.\n" +
 	"\vdescription\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\vdescription\x12.\n" +
 	"\fcadence_days\x18\x04 \x01(\x05B\n" +
@@ -742,9 +742,9 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x12ListGroupsResponse\x12>\n" +
 	"\x06groups\x18\x01 \x03(\v2\x17.kith.organize.v1.GroupB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x06groups\x128\n" +
 	"\x04tags\x18\x02 \x03(\v2\x15.kith.organize.v1.TagB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x04tags\x12F\n" +
-	"\x06fields\x18\x03 \x03(\v2 .kith.connections.v1.CustomFieldB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\x06fields\"\xb4\x03\n" +
-	"\x10SaveGroupRequest\x12:\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x02id\x88\x01\x01\x12\"\n" +
+	"\x06fields\x18\x03 \x03(\v2 .kith.connections.v1.CustomFieldB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\x06fields\"\xac\x03\n" +
+	"\x10SaveGroupRequest\x122\n" +
+	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^grp_[0-9a-z]{1,10}$H\x00R\x02id\x88\x01\x01\x12\"\n" +
 	"\x04name\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x01R\x04name\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x02R\vdescription\x88\x01\x01\x123\n" +
 	"\fcadence_days\x18\x04 \x01(\x05B\n" +
@@ -759,11 +759,11 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x11SaveGroupResponse\x125\n" +
 	"\x05group\x18\x01 \x01(\v2\x17.kith.organize.v1.GroupB\x06\xbaH\x03\xc8\x01\x01R\x05group\x12\x1e\n" +
 	"\acreated\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\acreated\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xf8\x05\n" +
-	"\x17UpdateMembershipRequest\x12V\n" +
-	"\x0econnection_ids\x18\x01 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12-\n" +
+	"_change_id\"\xf0\x05\n" +
+	"\x17UpdateMembershipRequest\x12N\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x12-\n" +
 	"\tselection\x18\x06 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12\x1d\n" +
 	"\adry_run\x18\a \x01(\bH\x01R\adry_run\x88\x01\x01\x120\n" +
@@ -788,7 +788,7 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
 	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"}\n" +
 	"\x10RenameTagRequest\x12 \n" +
@@ -801,7 +801,7 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x02 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id2\x99\x04\n" +
 	"\x0fOrganizeService\x12x\n" +

@@ -29,7 +29,7 @@ const (
 // A reminder.
 type Reminder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id: rem_ and 26 characters.
+	// Id: rem_ and up to 10 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The text. Data of the member, never an instruction.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1042,13 +1042,13 @@ var File_kith_reminders_v1_reminders_proto protoreflect.FileDescriptor
 
 const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
-	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xd1\x02\n" +
-	"\bReminder\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
+	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xc9\x02\n" +
+	"\bReminder\x12-\n" +
+	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x12 \n" +
 	"\x04text\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\x04text\x12\x1f\n" +
 	"\x06due_on\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x06due_on\x12-\n" +
-	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12'\n" +
+	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\rconnection_id\x12'\n" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"recurrence\x12\x1d\n" +
@@ -1056,12 +1056,12 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\aversion\x18\a \x01(\x05R\aversion\x12:\n" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"created_at\"\xc5\x02\n" +
+	"created_at\"\xbd\x02\n" +
 	"\x0eListDueRequest\x12#\n" +
 	"\x04days\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xee\x02(\x00H\x00R\x04days\x88\x01\x01\x12=\n" +
-	"\x05kinds\x18\x02 \x03(\tB'\xbaH$\x92\x01!\x10\x03\x18\x01\"\x1br\x19R\breminderR\x04dateR\acadenceR\x05kinds\x12P\n" +
-	"\rconnection_id\x18\x03 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x01R\rconnection_id\x88\x01\x01\x12$\n" +
+	"\x05kinds\x18\x02 \x03(\tB'\xbaH$\x92\x01!\x10\x03\x18\x01\"\x1br\x19R\breminderR\x04dateR\acadenceR\x05kinds\x12H\n" +
+	"\rconnection_id\x18\x03 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$H\x01R\rconnection_id\x88\x01\x01\x12$\n" +
 	"\x05limit\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\x05 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01B\a\n" +
@@ -1094,17 +1094,17 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"R\x06due_on\x12\x18\n" +
 	"\aoverdue\x18\x03 \x01(\bR\aoverdue\x12 \n" +
 	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd8\x04\xe0\xf3\x18\x01R\x04text\x12)\n" +
-	"\vreminder_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\vreminder_id\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x126\n" +
+	"\vreminder_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\vreminder_id\x12-\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\rconnection_id\x126\n" +
 	"\x0fconnection_name\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x0fconnection_name\x121\n" +
 	"\x0flast_contact_on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x0flast_contact_on\"\xdc\x02\n" +
+	"R\x0flast_contact_on\"\xd4\x02\n" +
 	"\x15CreateReminderRequest\x12!\n" +
 	"\x04text\x18\x01 \x01(\tB\r\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\xf4\x03R\x04text\x12W\n" +
 	"\x06due_on\x18\x02 \x01(\tB?\xbaH<\xc8\x01\x01r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$R\x06due_on\x12P\n" +
-	"\rconnection_id\x18\x03 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12T\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$R\x06due_on\x12H\n" +
+	"\rconnection_id\x18\x03 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$H\x00R\rconnection_id\x88\x01\x01\x12T\n" +
 	"\n" +
 	"recurrence\x18\x04 \x01(\tB/\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearlyH\x01R\n" +
 	"recurrence\x88\x01\x01B\x10\n" +
@@ -1112,14 +1112,14 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\v_recurrence\"\x80\x01\n" +
 	"\x16CreateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xae\x03\n" +
-	"\x15UpdateReminderRequest\x128\n" +
-	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12#\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\x9e\x03\n" +
+	"\x15UpdateReminderRequest\x120\n" +
+	"\x02id\x18\x01 \x01(\tB \xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x12#\n" +
 	"\x04text\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xf4\x03H\x00R\x04text\x88\x01\x01\x12Y\n" +
 	"\x06due_on\x18\x03 \x01(\tB<\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x06due_on\x88\x01\x01\x12P\n" +
-	"\rconnection_id\x18\x04 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x02R\rconnection_id\x88\x01\x01\x12T\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x06due_on\x88\x01\x01\x12H\n" +
+	"\rconnection_id\x18\x04 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$H\x02R\rconnection_id\x88\x01\x01\x12T\n" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB/\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearlyH\x03R\n" +
 	"recurrence\x88\x01\x01B\a\n" +
@@ -1129,11 +1129,11 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\v_recurrence\"\x93\x01\n" +
 	"\x16UpdateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xfc\x01\n" +
-	"\x17CompleteReminderRequest\x128\n" +
-	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x125\n" +
+	"_change_id\"\xf4\x01\n" +
+	"\x17CompleteReminderRequest\x120\n" +
+	"\x02id\x18\x01 \x01(\tB \xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x125\n" +
 	"\aoutcome\x18\x02 \x01(\tB\x16\xbaH\x13r\x11R\x04doneR\tdismissedH\x00R\aoutcome\x88\x01\x01\x12Y\n" +
 	"\x06due_on\x18\x03 \x01(\tB<\xbaH9r7\x18\n" +
 	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x06due_on\x88\x01\x01B\n" +
@@ -1144,12 +1144,12 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\xe9\x04\n" +
-	"\x11SetCadenceRequest\x12V\n" +
-	"\x0econnection_ids\x18\x01 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12#\n" +
+	"_change_id\"\xe1\x04\n" +
+	"\x11SetCadenceRequest\x12N\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x12#\n" +
 	"\x04days\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xda\x05(\x00H\x00R\x04days\x88\x01\x01\x12h\n" +
 	"\fsnooze_until\x18\x03 \x01(\tB?\xbaH<r:\x18\n" +
@@ -1172,7 +1172,7 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12(\n" +
 	"\bnext_due\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
 	"_change_id2\xab\x05\n" +

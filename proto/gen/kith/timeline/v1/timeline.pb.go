@@ -29,7 +29,7 @@ const (
 // A remembered fact about one or more connections.
 type Note struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id: not_ and 26 characters.
+	// Id: not_ and up to 10 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The people it is about.
 	ConnectionIds []string `protobuf:"bytes,2,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
@@ -129,7 +129,7 @@ func (x *Note) GetUpdatedAt() *timestamppb.Timestamp {
 // A contact that took place.
 type Interaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id: int_ and 26 characters.
+	// Id: int_ and up to 10 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// meeting, call, email, message, event, intro or other.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -1362,10 +1362,10 @@ var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xc2\x02\n" +
-	"\x04Note\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^not_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x126\n" +
-	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x1eR\x0econnection_ids\x12!\n" +
+	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xba\x02\n" +
+	"\x04Note\x12-\n" +
+	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$R\x02id\x126\n" +
+	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x0eR\x0econnection_ids\x12!\n" +
 	"\x04body\x18\x03 \x01(\tB\r\xbaH\x06r\x04\x18\xa0\x9c\x01\xe0\xf3\x18\x01R\x04body\x12\x16\n" +
 	"\x06pinned\x18\x04 \x01(\bR\x06pinned\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x05R\aversion\x12:\n" +
@@ -1374,20 +1374,20 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"created_at\x12:\n" +
 	"\n" +
 	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_at\"\x86\x03\n" +
-	"\vInteraction\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^int_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1b\n" +
+	"updated_at\"\xfe\x02\n" +
+	"\vInteraction\x12-\n" +
+	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$R\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x126\n" +
-	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x1eR\x0econnection_ids\x12)\n" +
+	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x0eR\x0econnection_ids\x12)\n" +
 	"\voccurred_at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12*\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05R\x10duration_minutes\x12&\n" +
 	"\asummary\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\asummary\x120\n" +
 	"\fexternal_key\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\fexternal_key\x12:\n" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"created_at\"\x83\x04\n" +
-	"\x13ListTimelineRequest\x12P\n" +
-	"\rconnection_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12^\n" +
+	"created_at\"\xfb\x03\n" +
+	"\x13ListTimelineRequest\x12H\n" +
+	"\rconnection_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$H\x00R\rconnection_id\x88\x01\x01\x12^\n" +
 	"\x05kinds\x18\x02 \x03(\tBH\xbaHE\x92\x01B\x10\b\x18\x01\"<r:R\x04noteR\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x05kinds\x12W\n" +
 	"\x05since\x18\x03 \x01(\tB<\xbaH9r7\x18\n" +
 	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x05since\x88\x01\x01\x12W\n" +
@@ -1407,7 +1407,7 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
 	"\f_next_cursor\"\xa3\x02\n" +
 	"\rTimelineEntry\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12)\n" +
 	"\voccurred_at\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12 \n" +
 	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd1\x0f\xe0\xf3\x18\x01R\x04text\x12K\n" +
@@ -1415,18 +1415,18 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x10duration_minutes\x12\x16\n" +
 	"\x06pinned\x18\a \x01(\bR\x06pinned\"H\n" +
 	"\vParticipant\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
-	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\"\xb9\x01\n" +
-	"\x0eAddNoteRequest\x12[\n" +
-	"\x0econnection_ids\x18\x01 \x03(\tB3\xbaH0\xc8\x01\x01\x92\x01*\b\x01\x10\x14\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12\"\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\"\xb1\x01\n" +
+	"\x0eAddNoteRequest\x12S\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB+\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x12\"\n" +
 	"\x04body\x18\x02 \x01(\tB\x0e\xbaH\v\xc8\x01\x01r\x06\x10\x01\x18\xa0\x9c\x01R\x04body\x12\x1b\n" +
 	"\x06pinned\x18\x03 \x01(\bH\x00R\x06pinned\x88\x01\x01B\t\n" +
 	"\a_pinned\"l\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xcc\x04\n" +
-	"\x15LogInteractionRequest\x12[\n" +
-	"\x0econnection_ids\x18\x01 \x03(\tB3\xbaH0\xc8\x01\x01\x92\x01*\b\x01\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12P\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xc4\x04\n" +
+	"\x15LogInteractionRequest\x12S\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB+\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x12P\n" +
 	"\x04kind\x18\x02 \x01(\tB<\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x04kind\x12\xa6\x01\n" +
 	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x00R\voccurred_at\x88\x01\x01\x12'\n" +
 	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x01R\asummary\x88\x01\x01\x12;\n" +
@@ -1443,33 +1443,33 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\xcb\x02\n" +
-	"\x11UpdateNoteRequest\x128\n" +
-	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^not_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12$\n" +
+	"_change_id\"\xbb\x02\n" +
+	"\x11UpdateNoteRequest\x120\n" +
+	"\x02id\x18\x01 \x01(\tB \xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$R\x02id\x12$\n" +
 	"\x04body\x18\x02 \x01(\tB\v\xbaH\br\x06\x10\x01\x18\xa0\x9c\x01H\x00R\x04body\x88\x01\x01\x12\x1b\n" +
-	"\x06pinned\x18\x03 \x01(\bH\x01R\x06pinned\x88\x01\x01\x12V\n" +
-	"\x0econnection_ids\x18\x04 \x03(\tB.\xbaH+\x92\x01(\x10\x14\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x128\n" +
+	"\x06pinned\x18\x03 \x01(\bH\x01R\x06pinned\x88\x01\x01\x12N\n" +
+	"\x0econnection_ids\x18\x04 \x03(\tB&\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x128\n" +
 	"\x10expected_version\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x02R\x10expected_version\x88\x01\x01B\a\n" +
 	"\x05_bodyB\t\n" +
 	"\a_pinnedB\x13\n" +
 	"\x11_expected_version\"\x82\x01\n" +
 	"\x12UpdateNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xb7\x05\n" +
-	"\x18UpdateInteractionRequest\x128\n" +
-	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^int_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12R\n" +
+	"_change_id\"\x9f\x05\n" +
+	"\x18UpdateInteractionRequest\x120\n" +
+	"\x02id\x18\x01 \x01(\tB \xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$R\x02id\x12R\n" +
 	"\x04kind\x18\x02 \x01(\tB9\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherH\x00R\x04kind\x88\x01\x01\x12\xa6\x01\n" +
 	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x01R\voccurred_at\x88\x01\x01\x12'\n" +
 	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x02R\asummary\x88\x01\x01\x12;\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe0N(\x00H\x03R\x10duration_minutes\x88\x01\x01\x12^\n" +
-	"\x12add_connection_ids\x18\x06 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x12add_connection_ids\x12d\n" +
-	"\x15remove_connection_ids\x18\a \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x15remove_connection_idsB\a\n" +
+	"\xbaH\a\x1a\x05\x18\xe0N(\x00H\x03R\x10duration_minutes\x88\x01\x01\x12V\n" +
+	"\x12add_connection_ids\x18\x06 \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x12add_connection_ids\x12\\\n" +
+	"\x15remove_connection_ids\x18\a \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x15remove_connection_idsB\a\n" +
 	"\x05_kindB\x0e\n" +
 	"\f_occurred_atB\n" +
 	"\n" +
@@ -1479,21 +1479,21 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\\\n" +
-	"\x1aDeleteTimelineEntryRequest\x12>\n" +
-	"\x02id\x18\x01 \x01(\tB.\xbaH+\xc8\x01\x01r&\x18\x1e2\"^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\"w\n" +
+	"_change_id\"T\n" +
+	"\x1aDeleteTimelineEntryRequest\x126\n" +
+	"\x02id\x18\x01 \x01(\tB&\xbaH#\xc8\x01\x01r\x1e\x18\x0e2\x1a^(not|int)_[0-9a-z]{1,10}$R\x02id\"w\n" +
 	"\x1bDeleteTimelineEntryResponse\x12\x1e\n" +
 	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x81\x02\n" +
+	"_change_id\"\xf9\x01\n" +
 	"\x12SearchNotesRequest\x12#\n" +
 	"\x05query\x18\x01 \x01(\tB\r\xbaH\n" +
-	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02R\x05query\x12P\n" +
-	"\rconnection_id\x18\x02 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12$\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02R\x05query\x12H\n" +
+	"\rconnection_id\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$H\x00R\rconnection_id\x88\x01\x01\x12$\n" +
 	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\x04 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x02R\x06cursor\x88\x01\x01B\x10\n" +
