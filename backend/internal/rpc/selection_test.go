@@ -136,7 +136,7 @@ func TestLargestSelection(t *testing.T) {
 			for i := range rows {
 				name := fmt.Sprintf("Person %05d", i)
 				rows[i] = people.Connection{
-					TenantID: tx.TenantID(), ID: fmt.Sprintf("con_%026d", i), Name: name, FoldedName: name, Source: "manual",
+					TenantID: tx.TenantID(), ID: fmt.Sprintf("con_%d", i), Name: name, FoldedName: name, Source: "manual",
 					Version: 1, DataVersion: tx.Version(), CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 				}
 			}

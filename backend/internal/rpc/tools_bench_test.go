@@ -244,7 +244,7 @@ func newBenched(b *testing.B, url string, size int, full bool) *benched {
 		"SELECT '"+string(m.member)+"', 'grp_000000000000000000000000' || (i + 10), 'Group ' || i, 'group ' || i, '', 0, 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00' FROM n")
 	for i, id := range m.ids {
 		if i%2 == 0 && i < 3000 {
-			m.run(b, fmt.Sprintf("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES ('%s', 'grp_000000000000000000000000%d', '%s')", m.member, i%30+10, id))
+			m.run(b, fmt.Sprintf("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES ('%s', 'grp_%d', '%s')", m.member, i%30+10, id))
 		}
 	}
 	m.store.LearnTables(b.Context()) // as after an import
@@ -305,7 +305,7 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 func (m *benched) remind(b *testing.B) {
 	b.Helper()
 	for i := range 100 {
-		id := fmt.Sprintf("rem_%026d", i)
+		id := fmt.Sprintf("rem_%d", i)
 		m.run(b, fmt.Sprintf("INSERT INTO reminders (tenant_id, id, connection_id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at) VALUES ('%s', '%s', '%s', 'call', '2026-12-01', '2026-12-01', 'weekly', 'open', 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')", m.member, id, m.ids[i]))
 		m.reminders = append(m.reminders, id)
 	}

@@ -80,7 +80,7 @@ const (
 func people(n int) string {
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = fmt.Sprintf(`"con_%026d"`, i)
+		ids[i] = fmt.Sprintf(`"con_%d"`, i)
 	}
 	return "[" + strings.Join(ids, ",") + "]"
 }
