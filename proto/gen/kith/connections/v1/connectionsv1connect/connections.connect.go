@@ -90,7 +90,7 @@ type ConnectionServiceClient interface {
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
 	// returned instead, with duplicate_of set (on_duplicate changes that);
-	// same_address lists people with the address and another name. Adds one
+	// same_address and same_name list others with only that in common. Adds one
 	// connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change one person. Fields left out stay as they are; an empty text clears. The
@@ -387,7 +387,7 @@ type ConnectionServiceHandler interface {
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
 	// returned instead, with duplicate_of set (on_duplicate changes that);
-	// same_address lists people with the address and another name. Adds one
+	// same_address and same_name list others with only that in common. Adds one
 	// connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change one person. Fields left out stay as they are; an empty text clears. The
