@@ -266,7 +266,9 @@ func TestPeopleOfTheSameName(t *testing.T) {
 		}
 		return made
 	}
-	born := func(year string) []people.DateDraft { return []people.DateDraft{{Kind: "birthday", Date: year + "-05-01"}} }
+	born := func(year string) []people.DateDraft {
+		return []people.DateDraft{{Kind: "birthday", Date: year + "-05-01"}}
+	}
 	cook := add(people.Draft{Name: "Ada Stone", Organization: "Inn", Title: "Cook"}).Connection.ID
 	add(people.Draft{Name: "Ada Stoner"})
 	want := []people.Candidate{{ID: cook, Name: "Ada Stone", Headline: "Cook at Inn"}}
