@@ -83,7 +83,7 @@ func needs() map[string][]string {
 		"web/grouping":  {"handlers", "web/page"},
 		"web/network":   {"handlers", "web/page"},
 		"web/importing": {"handlers", "web/page"},
-		"web/review":    {"decision", "groups", "web/page"},
+		"web/review":    {"decision", "groups", "importer", "web/page"}, // an import that waits for approval
 		"web/connect":   {"handlers", "web/page"},
 		"web/today":     {"handlers", "web/page"},
 		"web/page":      {"oauth", "photos", "rpc/arguments"},

@@ -4,6 +4,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -77,6 +78,10 @@ type State struct {
 	Price int
 	// Free makes a write cost nothing.
 	Free bool
+	// Asked is set if the member may have to approve the call; then Shown is what the page on which they
+	// decide shows, beside the change that it would record. It is JSON.
+	Asked bool
+	Shown json.RawMessage
 	// Effect is what a read writes besides its answer, such as a job that it starts; nil
 	// for none.
 	Effect Effect
@@ -110,6 +115,19 @@ func WriteAfter(ctx context.Context, effect Effect) bool {
 		s.Effect = effect
 	}
 	return ok
+}
+
+// Asked reports whether the member may have to approve the call.
+func Asked(ctx context.Context) bool {
+	s, ok := ctx.Value(stateKey{}).(*State)
+	return ok && s.Asked
+}
+
+// Show tells a member who has to approve the call what it would do, as JSON.
+func Show(ctx context.Context, shown json.RawMessage) {
+	if s, ok := ctx.Value(stateKey{}).(*State); ok {
+		s.Shown = shown
+	}
 }
 
 // SkipCharge makes a write free, for when its work was already done.

@@ -84,6 +84,8 @@ type Preview struct {
 	// further ones.
 	Effects []history.Effect `json:"effects,omitempty"`
 	More    int              `json:"more,omitempty"`
+	// Import is what an import would do, as importer.Asked.
+	Import json.RawMessage `json:"import,omitempty"`
 	// People is the number of people that it would change.
 	People int `json:"people,omitempty"`
 	// Price is its cost in credits.

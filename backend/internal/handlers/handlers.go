@@ -55,6 +55,15 @@ type Handlers struct {
 func New(c Config) *Handlers {
 	searched := &search.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search}
 	selected := searched.Selected
+	jobs := &job.RPC{
+		DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now,
+		Tools: map[string]string{
+			importer.JobKind: "import_file", importer.UndoKind: "undo_change", search.EmbedKind: "embed_objects", export.JobKind: "export_connections",
+		},
+		Waits: decision.Waits, DecidePath: decision.Path,
+		Next:   map[string]job.Next{importer.JobKind: importer.Next},
+		Cancel: decision.Cancel,
+	}
 	return &Handlers{
 		Search:     searched,
 		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected, StoreNote: timeline.StoreNote},
@@ -64,17 +73,9 @@ func New(c Config) *Handlers {
 		Insights:   &insights.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search, Now: c.Now},
 		Exports:    &export.RPC{DB: c.Store, Selected: selected, Jobs: c.Jobs},
 		Changes:    &history.RPC{DB: c.Store},
-		Imports:    &importer.RPC{Jobs: c.Jobs, Kinds: c.Kinds},
+		Imports:    &importer.RPC{Jobs: c.Jobs, Kinds: c.Kinds, Read: jobs.GetJob},
 		Embeddings: &search.EmbedRPC{Jobs: c.Jobs, Provider: c.Search.Provider()},
-		Jobs: &job.RPC{
-			DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now,
-			Tools: map[string]string{
-				importer.JobKind: "import_file", importer.UndoKind: "undo_change", search.EmbedKind: "embed_objects", export.JobKind: "export_connections",
-			},
-			Waits: decision.Waits, DecidePath: decision.Path,
-			Next:   map[string]job.Next{importer.JobKind: importer.Next},
-			Cancel: decision.Cancel,
-		},
-		Account: &account.RPC{DB: c.Store},
+		Jobs:       jobs,
+		Account:    &account.RPC{DB: c.Store},
 	}
 }

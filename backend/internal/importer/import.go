@@ -203,6 +203,11 @@ func (im *fileImport) use(f *File) (err error) {
 func (im *fileImport) people(ctx context.Context) error {
 	if im.params.Options.DryRun {
 		im.repeated = im.repeatedKeys()
+		if im.see == nil {
+			var shown shownRows
+			im.see = shown.add
+			defer func() { im.at.Report.Rows = shown }()
+		}
 	}
 	for entries := range steps(im.entries(), im.done(phasePeople), im.records, func(e *entry) int { return e.size }) {
 		next := im.next(phasePeople, len(entries))

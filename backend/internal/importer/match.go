@@ -72,7 +72,7 @@ type Candidate struct {
 	Row int
 	// Name and About, their job, are as stored or in the file; About may be empty.
 	Name, About string
-	// By is what they have in common: a kind of MatchKey.
+	// By is what they have in common: a kind of MatchKey, or byNamesake.
 	By string
 }
 
@@ -252,11 +252,19 @@ func (e *entry) matchKeys() []MatchKey {
 	return out
 }
 
+// why returns the kind, or byNamesake for a name with an organisation.
+func (k MatchKey) why() string {
+	if k.By == byName && k.Organization != "" {
+		return byNamesake
+	}
+	return k.By
+}
+
 // match is the stored person that an entry is.
 type match struct {
 	// id is the stored person whom the entry is; empty if there is none.
 	id string
-	// by is why: a kind of MatchKey.
+	// by is why: a kind of MatchKey, or byNamesake.
 	by string
 	// others are people who may be the entry's person, at most maxOthers.
 	others []Candidate
@@ -357,10 +365,10 @@ func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 			return &known
 		})
 		if at >= 0 {
-			return match{id: ids[at], by: key.By}
+			return match{id: ids[at], by: key.why()}
 		}
 		for _, i := range doubtful {
-			m.add(f.candidate(ids[i], key.By))
+			m.add(f.candidate(ids[i], key.why()))
 		}
 	}
 	for _, id := range f.Named[text.Fold(e.connection.Name)] {
@@ -384,13 +392,7 @@ func (f Found) candidate(id, by string) Candidate {
 	if c == nil {
 		return Candidate{ID: id, By: by}
 	}
-	return Candidate{ID: id, Name: c.Name, About: jobOf(c), By: by}
-}
-
-// jobOf returns a person's current title and organisation in a few words.
-func jobOf(c *people.Connection) string {
-	at := c.CurrentPosition()
-	return strings.Trim(at.Title+", "+at.Organization, ", ")
+	return Candidate{ID: id, Name: c.Name, About: c.CurrentPosition().Headline(), By: by}
 }
 
 // match returns which of some people with a match key is the person of an entry: the one with the same name,
@@ -522,11 +524,11 @@ func (d *deduper) search(e *entry) (at int32, known bool) {
 		leaders := append([]int32{first}, d.more[hash]...)
 		i, doubtful := key.match(e, len(leaders), func(i int) *people.Evidence { return &d.leaders[leaders[i]].evidence })
 		if i >= 0 {
-			e.repeats, e.namesake = d.candidate(leaders[i], key.By), Candidate{}
+			e.repeats, e.namesake = d.candidate(leaders[i], key.why()), Candidate{}
 			return leaders[i], true
 		}
 		if len(doubtful) > 0 && e.namesake == (Candidate{}) {
-			e.namesake = d.candidate(leaders[doubtful[0]], key.By)
+			e.namesake = d.candidate(leaders[doubtful[0]], key.why())
 		}
 	}
 	return 0, false

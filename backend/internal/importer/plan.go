@@ -330,6 +330,8 @@ type Report struct {
 	// Columns count the values of each column of a table, or of each property of cards, by what became of them. The first
 	// MaxColumns are named; one more entry, without a name, counts the values of all others.
 	Columns []ColumnReport `json:"columns,omitempty"`
+	// Rows are the first rows of a dry run, and the first doubtful ones; maxShown at most.
+	Rows []RowReport `json:"rows,omitempty"`
 	// Errors are the errors of the first rows that failed.
 	Errors   []RowError `json:"errors"`
 	Format   string     `json:"format"`

@@ -51,7 +51,7 @@ func (p *plan) row(e *entry, m match, o outcome) Row {
 		r.Kind, r.Problem = RowFailed, e.Err.Error()
 		return r
 	}
-	r.Name, r.About = e.connection.Name, jobOf(e.connection)
+	r.Name, r.About = e.connection.Name, e.connection.CurrentPosition().Headline()
 	const shown = 2
 	for _, h := range e.connection.Handles[:min(len(e.connection.Handles), shown)] {
 		r.Addresses = append(r.Addresses, h.Value)
@@ -70,6 +70,16 @@ func (p *plan) row(e *entry, m match, o outcome) Row {
 		r.Kind = RowNew
 	}
 	return r
+}
+
+// Known returns the person that a row is taken for, chosen or by the rules; false if there is none.
+func (r *Row) Known() (Candidate, bool) {
+	for i, a := range r.Candidates {
+		if r.Kind == RowKnown && (r.Choice.Do == DoSame && a.For() == r.Choice || i == 0 && (r.Choice.Do == "" || r.Exact)) {
+			return a, true
+		}
+	}
+	return Candidate{}, false
 }
 
 // addCandidates adds the people who are the same, or may be, whatever the member chose.
@@ -117,7 +127,7 @@ type Preview struct {
 	// Linked is set if records of people have relationships or a last contact. The rows do not show
 	// them: the import adds them after the people, also to people who are known and do not change.
 	Linked bool
-	// Partly is set if the file has more than MaxPreviewed people; the preview omits the others.
+	// Partly is set if the file has more people; the preview omits the others.
 	Partly bool
 }
 
@@ -145,6 +155,11 @@ func (p *Preview) Of(kind RowKind, skip, limit int) []Row {
 // NewPreview returns what an import of a file with the options would do. It is a dry run and writes
 // nothing. It fails with fault.Invalid if the file cannot be read.
 func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview, error) {
+	return newPreview(ctx, on, f, o, MaxPreviewed)
+}
+
+// newPreview returns a preview of the first records of people.
+func newPreview(ctx context.Context, on db.Reader, f *File, o Options, most int) (*Preview, error) {
 	o = o.Normal()
 	o.DryRun = true
 	var err error
@@ -153,7 +168,7 @@ func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview
 	}
 	p := &Preview{Counts: map[RowKind]int{}}
 	im := &fileImport{
-		read: on, params: Params{Options: o}, records: previewRecords, limit: MaxPreviewed,
+		read: on, params: Params{Options: o}, records: previewRecords, limit: most,
 		see: func(r Row) {
 			p.Counts[r.Kind]++
 			p.Rows = append(p.Rows, r)
@@ -165,7 +180,7 @@ func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview
 	if err := im.people(ctx); err != nil {
 		return nil, err
 	}
-	p.Report, p.Others, p.Partly = im.at.Report, im.file.Format == source.JSON, im.file.Total() > MaxPreviewed
+	p.Report, p.Others, p.Partly = im.at.Report, im.file.Format == source.JSON, im.file.Total() > most
 	p.Linked = im.at.Related || im.at.Contacts
 	return p, nil
 }
@@ -173,7 +188,7 @@ func NewPreview(ctx context.Context, on db.Reader, f *File, o Options) (*Preview
 // Why returns in a few words what a person has in common with a record.
 func (c Candidate) Why() string {
 	words := map[string]string{
-		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name",
+		byEmail: "same e-mail address", byPhone: "same phone number", byAddress: "same web address", byName: "same name", byNamesake: "same name and organisation",
 		byKey: "imported before", byID: "same id in that program, another name", byChoice: "you chose so",
 	}
 	return words[c.By]

@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+	jobsv1 "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
 	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
@@ -73,6 +74,19 @@ const inlineName = "a file"
 type RPC struct {
 	Jobs  job.Jobs
 	Kinds history.Kinds
+	// Read reads a job.
+	Read func(context.Context, *jobsv1.GetJobRequest) (*jobsv1.GetJobResponse, error)
+}
+
+// Await completes the answer of ImportFile with the job, once it has ended or the caller's time is up. If
+// the job cannot be read, the answer stays as it is: the import was started.
+func (h *RPC) Await(ctx context.Context, req *importsv1.ImportFileRequest, res *importsv1.ImportFileResponse) {
+	if req.GetWaitSeconds() == 0 {
+		return
+	}
+	if got, err := h.Read(ctx, &jobsv1.GetJobRequest{TaskId: res.GetTaskId(), WaitSeconds: req.WaitSeconds}); err == nil {
+		res.Job, res.Next = got.GetJob(), got.GetNext()
+	}
 }
 
 // ImportFile implements the RPC.
@@ -92,12 +106,15 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 	if err != nil {
 		return nil, err
 	}
-	if started {
-		db.OnCommit(ctx, h.Jobs.Wake)
-	} else {
+	if !started {
 		call.SkipCharge(ctx)
+	} else {
+		db.OnCommit(ctx, h.Jobs.Wake)
+		if call.Asked(ctx) {
+			err = ask(ctx, u, j)
+		}
 	}
-	return &importsv1.ImportFileResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
+	return &importsv1.ImportFileResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, err
 }
 
 // bulkLimit returns above how many people a call needs the approval of the member; 0 if it needs

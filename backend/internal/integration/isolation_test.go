@@ -201,7 +201,8 @@ func txAttempts(u *db.Tx) map[string]attempt {
 			}})
 		},
 		"FindNamesakes": func(ctx context.Context, _ victim) (any, error) {
-			return people.FindNamesakes(ctx, u, &people.Connection{Name: secret, Positions: []people.Position{{Organization: secret, Current: true}}})
+			colleagues, others, err := people.FindNamesakes(ctx, u, &people.Connection{Name: secret, Positions: []people.Position{{Organization: secret, Current: true}}})
+			return append(colleagues, others...), err
 		},
 		"InsertConnection": func(ctx context.Context, v victim) (any, error) {
 			c := &people.Connection{TenantID: v.tenant, Name: "mine", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}

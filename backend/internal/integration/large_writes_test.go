@@ -124,7 +124,7 @@ func TestTakenIDsAreReplaced(t *testing.T) {
 		err = write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 			tries++
 			for range 2 {
-				row := &people.Field{ID: id.New(id.Field), TenantID: u.TenantID(), Name: "Diet", FoldedName: "diet", Type: "text", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}
+				row := &people.Field{ID: id.New(id.Field), TenantID: u.TenantID(), Name: "Diet", FoldedName: "diet", Type: "text", CreatedAt: u.Now(), UpdatedAt: u.Now()}
 				if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
 					return err
 				}

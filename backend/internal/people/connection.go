@@ -459,18 +459,29 @@ AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
 // maxListed limits how many people with the same address are compared by name.
 const maxListed = 100
 
-// FindNamesakes returns the ids of live connections with c's folded name and current
-// organisation, at most maxSharing.
-func FindNamesakes(ctx context.Context, tx *db.Tx, c *Connection) (ids []string, err error) {
-	organization := NormalOrganization(c.CurrentPosition().Organization)
-	if organization == "" {
-		return nil, nil
+// FindNamesakes returns the ids of live connections other than c with its folded name: those with
+// its current organisation, at most maxSharing, and others, of whom a few may be among the first.
+func FindNamesakes(ctx context.Context, tx *db.Tx, c *Connection) (colleagues, others []string, err error) {
+	var rows []struct {
+		ID        string
+		Colleague bool
 	}
-	err = tx.NewRaw(`SELECT c.id FROM duplicate_keys k CROSS JOIN connections c
-WHERE k.tenant_id = ? AND k.key = ? AND c.tenant_id = k.tenant_id AND c.id = k.connection_id
-AND c.folded_name = ? AND c.archived_at IS NULL AND c.id <> ? ORDER BY k.connection_id LIMIT ?`,
-		tx.TenantID(), NamesakeKey(c.Name, organization), FoldedName(c), c.ID, maxSharing).Scan(ctx, &ids)
-	return ids, err
+	// Nobody has the key without an organisation.
+	key := NamesakeKey(c.Name, NormalOrganization(c.CurrentPosition().Organization))
+	err = tx.NewRaw(`SELECT id, TRUE AS colleague FROM (SELECT c.id FROM duplicate_keys k CROSS JOIN connections c
+WHERE k.tenant_id = ?0 AND k.key = ?1 AND c.tenant_id = k.tenant_id AND c.id = k.connection_id
+AND c.folded_name = ?2 AND c.archived_at IS NULL AND c.id <> ?3 ORDER BY k.connection_id LIMIT ?4) AS k
+UNION ALL SELECT id, FALSE FROM (SELECT id FROM connections
+WHERE tenant_id = ?0 AND folded_name = ?2 AND archived_at IS NULL AND id <> ?3 ORDER BY folded_name, id LIMIT ?5) AS n`,
+		tx.TenantID(), key, FoldedName(c), c.ID, maxSharing, 2*maxSharing).Scan(ctx, &rows)
+	for _, row := range rows {
+		if row.Colleague {
+			colleagues = append(colleagues, row.ID)
+		} else {
+			others = append(others, row.ID)
+		}
+	}
+	return colleagues, others, err
 }
 
 // ListNames returns the names of the connections that exist, archived or not, by id.

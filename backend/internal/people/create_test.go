@@ -253,6 +253,46 @@ func TestAnAddressIsADuplicateOnlyWithTheName(t *testing.T) {
 	}
 }
 
+// People who share only the name with a new person are named beside them, five at most: not those
+// who are archived or named for their address, and none if the name is guessed.
+func TestPeopleOfTheSameName(t *testing.T) {
+	t.Parallel()
+	w := newWriter(t, &people.Connection{ID: "con_1", Name: "Ada Stone", Version: 1, ArchivedAt: noon})
+	add := func(d people.Draft) people.Written {
+		t.Helper()
+		made, err := w.create(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	born := func(year string) []people.DateDraft {
+		return []people.DateDraft{{Kind: "birthday", Date: year + "-05-01"}}
+	}
+	cook := add(people.Draft{Name: "Ada Stone", Organization: "Inn", Title: "Cook"}).Connection.ID
+	add(people.Draft{Name: "Ada Stoner"})
+	want := []people.Candidate{{ID: cook, Name: "Ada Stone", Headline: "Cook at Inn"}}
+	first := add(people.Draft{Name: "ada  STÓNE", Emails: []string{"ada@home.example"}, Dates: born("1980")})
+	if diff := cmp.Diff(want, first.SameName); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	second := add(people.Draft{Name: "Ada Stone", Emails: []string{"ada@home.example"}, Dates: born("1950")})
+	if diff := cmp.Diff(want, second.SameName); diff != "" || len(second.Sharing) != 1 {
+		t.Errorf("with an address in common: %+v (-want +got):\n%s", second.Sharing, diff)
+	}
+	if got := add(people.Draft{Name: "Ada Stone", Organization: "Inn"}); got.DuplicateOf != cook || got.SameName != nil {
+		t.Errorf("a colleague: %+v", got)
+	}
+	if got := add(people.Draft{Emails: []string{"ada.stone@x.example"}}); got.Connection.Name != "Ada Stone" || got.SameName != nil {
+		t.Errorf("a guessed name: %+v", got)
+	}
+	for _, n := range []int{4, 5, 5} {
+		if got := add(people.Draft{Name: "Ada Stone"}); len(got.SameName) != n {
+			t.Errorf("%d of %d: %+v", len(got.SameName), n, got.SameName)
+		}
+	}
+}
+
 // "Holm, Vera" is understood, and titles and companies are left alone.
 func TestInvertedName(t *testing.T) {
 	t.Parallel()

@@ -436,6 +436,9 @@ func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 	for _, other := range written.Sharing {
 		res.SameAddress = append(res.SameAddress, &connectionsv1.SameAddress{Id: other.ID, Name: other.Name, Kind: other.Kind})
 	}
+	for _, other := range written.SameName {
+		res.SameName = append(res.SameName, pairMember(other))
+	}
 	return res, nil
 }
 

@@ -39,6 +39,8 @@ type Written struct {
 	// Sharing are people who share an address with this person, but whose names or birthdays show
 	// that they are or may be other people; at most maxSharing.
 	Sharing []Sharing
+	// SameName are further people with the same name, without their lists; at most maxSharing.
+	SameName []Candidate
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 	// RemovedDates are the stored dates that the write removed.
@@ -55,11 +57,11 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	if err := c.editFields(ctx, w, "fields", d.Fields); err != nil {
 		return Written{}, err
 	}
-	duplicate, strangers, err := d.findExisting(ctx, w, c)
+	out, err := d.findExisting(ctx, w, c)
 	if err != nil {
 		return Written{}, err
 	}
-	if duplicate != "" && d.OnDuplicate != OnDuplicateCreate {
+	if duplicate := out.DuplicateOf; duplicate != "" && d.OnDuplicate != OnDuplicateCreate {
 		if d.OnDuplicate == OnDuplicateError {
 			return Written{}, fault.New(fault.AlreadyExists, "%s is already stored as %s", text.Quote(c.Name), duplicate)
 		}
@@ -69,54 +71,63 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	if err := InsertConnection(ctx, w, c); err != nil {
 		return Written{}, err
 	}
-	changeID, err := history.Record(ctx, w, history.One("Added "+c.Name, history.Connection, c.ID, nil, c))
-	return Written{Connection: c, DuplicateOf: duplicate, Sharing: strangers, ChangeID: changeID}, err
+	out.Connection = c
+	out.ChangeID, err = history.Record(ctx, w, history.One("Added "+c.Name, history.Connection, c.ID, nil, c))
+	return out, err
 }
 
-// maxSharing limits how many people with the same address a result names.
+// maxSharing limits how many people with the same address, and with the same name, a result names.
 const maxSharing = 5
 
-// findExisting returns the id of the existing person that c duplicates, if any, and the other
-// people who have an address of c. People who share an address but have different names, or may
-// be relatives (Doubt), are not duplicates.
-func (d Draft) findExisting(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
+// findExisting returns the id of the existing person that c duplicates, if any, or else the other
+// people who have an address or the name of c. People who share an address but have different
+// names, or may be relatives (Doubt), are not duplicates, nor are people who share only the name.
+func (d Draft) findExisting(ctx context.Context, w *db.Tx, c *Connection) (out Written, err error) {
 	sharing, err := ListSharing(ctx, w, c)
 	if err != nil {
-		return "", nil, err
+		return out, err
 	}
 	full := c.Name
 	if text.Line(d.Name) == "" { // a guessed name is no evidence
 		full = ""
 	}
 	said := EvidenceOf(names.Names{Full: full, Nickname: c.Nickname}, c.Handles, c.Dates)
-	namesakes, err := FindNamesakes(ctx, w, c)
+	colleagues, namesakes, err := FindNamesakes(ctx, w, c)
 	if err != nil {
-		return "", nil, err
+		return out, err
 	}
-	alike := DistinctIDs(slices.Concat(namesakes, IDs(sharing, func(s Sharing) string { return s.ID })))
+	alike := DistinctIDs(slices.Concat(colleagues, namesakes, IDs(sharing, func(s Sharing) string { return s.ID })))
 	if len(alike) == 0 {
-		return "", nil, nil
+		return out, nil
 	}
 	others, err := GetConnections(ctx, w, alike)
 	if err != nil {
-		return "", nil, err
+		return out, err
+	}
+	named := func(id string) bool {
+		return slices.ContainsFunc(out.Sharing, func(s Sharing) bool { return s.ID == id }) || slices.ContainsFunc(out.SameName, func(p Candidate) bool { return p.ID == id })
 	}
 	for _, other := range sharing {
 		known := others[other.ID].Evidence()
 		if names.Compatible(said.Names, known.Names) && Doubt(&said, &known) == "" {
-			return other.ID, nil, nil
+			return Written{DuplicateOf: other.ID}, nil
 		}
-		told := func(s Sharing) bool { return s.ID == other.ID }
-		if len(strangers) < maxSharing && !slices.ContainsFunc(strangers, told) {
-			strangers = append(strangers, other)
+		if len(out.Sharing) < maxSharing && !named(other.ID) {
+			out.Sharing = append(out.Sharing, other)
 		}
 	}
-	for _, id := range namesakes {
+	for _, id := range colleagues {
 		if known := others[id].Evidence(); Doubt(&said, &known) == "" {
-			return id, strangers, nil
+			out.DuplicateOf = id
+			return out, nil
 		}
 	}
-	return "", strangers, nil
+	for _, id := range slices.Concat(colleagues, namesakes) {
+		if full != "" && len(out.SameName) < maxSharing && !named(id) {
+			out.SameName = append(out.SameName, Candidate{ID: id, Name: others[id].Name, Headline: others[id].CurrentPosition().Headline()})
+		}
+	}
+	return out, nil
 }
 
 func (d Draft) connection(now time.Time) (*Connection, error) {

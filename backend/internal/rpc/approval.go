@@ -64,6 +64,7 @@ func (c *invocation) ask(ctx context.Context, u *db.Tx) (connect.AnyResponse, er
 	if q.waits != nil {
 		return nil, q
 	}
+	c.state.Asked = true
 	res, err := c.next(ctx, c.request)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (c *invocation) ask(ctx context.Context, u *db.Tx) (connect.AnyResponse, er
 		return nil, fmt.Errorf("encode the arguments: %w", err)
 	}
 	q.call.Arguments, q.call.Kinds, q.call.Preview = string(arguments), strings.Join(acts, " "), did.Preview
-	q.call.Preview.Price = c.price()
+	q.call.Preview.Price, q.call.Preview.Import = c.price(), c.state.Shown
 	return nil, q
 }
 
@@ -144,6 +145,8 @@ type approvals struct {
 type writer struct {
 	request func() proto.Message
 	handle  func(ctx context.Context, tx *db.Tx, req proto.Message) (proto.Message, error)
+	// after completes the answer once it is committed; nil for most.
+	after func(ctx context.Context, req, res proto.Message)
 }
 
 // NewDecisions returns the function that runs the jobs of decisions: it makes the approved call, or
@@ -272,7 +275,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 	}
 	w := a.writers[rule.Procedure]
 	req := w.request()
-	state := &call.State{Price: rule.Tool.Credits, Allows: func(tool string) bool {
+	state := &call.State{Price: rule.Tool.Credits, Asked: true, Allows: func(tool string) bool {
 		other, ok := a.rpcs.Tool(tool)
 		return ok && permit(other, p) == nil
 	}}
@@ -294,6 +297,7 @@ func (a *approvals) call(ctx context.Context, run *job.Run, d *decision.Decision
 			return job.Step{}, err
 		}
 		if did.Digest != d.Preview.Digest {
+			did.Import = state.Shown
 			return job.Step{}, &changedSince{preview: did.Preview, acts: did.Acts(rule.Tool.Acts, p.Credential.Asks)}
 		}
 		if !state.Free && state.Price > 0 {

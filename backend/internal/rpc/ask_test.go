@@ -333,6 +333,10 @@ func TestAskBeforeAnImport(t *testing.T) {
 		if got := a.count(t, "files", "1 = 1") + a.count(t, "jobs", "kind = 'file_import'"); got != 0 {
 			t.Errorf("%d files and imports", got)
 		}
+		var shown importer.Asked
+		if err := json.Unmarshal(a.waiting(t)[0].Preview.Import, &shown); err != nil || shown.Created != 2 || len(shown.Rows) != 2 || fmt.Sprint(shown.Rows[1]) != "{3 add Bo Berg <nil> []}" || shown.Partly {
+			t.Errorf("%+v, %v", shown, err)
+		}
 		a.wantBalance(t, 100)
 		a.approve(t)
 		a.run(t)

@@ -100,6 +100,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	served := &services{mux: mux, options: options, writers: map[string]writer{}}
 	o.register(served)
+	execute.writers = served.writers
 	names := served.names()
 	reflector := grpcreflect.NewStaticReflector(append(names, grpchealth.HealthV1ServiceName)...)
 	mux.Handle(grpcreflect.NewHandlerV1(reflector))
@@ -210,6 +211,7 @@ func registerInsights(s *services, h *handlers.Handlers) {
 func registerJobs(s *services, h *handlers.Handlers) {
 	read(s, accountv1connect.AccountServiceListChangesProcedure, h.Changes.ListChanges)
 	write(s, importsv1connect.ImportServiceImportFileProcedure, h.Imports.ImportFile)
+	after(s, importsv1connect.ImportServiceImportFileProcedure, h.Imports.Await)
 	write(s, accountv1connect.AccountServiceUndoChangeProcedure, h.Imports.UndoChange)
 	write(s, importsv1connect.ImportServiceEmbedObjectsProcedure, h.Embeddings.EmbedObjects)
 	write(s, jobsv1connect.JobServiceCancelJobProcedure, h.Jobs.CancelJob)

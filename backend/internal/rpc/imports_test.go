@@ -105,6 +105,34 @@ func TestImportIsToldAndUndone(t *testing.T) {
 	})
 }
 
+// With wait_seconds, the answer to import_file has the job as get_job returns it, also when it is repeated.
+func TestAnImportInOneCall(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.call(t, create, `{"name":"Bo Berg","organization":"Inn","title":"Cook"}`)
+		runner := job.NewRunner(job.Config{
+			Queue: dbtest.Queue(t, p.store), Kinds: []job.Kind{importer.Kind(p.store, dbtest.Ledger(t, p.store))}, Workers: 1, Poll: 2 * time.Millisecond, Now: p.time,
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+		runner.Start(t.Context())
+		defer runner.Stop(context.Background())
+		dry := p.call(t, importFile, inline(twoPeople, `,"dry_run":true,"wait_seconds":20`))
+		rows, err := json.Marshal(dry.at("job", "result", "rows"))
+		id, _ := dry.at("job", "result", "rows", 1, "may_be", 0, "id").(string)
+		want := `[{"action":"add","name":"Ana Lopez","row":2},{"action":"add","may_be":[{"headline":"Cook at Inn","id":"` + id + `","why":"same name"}],"name":"Bo Berg","row":3}]`
+		if err != nil || id == "" || string(rows) != want || dry.at("next") != nil {
+			t.Errorf("%s, %v: %v", rows, err, dry.body)
+		}
+		for range 2 {
+			got := p.withKey(t, "k", importFile, inline(twoPeople, `,"wait_seconds":20`))
+			if got.at("job", "state") != "succeeded" || got.at("job", "result", "created") != 2.0 || got.at("job", "result", "rows") != nil ||
+				got.at("task_id") != got.at("job", "job_id") || got.at("next", 0, "tool") != "find_duplicates" || got.header.Get(connectheader.CreditsCharged) != "5" {
+				t.Errorf("%v", got.body)
+			}
+		}
+	})
+}
+
 func TestImportsThatCannotStart(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

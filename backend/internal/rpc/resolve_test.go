@@ -98,6 +98,11 @@ func TestAnAddressOfAStranger(t *testing.T) {
 			made.at("same_address", 0, "id") != ada || made.at("same_address", 0, "name") != "Ada Stone" || made.at("same_address", 0, "kind") != "email" {
 			t.Error(made.body)
 		}
+		b.call(t, create, `{"name":"Cy Dee","organization":"Inn","title":"Cook"}`)
+		made = b.call(t, create, `{"name":"CY DEE"}`)
+		if made.at("same_name", 0, "name") != "Cy Dee" || made.at("same_name", 0, "headline") != "Cook at Inn" || made.at("same_name", 1) != nil {
+			t.Error(made.body)
+		}
 	})
 }
 

@@ -35,11 +35,9 @@ func isID(text string) bool {
 	if len(text) != idLength || text[prefixLength-1] != '_' {
 		return false
 	}
+	const form = "aaa_aa000aa000"
 	for i, c := range []byte(text) {
-		switch {
-		case i < prefixLength-1 && c >= 'a' && c <= 'z', i == prefixLength-1:
-		case i >= prefixLength && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z'):
-		default:
+		if form[i] == 'a' && (c < 'a' || c > 'z') || form[i] == '0' && (c < '0' || c > '9') {
 			return false
 		}
 	}

@@ -49,6 +49,8 @@ type transactions struct {
 	timeout time.Duration
 	// baseURL is the public address of the service.
 	baseURL string
+	// writers are the handlers that run in a transaction, by procedure.
+	writers map[string]writer
 }
 
 // invocation is one call on its way through transactions.
@@ -98,7 +100,10 @@ func (x *transactions) run(ctx context.Context, c *invocation) (res connect.AnyR
 	}
 	switch {
 	case c.rule.Writes:
-		return x.write(ctx, c)
+		if res, err = x.write(ctx, c); err == nil {
+			err = x.complete(ctx, c, res)
+		}
+		return res, err
 	case c.key != nil:
 		return x.readOnce(ctx, c)
 	default:
@@ -167,6 +172,26 @@ func (x *transactions) write(ctx context.Context, c *invocation) (res connect.An
 		return nil, x.asked(ctx, c, data, err)
 	}
 	return res, nil
+}
+
+// complete completes the answer of a write that is committed, also if the answer is an earlier call's.
+func (x *transactions) complete(ctx context.Context, c *invocation, res connect.AnyResponse) error {
+	after := x.writers[c.rule.Procedure].after
+	req, _ := c.request.Any().(proto.Message)
+	answer, _ := res.Any().(proto.Message)
+	if after == nil || answer == nil {
+		return nil
+	}
+	kept, ok := answer.(*rendered)
+	if ok {
+		answer = kept.Message
+	}
+	after(call.With(ctx, &c.state), req, answer)
+	var err error
+	if ok {
+		kept.text, err = x.codec.Marshal(answer)
+	}
+	return err
 }
 
 // writeAfter runs the effect of a read that has answered. The effect, the price and, with a
@@ -288,6 +313,15 @@ func write[Req, Res any](s *services, procedure string, fn func(context.Context,
 		}
 		return fn(ctx, tx, req)
 	})
+}
+
+// after makes a write complete its answer when its transaction is committed.
+func after[Req, Res any](s *services, procedure string, fn func(context.Context, *Req, *Res)) {
+	w := s.writers[procedure]
+	w.after = func(ctx context.Context, req, res proto.Message) {
+		fn(ctx, any(req).(*Req), any(res).(*Res)) //nolint:forcetypeassert // messages of the procedure
+	}
+	s.writers[procedure] = w
 }
 
 // txKey is the context key under which the pipeline passes the transaction to write.

@@ -327,7 +327,7 @@ func withUnknown(text string, foreign []string) string {
 		duplicate := "k" + trace[1:len(trace)-1] + "k"
 		switch {
 		case isID(trace):
-			duplicate = trace[:len(trace)-6] + "ZZZZZZ"
+			duplicate = trace[:len(trace)-5] + "zz999"
 		case strings.HasPrefix(trace, phonePrefix):
 			duplicate = trace // numbers must stay numbers
 		}

@@ -114,7 +114,7 @@ func (v *vocabulary) shown(kind string) []string {
 }
 
 // unknownID, after a prefix, is an id that is never issued.
-const unknownID = "00000000000000000000000000"
+const unknownID = "zz000zz000"
 
 // unknownOf are words of a kind that no member has: words that are never stored, and words
 // that a careless query would treat as syntax.

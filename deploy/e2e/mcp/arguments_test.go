@@ -182,6 +182,7 @@ func badArguments() []badCall {
 		{"import_file", harness.Arguments{"content": "Name\nA", "on_match": "shout"}, "on_match"},
 		{"import_file", harness.Arguments{"content": "Name\nA", "filename": ""}, "filename"},
 		{"import_file", harness.Arguments{"content": "Name\nA", "tags": []string{long(61)}}, "tags"},
+		{"import_file", harness.Arguments{"content": "Name\nA", "wait_seconds": 21}, "wait_seconds"},
 		{"embed_objects", harness.Arguments{"only_stale": "yes"}, "only_stale"},
 		{"embed_objects", harness.Arguments{"ids": []string{person}}, "ids"},
 		{"get_job", harness.Arguments{}, "task_id"},

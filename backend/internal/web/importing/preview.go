@@ -175,7 +175,9 @@ func rowOf(r importer.Row, m *page.Mistakes) previewRow {
 	}
 	switch r.Kind {
 	case importer.RowKnown:
-		row.addKnown()
+		if a, ok := r.Known(); ok {
+			row.show(a, "")
+		}
 	case importer.RowDoubtful:
 		row.show(r.Candidates[0], "May be ")
 	}
@@ -188,16 +190,6 @@ func rowOf(r importer.Row, m *page.Mistakes) previewRow {
 	}
 	row.addChoices(m)
 	return row
-}
-
-// addKnown adds the person that a row is taken for.
-func (r *previewRow) addKnown() {
-	for i, a := range r.Candidates {
-		if r.Choice.Do == importer.DoSame && a.For() == r.Choice || i == 0 && (r.Choice.Do == "" || r.Exact) {
-			r.show(a, "")
-			return
-		}
-	}
 }
 
 // show adds a person that the row is, or may be.

@@ -44,6 +44,8 @@ type waitingRow struct {
 	// Paused is set while the agent is paused. Changed is set if the people whom it is about have
 	// changed since the agent asked.
 	Paused, Changed bool
+	// Import is set if the call imports a file.
+	Import *askedImport
 }
 
 // decidedRow is a decision that was made, or that expired.
@@ -103,6 +105,9 @@ func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error)
 		out[i] = waitingRow{
 			Row: rows[i], Why: whyAsked(d.Why(), d.Preview.People), Until: local(d.ExpiresAt, v.Zone), Price: d.Preview.Price,
 			Paused: paused[d.CredentialID], Changed: d.Changed,
+		}
+		if out[i].Import, err = v.importOf(d.Preview.Import); err != nil {
+			return nil, err
 		}
 		out[i].ID, out[i].More = d.ID, d.Preview.More
 		for j := range out[i].Objects {

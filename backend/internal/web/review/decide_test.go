@@ -196,3 +196,27 @@ func TestDecideTooLate(t *testing.T) {
 	wantRedirect(t, b.Submit(page, approveForm, nil), "/decide?done=decide-late")
 	want(t, b.Get("/decide"), http.StatusOK, "Nothing waits for you", "Expired, and not done · Claude")
 }
+
+// The page shows what an import would do with the rows of its file.
+func TestDecideAboutAnImport(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		ada, _ := webtest.Added(t, s, b.Owner, "Ada <Lovelace>")
+		webtest.By(t, s, b.Owner, "import_file", func(ctx context.Context, tx *db.Tx) (*decision.Decision, error) {
+			shown := `{"total":4,"created":2,"updated":1,"failed":1,"errors":[{"row":5,"message":"there is no name"}],"partly":true,"columns":[{"name":"Surname","field":"name","stored":3}],"rows":[
+{"row":2,"action":"update","name":"A. Lovelace","match":{"id":"` + ada + `","name":"Ada <Lovelace>","headline":"Countess","why":"same e-mail address"}},
+{"row":3,"action":"add","name":"Bo","may_be":[{"of_row":2,"name":"A. Lovelace","why":"same phone number"}]},{"row":4,"action":"add","name":"Cy"}]}`
+			d, _, err := decision.Ask(ctx, tx, decision.Call{Fingerprint: "f", Arguments: `{}`, Kinds: "import", Preview: decision.Preview{Summary: "import friends.csv", Import: []byte(shown)}})
+			return d, err
+		})
+		page := b.Get("/decide")
+		want(t, page, http.StatusOK, "It wants to: import friends.csv.",
+			"Of the first 4 rows, 2 would be added, 1 would change people who exist, 0 would change nothing, and 1 cannot be imported.",
+			"A. Lovelace: would change the person", "Row 2 · Is Ada <Lovelace>, Countess: same e-mail address", "Bo: would be added",
+			"Row 3 · May be A. Lovelace in row 2: same phone number", "Row 5: there is no name", "Surname")
+		if got := webtest.LinkTo(page, "Ada <Lovelace>, Countess"); got != "/people/"+ada {
+			t.Errorf("it leads to %q", got)
+		}
+	})
+}

@@ -34,10 +34,10 @@ export const bulk = [
   {
     ask: 'Here is the list of 15 attendees of the Harvest Forum. Add them all.',
     async plan(call) {
-      const { task_id: task } = await call('import_file', {
-        filename: 'attendees.csv', content: ['Name,E-mail', ...attendees.map((one) => `${one.name},${one.email}`)].join('\n'), tags: ['harvest-forum'],
+      const { job } = await call('import_file', {
+        filename: 'attendees.csv', content: ['Name,E-mail', ...attendees.map((one) => `${one.name},${one.email}`)].join('\n'), tags: ['harvest-forum'], wait_seconds: 20,
       });
-      await call('get_job', { task_id: task, wait_seconds: 20 });
+      assert.equal(job.state, 'succeeded');
     },
     async check(_, { read }) {
       const { hits } = await read('search_connections', { tag: ['harvest-forum'], limit: 50 });

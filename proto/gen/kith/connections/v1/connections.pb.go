@@ -2100,7 +2100,10 @@ type CreateConnectionResponse struct {
 	// People who share an e-mail, phone or web address with this one and whose names
 	// show that they are other people; five at most. find_duplicates has the pairs,
 	// with a min_score of 0.4 where three or more people share the address.
-	SameAddress   []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
+	SameAddress []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
+	// Other people with the same name; five at most. merge_connections merges them if they
+	// are the same person.
+	SameName      []*ResolvedPerson `protobuf:"bytes,5,rep,name=same_name,proto3" json:"same_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2159,6 +2162,13 @@ func (x *CreateConnectionResponse) GetChangeId() string {
 func (x *CreateConnectionResponse) GetSameAddress() []*SameAddress {
 	if x != nil {
 		return x.SameAddress
+	}
+	return nil
+}
+
+func (x *CreateConnectionResponse) GetSameName() []*ResolvedPerson {
+	if x != nil {
+		return x.SameName
 	}
 	return nil
 }
@@ -4846,7 +4856,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\r_organizationB\b\n" +
 	"\x06_titleB\r\n" +
 	"\v_started_onB\v\n" +
-	"\t_ended_on\"\xb4\x02\n" +
+	"\t_ended_on\"\x81\x03\n" +
 	"\x18CreateConnectionResponse\x12K\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
@@ -4854,7 +4864,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"connection\x120\n" +
 	"\fduplicate_of\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\fduplicate_of\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12N\n" +
-	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_addressB\x0f\n" +
+	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_address\x12K\n" +
+	"\tsame_name\x18\x05 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\tsame_nameB\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
 	"_change_id\"e\n" +
@@ -5252,62 +5263,63 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	46, // 25: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
 	6,  // 26: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
 	17, // 27: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	11, // 28: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 29: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 30: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 31: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	15, // 32: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	7,  // 33: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 34: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	9,  // 35: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	46, // 36: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
-	6,  // 37: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	11, // 38: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	22, // 39: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	23, // 40: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	49, // 41: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	30, // 42: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	23, // 43: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	23, // 44: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	32, // 45: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
-	6,  // 46: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	35, // 47: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	34, // 48: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
-	12, // 49: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	50, // 50: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	42, // 51: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
-	43, // 52: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
-	0,  // 53: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 54: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	14, // 55: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	18, // 56: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	20, // 57: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	24, // 58: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	26, // 59: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	28, // 60: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	31, // 61: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	44, // 62: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
-	36, // 63: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	38, // 64: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	40, // 65: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
-	1,  // 66: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 67: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	16, // 68: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	19, // 69: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	21, // 70: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	25, // 71: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	27, // 72: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	29, // 73: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	33, // 74: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	45, // 75: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
-	37, // 76: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	39, // 77: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	41, // 78: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
-	66, // [66:79] is the sub-list for method output_type
-	53, // [53:66] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	23, // 28: kith.connections.v1.CreateConnectionResponse.same_name:type_name -> kith.connections.v1.ResolvedPerson
+	11, // 29: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 30: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 31: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	15, // 32: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	15, // 33: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	7,  // 34: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	10, // 35: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	9,  // 36: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	46, // 37: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
+	6,  // 38: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	11, // 39: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	22, // 40: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	23, // 41: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	49, // 42: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	30, // 43: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	23, // 44: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	23, // 45: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	32, // 46: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	6,  // 47: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	35, // 48: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	34, // 49: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	12, // 50: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	50, // 51: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	42, // 52: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
+	43, // 53: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 54: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 55: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	14, // 56: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	18, // 57: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	20, // 58: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	24, // 59: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	26, // 60: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	28, // 61: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	31, // 62: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	44, // 63: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
+	36, // 64: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	38, // 65: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	40, // 66: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
+	1,  // 67: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 68: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	16, // 69: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	19, // 70: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	21, // 71: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	25, // 72: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	27, // 73: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	29, // 74: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	33, // 75: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	45, // 76: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
+	37, // 77: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	39, // 78: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	41, // 79: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
+	67, // [67:80] is the sub-list for method output_type
+	54, // [54:67] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }

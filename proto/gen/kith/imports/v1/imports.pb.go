@@ -10,6 +10,7 @@ package importsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v11 "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
 	v1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -38,20 +39,22 @@ type ImportFileRequest struct {
 	UploadId *string `protobuf:"bytes,4,opt,name=upload_id,proto3,oneof" json:"upload_id,omitempty"`
 	// Default auto; json: this service's export.
 	Format *string `protobuf:"bytes,5,opt,name=format,proto3,oneof" json:"format,omitempty"`
-	// Such as windows-1252; default: detected.
+	// Default: detected.
 	Charset *string `protobuf:"bytes,6,opt,name=charset,proto3,oneof" json:"charset,omitempty"`
 	// Country of phone numbers without a code, such as DE.
 	DefaultRegion *string `protobuf:"bytes,7,opt,name=default_region,proto3,oneof" json:"default_region,omitempty"`
 	// Existing people; default fill_blanks.
 	OnMatch *string `protobuf:"bytes,8,opt,name=on_match,proto3,oneof" json:"on_match,omitempty"`
-	// Only report what it would do.
+	// Only report what it would do, row by row.
 	DryRun *bool `protobuf:"varint,9,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	// For all people in the file.
 	Tags []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Order of dates such as 3/4/2021; default: the file's, else the member's locale.
+	// For dates such as 3/4/2021; default: the file's or the member's.
 	DateOrder *string `protobuf:"bytes,11,opt,name=date_order,proto3,oneof" json:"date_order,omitempty"`
-	// What columns of a table mean, where the header is not recognised.
-	Columns       []*ColumnMeaning `protobuf:"bytes,12,rep,name=columns,proto3" json:"columns,omitempty"`
+	// What columns mean whose header is not recognised.
+	Columns []*ColumnMeaning `protobuf:"bytes,12,rep,name=columns,proto3" json:"columns,omitempty"`
+	// 0-20.
+	WaitSeconds   *int32 `protobuf:"varint,13,opt,name=wait_seconds,proto3,oneof" json:"wait_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +173,13 @@ func (x *ImportFileRequest) GetColumns() []*ColumnMeaning {
 	return nil
 }
 
+func (x *ImportFileRequest) GetWaitSeconds() int32 {
+	if x != nil && x.WaitSeconds != nil {
+		return *x.WaitSeconds
+	}
+	return 0
+}
+
 // The meaning of a column.
 type ColumnMeaning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -231,7 +241,9 @@ type ImportFileResponse struct {
 	// Number of the job, for get_job.
 	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
 	// What to call next.
-	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
+	Next []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
+	// The job after the wait, as get_job returns it; absent without wait_seconds.
+	Job           *v11.Job `protobuf:"bytes,3,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -276,6 +288,13 @@ func (x *ImportFileResponse) GetTaskId() int32 {
 func (x *ImportFileResponse) GetNext() []*v1.NextCall {
 	if x != nil {
 		return x.Next
+	}
+	return nil
+}
+
+func (x *ImportFileResponse) GetJob() *v11.Job {
+	if x != nil {
+		return x.Job
 	}
 	return nil
 }
@@ -385,7 +404,7 @@ var File_kith_imports_v1_imports_proto protoreflect.FileDescriptor
 
 const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xda\b\n" +
+	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/jobs/v1/jobs.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x9f\t\n" +
 	"\x11ImportFileRequest\x12+\n" +
 	"\bfilename\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bfilename\x88\x01\x01\x12*\n" +
@@ -404,7 +423,9 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
 	"date_order\x18\v \x01(\tB\x1a\xbaH\x17r\x15R\x04autoR\x03dmyR\x03mdyR\x03ymdH\tR\n" +
 	"date_order\x88\x01\x01\x12B\n" +
-	"\acolumns\x18\f \x03(\v2\x1e.kith.imports.v1.ColumnMeaningB\b\xbaH\x05\x92\x01\x02\x10dR\acolumns:\xf7\x01\xbaH\xf3\x01\x1a\xf0\x01\n" +
+	"\acolumns\x18\f \x03(\v2\x1e.kith.imports.v1.ColumnMeaningB\b\xbaH\x05\x92\x01\x02\x10dR\acolumns\x122\n" +
+	"\fwait_seconds\x18\r \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00H\n" +
+	"R\fwait_seconds\x88\x01\x01:\xf7\x01\xbaH\xf3\x01\x1a\xf0\x01\n" +
 	"\x0fimport_file.one\x12vgive one of content, content_base64 and upload_id, or none of them for the oldest file that waits on the settings page\x1ae(has(this.content) ? 1 : 0) + (has(this.content_base64) ? 1 : 0) + (has(this.upload_id) ? 1 : 0) <= 1B\v\n" +
 	"\t_filenameB\n" +
 	"\n" +
@@ -419,14 +440,16 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\t_on_matchB\n" +
 	"\n" +
 	"\b_dry_runB\r\n" +
-	"\v_date_order\"X\n" +
+	"\v_date_orderB\x0f\n" +
+	"\r_wait_seconds\"X\n" +
 	"\rColumnMeaning\x12\"\n" +
 	"\x06header\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x06header\x12#\n" +
-	"\ameaning\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\ameaning\"d\n" +
+	"\ameaning\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\ameaning\"\x8f\x01\n" +
 	"\x12ImportFileResponse\x12\x18\n" +
 	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
-	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"I\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12)\n" +
+	"\x03job\x18\x03 \x01(\v2\x11.kith.jobs.v1.JobB\x04\xf8\xf3\x18\x01R\x03job\"I\n" +
 	"\x13EmbedObjectsRequest\x12#\n" +
 	"\n" +
 	"only_stale\x18\x01 \x01(\bH\x00R\n" +
@@ -434,10 +457,10 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\v_only_stale\"f\n" +
 	"\x14EmbedObjectsResponse\x12\x18\n" +
 	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
-	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xb2\x02\n" +
-	"\rImportService\x12\x8b\x01\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xb4\x02\n" +
+	"\rImportService\x12\x8d\x01\n" +
 	"\n" +
-	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"4\xca\xf3\x180\b\x06\x12\x19Import people from a file\x18\x05:\vfile_importJ\x02\x03\x04\x12\x92\x01\n" +
+	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"6\xca\xf3\x182\b\x06\x12\x19Import people from a file\x18\x05:\vfile_import@\x01J\x02\x03\x04\x12\x92\x01\n" +
 	"\fEmbedObjects\x12$.kith.imports.v1.EmbedObjectsRequest\x1a%.kith.imports.v1.EmbedObjectsResponse\"5\xca\xf3\x18.\b\x06\x12\x17Prepare semantic search\x18\x02(\x01:\rembed_objects\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/imports/v1;importsv1b\x06proto3"
 
 var (
@@ -460,20 +483,22 @@ var file_kith_imports_v1_imports_proto_goTypes = []any{
 	(*EmbedObjectsRequest)(nil),  // 3: kith.imports.v1.EmbedObjectsRequest
 	(*EmbedObjectsResponse)(nil), // 4: kith.imports.v1.EmbedObjectsResponse
 	(*v1.NextCall)(nil),          // 5: kith.tool.v1.NextCall
+	(*v11.Job)(nil),              // 6: kith.jobs.v1.Job
 }
 var file_kith_imports_v1_imports_proto_depIdxs = []int32{
 	1, // 0: kith.imports.v1.ImportFileRequest.columns:type_name -> kith.imports.v1.ColumnMeaning
 	5, // 1: kith.imports.v1.ImportFileResponse.next:type_name -> kith.tool.v1.NextCall
-	5, // 2: kith.imports.v1.EmbedObjectsResponse.next:type_name -> kith.tool.v1.NextCall
-	0, // 3: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
-	3, // 4: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
-	2, // 5: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
-	4, // 6: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	6, // 2: kith.imports.v1.ImportFileResponse.job:type_name -> kith.jobs.v1.Job
+	5, // 3: kith.imports.v1.EmbedObjectsResponse.next:type_name -> kith.tool.v1.NextCall
+	0, // 4: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
+	3, // 5: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
+	2, // 6: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
+	4, // 7: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_kith_imports_v1_imports_proto_init() }

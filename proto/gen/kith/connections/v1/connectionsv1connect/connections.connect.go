@@ -90,8 +90,8 @@ type ConnectionServiceClient interface {
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
 	// returned instead, with duplicate_of set (on_duplicate changes that);
-	// same_address lists people with the address and another name. Adds one
-	// connection; undo with change_id.
+	// same_address and same_name list others with only that in common. Undo with
+	// change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change one person. Fields left out stay as they are; an empty text clears. The
 	// lists emails, phones, urls, tags and important_dates replace all entries, but an
@@ -387,8 +387,8 @@ type ConnectionServiceHandler interface {
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
 	// returned instead, with duplicate_of set (on_duplicate changes that);
-	// same_address lists people with the address and another name. Adds one
-	// connection; undo with change_id.
+	// same_address and same_name list others with only that in common. Undo with
+	// change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change one person. Fields left out stay as they are; an empty text clears. The
 	// lists emails, phones, urls, tags and important_dates replace all entries, but an

@@ -44,12 +44,12 @@ const (
 
 // ImportServiceClient is a client for the kith.imports.v1.ImportService service.
 type ImportServiceClient interface {
-	// Import people from an export of LinkedIn, Google, Outlook or this service, CSV,
-	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
-	// upload_id of a larger file that the member uploaded on the settings page.
-	// Existing people are recognised by their addresses. Starts a job; its result has
-	// the counts, also by column, and the import_id for undo_change. Every 100 rows
-	// cost one more credit.
+	// Import people from CSV, vCard, JSContact, or an export of LinkedIn, Google,
+	// Outlook or this service. Pass content or content_base64, up to 1 MiB, or the
+	// upload_id of a file from the member's settings page. Existing people are
+	// recognised by address, or by name and organisation. Starts a job; its result has
+	// counts, also by column, and the import_id for undo_change. Every 100 rows cost
+	// one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
@@ -113,12 +113,12 @@ func (c *importServiceClient) EmbedObjects(ctx context.Context, req *v1.EmbedObj
 
 // ImportServiceHandler is an implementation of the kith.imports.v1.ImportService service.
 type ImportServiceHandler interface {
-	// Import people from an export of LinkedIn, Google, Outlook or this service, CSV,
-	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
-	// upload_id of a larger file that the member uploaded on the settings page.
-	// Existing people are recognised by their addresses. Starts a job; its result has
-	// the counts, also by column, and the import_id for undo_change. Every 100 rows
-	// cost one more credit.
+	// Import people from CSV, vCard, JSContact, or an export of LinkedIn, Google,
+	// Outlook or this service. Pass content or content_base64, up to 1 MiB, or the
+	// upload_id of a file from the member's settings page. Existing people are
+	// recognised by address, or by name and organisation. Starts a job; its result has
+	// counts, also by column, and the import_id for undo_change. Every 100 rows cost
+	// one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
