@@ -47,26 +47,6 @@ func Sounds(word string) []string {
 	return forms
 }
 
-// Initials are the letters with which a Latin word may begin whose form begins like the given one.
-func Initials(form string) string {
-	first := strings.TrimPrefix(form, "'")[:1]
-	switch {
-	case first == "a" && form[0] == '\'':
-		return "aeiou"
-	case first == "i":
-		return "ijy"
-	case first == "k":
-		return "ckqx"
-	case first == "f":
-		return "fp"
-	case first == "h":
-		return "chk"
-	case first == "v":
-		return "vw"
-	}
-	return first
-}
-
 var (
 	// greek are letters that are not pronounced as their usual transliteration says.
 	greek = strings.NewReplacer("η", "i", "β", "v", "ου", "u")

@@ -376,8 +376,9 @@ type segment struct {
 	size     int64
 	sum      uint64 // of the checksums of all documents
 
-	// numbers, due and orders are computed on first use.
+	// numbers, latin, due and orders are computed on first use.
 	numbers func() *numbers
+	latin   func() *vocabulary
 	due     atomic.Pointer[dueOrder]
 
 	ordering sync.Mutex
@@ -477,6 +478,7 @@ func newSegment(docs []*Document) *segment {
 		}
 	}
 	s.words, s.sounds, s.values = newVocabulary(b.terms.terms), newVocabulary(b.sounds.terms), b.values
+	s.latin = sync.OnceValue(s.words.latinSounds)
 	s.numbers = sync.OnceValue(func() *numbers { return newNumbers(s.docs) })
 	s.size = s.bytes()
 	return s

@@ -38,6 +38,7 @@ func newTable(docs int) *table {
 type matcher struct {
 	words  *vocabulary
 	sounds *vocabulary
+	latin  func() *vocabulary // of segment
 	docs   []ranked
 	token  *token
 	edits  bool // look for misspelt words

@@ -3,10 +3,8 @@ package index
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/people/names"
-	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 const (
@@ -30,7 +28,7 @@ func (m *matcher) otherScripts() {
 			}
 			m.enterSounds(m.sounds.soundsLike(form, m.edits))
 			if foreign {
-				m.enterSounds(m.words.latinLike(form, m.edits))
+				m.enterSounds(m.latin().soundsLike(form, m.edits))
 			}
 		}
 	}
@@ -54,13 +52,21 @@ func (m *matcher) enterSounds(terms iter.Seq2[*term, closeness]) {
 // misspelt. Consonants alone must be equal.
 func (v *vocabulary) soundsLike(form string, edits bool) iter.Seq2[*term, closeness] {
 	return func(yield func(*term, closeness) bool) {
+		consonants := form[0] == '\''
 		for t := range v.beginning(form) {
-			if c, ok := soundsAs(form, t.folded, false); ok && !yield(t, c) {
-				return
+			switch {
+			case t.folded == form:
+				if !yield(t, respelt) {
+					return
+				}
+			case !consonants && len(form) >= minWordyPrefix:
+				if !yield(t, nearSound) {
+					return
+				}
 			}
 		}
 		limit := editsFor(form, len(form))
-		if !edits || limit == 0 || form[0] == '\'' {
+		if !edits || limit == 0 || consonants {
 			return
 		}
 		for t := range v.misspelt(form, limit) {
@@ -71,41 +77,24 @@ func (v *vocabulary) soundsLike(form string, edits bool) iter.Seq2[*term, closen
 	}
 }
 
-// latinLike iterates over the Latin words of names that sound like a form. It reads the words that begin with the same sound.
-func (v *vocabulary) latinLike(form string, edits bool) iter.Seq2[*term, closeness] {
-	return func(yield func(*term, closeness) bool) {
-		for _, initial := range names.Initials(form) {
-			for t := range v.beginning(string(initial)) {
-				if !t.isName() {
-					continue
-				}
-				for _, sound := range names.Sounds(t.folded) {
-					if c, ok := soundsAs(form, sound, edits); ok && !yield(t, c) {
-						return
-					}
-				}
+// latinSounds returns the sounds of the Latin words of names. They are computed when a query in another script first needs them.
+func (v *vocabulary) latinSounds() *vocabulary {
+	var terms []term
+	for i := range v.terms {
+		t := &v.terms[i]
+		if !t.isName() || names.OtherScript(t.folded) {
+			continue
+		}
+		for _, form := range names.Sounds(t.folded) {
+			if len(form) >= minSound {
+				terms = append(terms, term{folded: form, typed: t.typed, lists: t.lists})
 			}
 		}
 	}
+	return new(newVocabulary(terms))
 }
 
 // isName reports whether the term is a word of a name or nickname.
 func (t *term) isName() bool {
 	return slices.ContainsFunc(t.lists, func(l list) bool { return l.kind == kind(fieldName) || l.kind == kind(fieldNickname) })
-}
-
-// soundsAs compares the form of a word of the query with that of a name.
-func soundsAs(form, name string, edits bool) (closeness, bool) {
-	switch {
-	case form == name:
-		return respelt, true
-	case form[0] == '\'', name == "", name[0] == '\'':
-		return 0, false
-	case len(form) >= minWordyPrefix && strings.HasPrefix(name, form):
-		return nearSound, true
-	case !edits:
-		return 0, false
-	}
-	limit := editsFor(form, len(form))
-	return nearSound, limit > 0 && text.Distance([]rune(form), name, limit) <= limit
 }
