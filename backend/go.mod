@@ -25,6 +25,7 @@ require (
 	github.com/kith-crm/kith/observability v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/proto v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/sandbox v0.0.0-00010101000000-000000000000
+	github.com/mozillazg/go-unidecode v0.2.0
 	github.com/nyaruka/phonenumbers v1.7.5
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/pquerna/otp v1.5.0

@@ -305,7 +305,7 @@ func Count(ctx context.Context, q db.Reader) (int, error) {
 // List returns all decisions, the oldest first.
 func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var all []Decision
-	err := q.From(&all).Order("created_at", "id").Scan(ctx)
+	err := q.From(&all).Order("task_id").Scan(ctx)
 	return all, err
 }
 
@@ -313,7 +313,7 @@ func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 // have the present names of people.
 func ListWaiting(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var waiting []Decision
-	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("created_at", "id").Scan(ctx)
+	err := q.From(&waiting).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Order("task_id").Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +387,7 @@ func ListLast(ctx context.Context, q db.Reader, limit int) ([]Decision, error) {
 	err := q.From(&last).ColumnExpr("?TableColumns").ColumnExpr("j.state AS job_state, j.error_detail AS job_error").
 		Join("LEFT JOIN jobs AS j ON j.tenant_id = ?TableAlias.tenant_id AND j.id = ?TableAlias.job_id").
 		Where("(?TableAlias.state <> ? OR ?TableAlias.expires_at <= ?)", Waiting, q.Now()).
-		OrderExpr("coalesce(?TableAlias.decided_at, ?TableAlias.expires_at) DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
+		OrderExpr("coalesce(?TableAlias.decided_at, ?TableAlias.expires_at) DESC, ?TableAlias.task_id DESC").Limit(int64(limit)).Scan(ctx)
 	return last, err
 }
 

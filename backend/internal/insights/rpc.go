@@ -52,6 +52,9 @@ func (h *RPC) ResolvePeople(ctx context.Context, req *connectionsv1.ResolvePeopl
 		}
 		if len(out.People) == 0 {
 			out.Outcome = people.None
+			if out.Why, err = h.whyNone(ctx, out.GetEntry()); err != nil {
+				return nil, err
+			}
 		}
 		res.Entries = append(res.Entries, out)
 	}
@@ -78,10 +81,38 @@ func (h *RPC) similarBySearch(p *tenant.Principal, headlines map[string]*connect
 	}
 }
 
+// whyNone returns a sentence that says why an entry matches no one, or nothing.
+func (h *RPC) whyNone(ctx context.Context, entry string) (string, error) {
+	ix, err := h.Index.OfCaller(ctx)
+	if err != nil {
+		return "", err
+	}
+	forms := people.EntryForms(entry)
+	for _, kind := range []string{people.KindEmail, people.KindPhone, people.KindName} {
+		hits := ix.Search(index.Query{Text: forms[kind], Archived: true, Limit: maxArchived}).Hits
+		hits = slices.DeleteFunc(hits, func(hit index.Hit) bool { return !matchedOnly(kind, hit.Matched) })
+		if forms[kind] != "" && len(hits) > 0 {
+			return "Archived: " + search.Named(hits) + ".", nil
+		}
+	}
+	name := index.Query{Text: forms[people.KindName]}
+	if name.Text == "" {
+		return "", nil
+	}
+	if ix.Search(name).Total > 0 {
+		return "In no name; search_connections finds it.", nil
+	}
+	return search.WhyNoMatch(ix, name), nil
+}
+
+// maxArchived is how many archived people a reason names.
+const maxArchived = 3
+
+// matchedOnly reports whether a hit matched in fields of that kind alone.
 func matchedOnly(kind string, fields []string) bool {
-	allowed := []string{"name", "nickname"}
-	if kind == people.KindPhone {
-		allowed = []string{"phone"}
+	allowed := []string{kind}
+	if kind == people.KindName {
+		allowed = append(allowed, "nickname")
 	}
 	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f string) bool { return !slices.Contains(allowed, f) })
 }

@@ -78,6 +78,12 @@ func parse(s string) entry {
 	return entry{name: s}
 }
 
+// EntryForms returns what an entry of a list is searched for by, by kind: an e-mail address, a phone number, a name.
+func EntryForms(s string) map[string]string {
+	e := parse(s)
+	return map[string]string{KindEmail: e.email, KindPhone: e.phone, KindName: e.name}
+}
+
 // isNumber reports whether a text can only be a phone number.
 func isNumber(s string) bool {
 	digits := 0

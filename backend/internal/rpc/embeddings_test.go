@@ -1,11 +1,16 @@
 package rpc_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +33,12 @@ func (elsewhere) Understands() bool { return true }
 // embedAll makes every vector, through the tool.
 func embedAll(t *testing.T, b *bundle, provider vector.Provider) {
 	t.Helper()
+	embedLogged(t, b, provider, slog.New(slog.DiscardHandler))
+}
+
+// embedLogged is embedAll with a logger.
+func embedLogged(t *testing.T, b *bundle, provider vector.Provider, logger *slog.Logger) {
+	t.Helper()
 	started := b.call(t, embed, `{}`)
 	if started.status != 200 {
 		t.Fatal(started.body)
@@ -35,7 +46,7 @@ func embedAll(t *testing.T, b *bundle, provider vector.Provider) {
 	hub := &job.Hub{}
 	runner := job.NewRunner(job.Config{
 		Queue: dbtest.Queue(t, b.store), Kinds: []job.Kind{search.EmbedJob(b.store, dbtest.Ledger(t, b.store), provider)}, Workers: 1, Now: time.Now,
-		Logger: slog.New(slog.DiscardHandler), Changed: hub.Changed, Poll: 10 * time.Millisecond,
+		Logger: logger, Changed: hub.Changed, Poll: 10 * time.Millisecond,
 	})
 	runner.Start(t.Context())
 	defer runner.Stop(t.Context())
@@ -158,6 +169,69 @@ func TestRemoteProviderIsOptedInto(t *testing.T) {
 		}
 		if found := b.call(t, searchPath, `{"query":"photographic studio"}`); found.at("mode_used") != "keyword" || !strings.Contains(found.at("note").(string), "does not allow") {
 			t.Errorf("%v", found.body)
+		}
+	})
+}
+
+// A server that speaks OpenAI's API makes vectors of meaning, after it was busy and after it failed. When it refuses the key, words
+// answer. The key is in no answer and in no log.
+func TestRemoteProviderByHTTP(t *testing.T) {
+	t.Parallel()
+	const key = "sk-very-secret"
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		var calls, refuses atomic.Int32
+		remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var asked struct{ Input []string }
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.Header.Get("Authorization") != "Bearer "+key {
+				t.Errorf("%v, %q", err, r.Header.Get("Authorization"))
+			}
+			if code := []int{http.StatusTooManyRequests, http.StatusInternalServerError}; int(calls.Add(1)) <= len(code) {
+				http.Error(w, key, code[calls.Load()-1])
+				return
+			}
+			if refuses.Load() > 0 {
+				http.Error(w, key, http.StatusUnauthorized)
+				return
+			}
+			var rows []string
+			for i, text := range asked.Input {
+				pictures := regexp.MustCompile("(?i)photo|camera").MatchString(text)
+				rows = append(rows, fmt.Sprintf(`{"index":%d,"embedding":%s}`, i, map[bool]string{true: "[1,0]", false: "[0,1]"}[pictures]))
+			}
+			_, _ = fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(rows, ","))
+		}))
+		t.Cleanup(remote.Close)
+		provider, err := vector.NewRemote(vector.RemoteConfig{URL: remote.URL + "/v1", Key: key, Model: "small", Backoff: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := serve(t, s, time.Now)
+		server := httptest.NewServer(newHandlerWith(t, b.rpcs, s, time.Now, provider))
+		t.Cleanup(server.Close)
+		b.url = server.URL
+		b.member = dbtest.Member(t, s, "maria")
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		if err := account.SetEmbeddingsHost(t.Context(), s, b.member, provider.Host()); err != nil {
+			t.Fatal(err)
+		}
+		b.call(t, create, `{"name":"Anna Bauer","title":"Photographer"}`)
+		b.call(t, create, `{"name":"Carl Lindqvist","title":"Beekeeper"}`)
+		var logged bytes.Buffer
+		embedLogged(t, b, provider, slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		if calls.Load() != 3 {
+			t.Errorf("%d requests, want one that failed, one that failed otherwise, and one for all people", calls.Load())
+		}
+		found := b.call(t, searchPath, `{"query":"camera"}`)
+		if found.at("mode_used") != "hybrid" || found.at("count") != 1.0 || found.at("hits", 0, "name") != "Anna Bauer" || found.at("hits", 0, "matched_fields", 0) != "meaning" {
+			t.Errorf("%v", found.body)
+		}
+		refuses.Store(1)
+		refused := b.call(t, searchPath, `{"query":"cameras"}`)
+		if note, _ := refused.at("note").(string); refused.at("mode_used") != "keyword" || !strings.Contains(note, "refuses the key") {
+			t.Errorf("%v", refused.body)
+		}
+		if all := logged.String() + fmt.Sprint(refused.body, found.body); strings.Contains(all, key) {
+			t.Errorf("the key is in %s", all)
 		}
 	})
 }

@@ -139,7 +139,7 @@ func TestImportsThatCannotStart(t *testing.T) {
 		for name, c := range map[string]struct{ body, code, says string }{
 			"no file":            {`{}`, "not_found", "upload"},
 			"two files":          {`{"content":"x","upload_id":"fil_po958dq040"}`, "invalid_argument", "one of"},
-			"an unknown upload":  {`{"upload_id":"fil_po958dq040"}`, "not_found", "fil_0"},
+			"an unknown upload":  {`{"upload_id":"fil_po958dq040"}`, "not_found", "fil_po958dq040"},
 			"no base64":          {`{"content_base64":"$$$$"}`, "invalid_argument", "base64"},
 			"an unreadable file": {inline("%PDF-1.7\n1 0 obj"), "invalid_argument", ""},
 			"a header only":      {inline("First Name,Last Name\n"), "invalid_argument", ""},

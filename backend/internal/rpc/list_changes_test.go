@@ -47,7 +47,7 @@ func TestFiftyChangesFit(t *testing.T) {
 		}
 		for words, field := range map[string]string{
 			"Logged: meeting (Katherine Johnson0)": "summary", "Added a note (Katherine Johnson0, Katherine Johnson1)": "summary",
-			"Added a reminder: Send the charts (Katherine Johnson19)": "summary", "Brought back Katherine Johnson9 and 8 others": "summary",
+			"Added a reminder: Send the charts (Katherine Johnson19)": "summary", "Brought back Katherine Johnson10 and 8 others": "summary",
 		} {
 			if !strings.Contains(string(text), fmt.Sprintf("%q:%q", field, words)) {
 				t.Errorf("no change has %s %q: %s", field, words, text)

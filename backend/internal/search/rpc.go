@@ -80,30 +80,6 @@ func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, 
 	return group.ID, group.Name, nil
 }
 
-// CheckKnown fails with fault.Invalid, listing the nearest names, when no person has the
-// tag of q, or no person is or was at its company. It is for empty answers only.
-func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
-	if len(q.Tags) == 0 && q.Company == "" {
-		return nil
-	}
-	p := tenant.PrincipalFrom(ctx)
-	ix, err := f.Index(ctx, p.Tenant, p.DataVersion)
-	if err != nil {
-		return err
-	}
-	known := func(q index.Query) bool { return len(ix.Search(q).Hits) > 0 }
-	for _, tag := range q.Tags {
-		if !known(index.Query{Tags: []string{tag}, Archived: q.Archived, Limit: 1}) {
-			tags := ix.Names(func(d *index.Document) []string { return d.Tags })
-			return fault.InvalidField("tag", "nobody has the tag %q%s", tag, text.Nearest(ctx, tags, tag))
-		}
-	}
-	if q.Company != "" && !known(index.Query{Company: q.Company, Archived: q.Archived, Limit: 1}) {
-		return UnknownOrganization(ctx, ix, "company", q.Company)
-	}
-	return nil
-}
-
 // UnknownOrganization returns the error of a field for an organisation where no person is
 // or was, with the nearest names.
 func UnknownOrganization(ctx context.Context, ix *index.Index, field, name string) error {
@@ -130,15 +106,17 @@ func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchCo
 	}
 	p := tenant.PrincipalFrom(ctx)
 	found, err := h.Search.Search(ctx, Request{Caller: p, Query: q, Mode: req.GetMode()})
-	if err == nil && len(found.Hits) == 0 {
-		err = CheckKnown(ctx, h.Index, q)
-	}
 	if err != nil {
 		return nil, err
 	}
 	res := &connectionsv1.SearchConnectionsResponse{
 		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), HasMore: found.HasMore, Count: int32(found.Count),
 		ModeUsed: found.ModeUsed, Note: text.Truncate(found.Note, maxNote), StaleVectors: int32(found.Stale),
+	}
+	if found.Count == 0 {
+		if res.Why, err = h.whyNone(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	show := newHitFields(req, q)
 	for i, hit := range found.Hits {

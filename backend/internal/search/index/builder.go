@@ -13,6 +13,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/people/cadence"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -184,14 +185,20 @@ func (d *Document) textBytes() int64 {
 // builder collects the words and values of documents for a segment. It is used once.
 type builder struct {
 	doc    uint32 // the document being added
-	ids    map[string]int
-	terms  []term
+	terms  lexicon
+	sounds lexicon // of names in other scripts than Latin
 	values valueTable
 	scan   scanner
 }
 
+// lexicon collects the terms of a vocabulary.
+type lexicon struct {
+	ids   map[string]int
+	terms []term
+}
+
 func newBuilder() *builder {
-	b := &builder{ids: map[string]int{}}
+	b := &builder{terms: lexicon{ids: map[string]int{}}, sounds: lexicon{ids: map[string]int{}}}
 	for k := range b.values {
 		b.values[k] = map[string][]uint32{}
 	}
@@ -217,10 +224,10 @@ func checksum(id string) uint64 {
 // add indexes d under number doc. Numbers are added in ascending order.
 func (b *builder) add(doc uint32, d *Document) {
 	b.doc = doc
-	b.words(fieldName, d.Name)
-	b.words(fieldNickname, d.Nickname)
+	b.name(fieldName, d.Name)
+	b.name(fieldNickname, d.Nickname)
 	for _, name := range d.OtherNames {
-		b.words(fieldNickname, name)
+		b.name(fieldNickname, name)
 	}
 	b.words(fieldHeadline, d.Headline)
 	b.whole(valueTitle, fieldTitle, d.Title)
@@ -284,6 +291,26 @@ func (b *builder) whole(v valueKind, f field, value string) {
 	b.value(v, text.Fold(value))
 }
 
+// name indexes the words of a name, and how those in another script than Latin sound.
+func (b *builder) name(f field, name string) {
+	b.words(f, name)
+	if isASCII(name) {
+		return
+	}
+	b.scan.reset(name)
+	for b.scan.next() {
+		word := foldWord(string(b.scan.word))
+		if !names.OtherScript(word) {
+			continue
+		}
+		for _, form := range names.Sounds(word) {
+			if len(form) >= minSound {
+				b.sounds.add(b.doc, kind(f), []byte(form))
+			}
+		}
+	}
+}
+
 // words indexes the words of a text.
 func (b *builder) words(f field, body string) {
 	b.scan.reset(body)
@@ -291,33 +318,34 @@ func (b *builder) words(f field, body string) {
 		if b.scan.unspaced {
 			chunks(b.scan.word, func(piece []byte, whole bool) {
 				if whole {
-					b.word(kind(f), piece)
+					b.terms.add(b.doc, kind(f), piece)
 				} else {
-					b.word(kind(f)|inner, piece)
+					b.terms.add(b.doc, kind(f)|inner, piece)
 				}
 			})
 			continue
 		}
-		b.word(kind(f), b.scan.word)
-		b.scan.parts(func(part []byte) { b.word(kind(f), part) })
+		b.terms.add(b.doc, kind(f), b.scan.word)
+		b.scan.parts(func(part []byte) { b.terms.add(b.doc, kind(f), part) })
 	}
 }
 
-func (b *builder) word(k kind, word []byte) {
-	id, ok := b.ids[string(word)]
+// add adds a word of a document. Numbers of documents are added in ascending order.
+func (l *lexicon) add(doc uint32, k kind, word []byte) {
+	id, ok := l.ids[string(word)]
 	if !ok {
 		typed := string(word)
-		id = len(b.terms)
-		b.ids[typed] = id
-		b.terms = append(b.terms, term{typed: typed, folded: foldWord(typed)})
+		id = len(l.terms)
+		l.ids[typed] = id
+		l.terms = append(l.terms, term{typed: typed, folded: foldWord(typed)})
 	}
-	t := &b.terms[id]
+	t := &l.terms[id]
 	i := slices.IndexFunc(t.lists, func(l list) bool { return l.kind == k })
 	if i < 0 {
 		i = len(t.lists)
 		t.lists = append(t.lists, list{kind: k})
 	}
-	t.lists[i].docs = appendNew(t.lists[i].docs, b.doc)
+	t.lists[i].docs = appendNew(t.lists[i].docs, doc)
 }
 
 func (b *builder) value(k valueKind, value string) {
@@ -340,6 +368,7 @@ type segment struct {
 	docs   []ranked
 	byID   map[string]uint32
 	words  vocabulary
+	sounds vocabulary // of names in other scripts than Latin, in the forms of names.Sounds
 	values valueTable
 	has    [presences]bitset
 	// archived are found only by a query for archived people; nil when there are none.
@@ -347,8 +376,9 @@ type segment struct {
 	size     int64
 	sum      uint64 // of the checksums of all documents
 
-	// numbers, due and orders are computed on first use.
+	// numbers, latin, due and orders are computed on first use.
 	numbers func() *numbers
+	latin   func() *vocabulary
 	due     atomic.Pointer[dueOrder]
 
 	ordering sync.Mutex
@@ -447,7 +477,8 @@ func newSegment(docs []*Document) *segment {
 			}
 		}
 	}
-	s.words, s.values = newVocabulary(b.terms), b.values
+	s.words, s.sounds, s.values = newVocabulary(b.terms.terms), newVocabulary(b.sounds.terms), b.values
+	s.latin = sync.OnceValue(s.words.latinSounds)
 	s.numbers = sync.OnceValue(func() *numbers { return newNumbers(s.docs) })
 	s.size = s.bytes()
 	return s
@@ -461,7 +492,7 @@ const (
 )
 
 func (s *segment) bytes() int64 {
-	n := s.words.bytes() + int64(len(s.docs))*(entryBytes+documentBytes)
+	n := s.words.bytes() + s.sounds.bytes() + int64(len(s.docs))*(entryBytes+documentBytes)
 	for k, values := range s.values {
 		for value, docs := range values {
 			n += int64(entryBytes + numberBytes*len(docs))

@@ -13,7 +13,8 @@
 //	3 all words    every word is found as typed, at least one of them in the name
 //	4 prefix       … or begins a word
 //	5 folded       … or is equal without accents
-//	6 edits        … or is one edit away (4–7 letters), or two (8 and more)
+//	6 edits        … or is one edit away (4–7 letters), or two (8 and more),
+//	               or sounds like a name in another script (Александр, Aleksandr)
 //	7 nickname     a nickname, or another form of the given name (Bob, Robert)
 //	8 other        all words found, none in the name: title, organisation,
 //	               location, tag, group, address, bio, how they met, note,

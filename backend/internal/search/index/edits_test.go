@@ -40,9 +40,9 @@ func TestSignaturesFindAllTerms(t *testing.T) {
 		terms := rapid.SliceOfNDistinct(word, 1, 30, rapid.ID).Draw(t, "terms")
 		b := newBuilder()
 		for _, w := range terms {
-			b.word(kind(fieldName), []byte(w))
+			b.terms.add(0, kind(fieldName), []byte(w))
 		}
-		v := newVocabulary(b.terms)
+		v := newVocabulary(b.terms.terms)
 		query := foldWord(rapid.StringMatching(`[abcé小]{4,9}`).Draw(t, "query"))
 		limit := rapid.IntRange(1, 2).Draw(t, "limit")
 		found := map[string]int{}

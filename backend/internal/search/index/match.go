@@ -36,11 +36,13 @@ func newTable(docs int) *table {
 
 // matcher fills a table from a vocabulary.
 type matcher struct {
-	words *vocabulary
-	docs  []ranked
-	token *token
-	edits bool // look for misspelt words
-	table *table
+	words  *vocabulary
+	sounds *vocabulary
+	latin  func() *vocabulary // of segment
+	docs   []ranked
+	token  *token
+	edits  bool // look for misspelt words
+	table  *table
 }
 
 func (m *matcher) fill() {
@@ -52,6 +54,7 @@ func (m *matcher) fill() {
 		m.nameIs(name, qualityOf(folded, fieldName), qualityOf(nickExact, fieldNickname))
 	}
 	m.splits()
+	m.otherScripts()
 	if m.edits && m.token.edits > 0 {
 		for t, edits := range m.words.misspelt(m.token.folded, m.token.edits) {
 			m.enter(t, oneEdit+closeness(edits-1))
@@ -241,6 +244,8 @@ const (
 	foldedPrefix // prefix without accents
 	oneEdit
 	twoEdits
+	respelt    // equal in another script
+	nearSound  // misspelt in another script, or the beginning of a name there
 	nickExact  // a nickname, or another form of the given name
 	nickPrefix // the beginning of a nickname
 	nickEdit   // a misspelt nickname
@@ -270,7 +275,7 @@ func fieldOf(q quality) field { return field(^q & uint8(fieldMask)) }
 // score returns how many thousandths a match adds to the score.
 func score(q quality) int {
 	base := [...]int{
-		exact: 1000, prefix: 850, folded: 750, foldedPrefix: 650, oneEdit: 450, twoEdits: 350,
+		exact: 1000, prefix: 850, folded: 750, foldedPrefix: 650, oneEdit: 450, twoEdits: 350, respelt: 340, nearSound: 310,
 		nickExact: 300, nickPrefix: 250, nickEdit: 200, unmatched: 0,
 	}
 	return base[closenessOf(q)] - 6*int(fieldOf(q))
@@ -286,6 +291,8 @@ var bands = [...]band{
 	foldedPrefix: {650, 740},
 	oneEdit:      {500, 640},
 	twoEdits:     {500, 640},
+	respelt:      {500, 640},
+	nearSound:    {500, 640},
 	nickExact:    {400, 490},
 	nickPrefix:   {400, 490},
 	nickEdit:     {400, 490},
@@ -485,6 +492,50 @@ func (s *segment) mentioned(words Words) bitset {
 	}
 	return common
 }
+
+// Nearest returns up to limit people with a word in a name or nickname that is a few more edits away from a word of the text than
+// Search tolerates, the fewest edits first.
+func (ix *Index) Nearest(text string, archived bool, limit int) []Hit {
+	type near struct {
+		ranked
+
+		edits int
+	}
+	var found []near
+	words := ParseWords(text)
+	for _, v := range ix.state.Load().views {
+		out := (&filter{archived: archived}).excluded(v)
+		for i := range words.tokens {
+			token := &words.tokens[i]
+			if token.unspaced || token.runes > maxFuzzyRunes {
+				continue
+			}
+			for t, edits := range v.seg.words.misspelt(token.folded, token.runes/3) {
+				if !t.isName() {
+					continue
+				}
+				for _, l := range t.lists {
+					for _, d := range l.docs[:min(len(l.docs), maxNearDocs)] {
+						if f := field(l.kind & fieldMask); f <= fieldNickname && !out.has(int(d)) {
+							found = append(found, near{v.seg.docs[d], edits})
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b near) int { return cmp.Or(a.edits-b.edits, compareRank(a.ranked, b.ranked)) })
+	var hits []Hit
+	for _, n := range found {
+		if len(hits) < limit && !slices.ContainsFunc(hits, func(h Hit) bool { return h.Doc == n.doc }) {
+			hits = append(hits, Hit{ID: n.doc.ID, Doc: n.doc})
+		}
+	}
+	return hits
+}
+
+// maxNearDocs is how many of the people with a near name are read.
+const maxNearDocs = 20
 
 // Words are the words of a query, for texts that are not in an index.
 type Words struct{ tokens []token }

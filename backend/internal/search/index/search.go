@@ -121,7 +121,7 @@ func (p *part) fill(plan *plan, edits bool) {
 		p.domain.setAll(docs)
 	}
 	for i := range plan.tokens {
-		m := matcher{words: &seg.words, docs: seg.docs, token: &plan.tokens[i], edits: edits, table: newTable(seg.len())}
+		m := matcher{words: &seg.words, sounds: &seg.sounds, latin: seg.latin, docs: seg.docs, token: &plan.tokens[i], edits: edits, table: newTable(seg.len())}
 		m.fill()
 		p.tables = append(p.tables, m.table)
 		if m.table.hits == 0 {

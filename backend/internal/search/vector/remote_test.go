@@ -242,6 +242,18 @@ func TestRemoteKeepsToTheFirstDimensions(t *testing.T) {
 	}
 }
 
+// A server that ignores the number of dimensions it was asked for is refused at once.
+func TestRemoteRefusesOtherDimensions(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	r := s.provider(t, func(c *vector.RemoteConfig) { c.Dimensions = 3 })
+	_, err := r.Embed(t.Context(), texts(1))
+	var known *vector.ProviderError
+	if !errors.As(err, &known) || !known.Final || !strings.Contains(known.Message, "2 numbers in place of 3") || s.calls.Load() != 1 {
+		t.Errorf("%d calls: %v", s.calls.Load(), err)
+	}
+}
+
 func TestRemoteWaitsAsLongAsItIsAsked(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(call int, w http.ResponseWriter, _ asked) bool {

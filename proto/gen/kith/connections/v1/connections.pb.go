@@ -344,7 +344,9 @@ type SearchConnectionsResponse struct {
 	// Why vectors were not used, or what is out of date.
 	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
 	// People without a current vector.
-	StaleVectors  int32 `protobuf:"varint,8,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
+	StaleVectors int32 `protobuf:"varint,8,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
+	// Why no one was found.
+	Why           string `protobuf:"bytes,9,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -433,6 +435,13 @@ func (x *SearchConnectionsResponse) GetStaleVectors() int32 {
 		return x.StaleVectors
 	}
 	return 0
+}
+
+func (x *SearchConnectionsResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
 }
 
 // One person found.
@@ -2735,7 +2744,9 @@ type ResolvedEntry struct {
 	// matched, ambiguous or none.
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// The people it may be, most likely first; five at most.
-	People        []*ResolvedPerson `protobuf:"bytes,3,rep,name=people,proto3" json:"people,omitempty"`
+	People []*ResolvedPerson `protobuf:"bytes,3,rep,name=people,proto3" json:"people,omitempty"`
+	// Why no one was found.
+	Why           string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2789,6 +2800,13 @@ func (x *ResolvedEntry) GetPeople() []*ResolvedPerson {
 		return x.People
 	}
 	return nil
+}
+
+func (x *ResolvedEntry) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
 }
 
 // A person whom an entry may mean.
@@ -4613,7 +4631,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_fieldsB\r\n" +
 	"\v_sort_fieldB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\x9f\x03\n" +
+	"\a_cursor\"\xbf\x03\n" +
 	"\x19SearchConnectionsResponse\x12D\n" +
 	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x04hits\x12\x1a\n" +
 	"\x05count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05count\x12+\n" +
@@ -4622,7 +4640,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x01R\vnext_cursor\x88\x01\x01\x12>\n" +
 	"\tmode_used\x18\x06 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
 	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
-	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectorsB\f\n" +
+	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectors\x12\x1e\n" +
+	"\x03why\x18\t \x01(\tB\f\xbaH\x05r\x03\x18\xe8\a\xe0\xf3\x18\x01R\x03whyB\f\n" +
 	"\n" +
 	"_selectionB\x0e\n" +
 	"\f_next_cursor\"\xcd\a\n" +
@@ -4947,11 +4966,12 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x14ResolvePeopleRequest\x12-\n" +
 	"\aentries\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\xfe\x01R\aentries\"c\n" +
 	"\x15ResolvePeopleResponse\x12J\n" +
-	"\aentries\x18\x01 \x03(\v2\".kith.connections.v1.ResolvedEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\"\x99\x01\n" +
+	"\aentries\x18\x01 \x03(\v2\".kith.connections.v1.ResolvedEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\"\xb9\x01\n" +
 	"\rResolvedEntry\x12\x1e\n" +
 	"\x05entry\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05entry\x12!\n" +
 	"\aoutcome\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\aoutcome\x12E\n" +
-	"\x06people\x18\x03 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\x06people\"\x9e\x01\n" +
+	"\x06people\x18\x03 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\x06people\x12\x1e\n" +
+	"\x03why\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xe8\a\xe0\xf3\x18\x01R\x03why\"\x9e\x01\n" +
 	"\x0eResolvedPerson\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +

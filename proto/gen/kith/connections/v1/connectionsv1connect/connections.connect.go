@@ -80,9 +80,9 @@ type ConnectionServiceClient interface {
 	// Find people by words, filters, or both. Use this first when a person is named, and
 	// for lists: everyone in a city, silent for months, with a birthday in a month.
 	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
-	// act on many. If embed_objects made vectors, similar people are found too; a remote
-	// embedding provider that the member allowed is sent the query. Changes nothing.
-	// Sees every earlier write.
+	// act on many. If embed_objects made vectors, mode semantic finds similar people; a
+	// remote embedding provider that the member allowed is sent the query. Changes
+	// nothing. Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
 	// Read a person, or up to 20, in full: names, addresses, position, tags, how they
 	// met, last contact. Use it after search_connections. Changes nothing.
@@ -377,9 +377,9 @@ type ConnectionServiceHandler interface {
 	// Find people by words, filters, or both. Use this first when a person is named, and
 	// for lists: everyone in a city, silent for months, with a birthday in a month.
 	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
-	// act on many. If embed_objects made vectors, similar people are found too; a remote
-	// embedding provider that the member allowed is sent the query. Changes nothing.
-	// Sees every earlier write.
+	// act on many. If embed_objects made vectors, mode semantic finds similar people; a
+	// remote embedding provider that the member allowed is sent the query. Changes
+	// nothing. Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
 	// Read a person, or up to 20, in full: names, addresses, position, tags, how they
 	// met, last contact. Use it after search_connections. Changes nothing.

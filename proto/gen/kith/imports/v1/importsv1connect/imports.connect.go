@@ -53,10 +53,9 @@ type ImportServiceClient interface {
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
-	// search asks for it. Vectors are made inside the service and compare spelling,
-	// unless the operator set a remote provider: then those texts are sent to it, only
-	// after the member allowed it (get_account says). Starts a job. Every 100 vectors
-	// made cost one more credit.
+	// search asks for it. Built-in vectors compare spelling and are used in mode semantic
+	// only; a remote provider (see get_account) is sent those texts once the member
+	// allowed it. Starts a job. Every 100 vectors made cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 
@@ -122,10 +121,9 @@ type ImportServiceHandler interface {
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
 	// Make the vectors of semantic search from names, positions, places, tags, bios
 	// and latest notes. Use it before mode semantic, and again when the note of a
-	// search asks for it. Vectors are made inside the service and compare spelling,
-	// unless the operator set a remote provider: then those texts are sent to it, only
-	// after the member allowed it (get_account says). Starts a job. Every 100 vectors
-	// made cost one more credit.
+	// search asks for it. Built-in vectors compare spelling and are used in mode semantic
+	// only; a remote provider (see get_account) is sent those texts once the member
+	// allowed it. Starts a job. Every 100 vectors made cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 
