@@ -89,7 +89,7 @@ func CountInteractions(ctx context.Context, r db.Reader, q CountQuery) (Counts, 
 		q.Since = laterOf(q.Since, civil.Start(months[0], q.Zone))
 		out.Groups, err = q.group(ctx, r, label, labelArgs)
 		slices.SortFunc(out.Groups, func(a, b GroupCount) int { return strings.Compare(a.Name, b.Name) })
-		out.More = all.First.Time.Before(civil.Start(months[0], q.Zone))
+		out.More = all.First.Before(civil.Start(months[0], q.Zone))
 	default:
 		out.Groups, err = q.groupPeople(ctx, r)
 	}
