@@ -160,10 +160,12 @@ func (q CountQuery) conditions(r db.Reader) (where string, args []any) {
 	return where, args
 }
 
-// people returns the part of a statement that selects the people c who count, with the links l of their interactions.
+// people returns the part of a statement that selects the interactions l of the people who count. The few archived people are
+// looked up once, not each person.
 func (q CountQuery) people(r db.Reader) (statement string, args []any) {
-	statement = " FROM interaction_connections l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL WHERE l.tenant_id = ?"
-	args = []any{r.TenantID()}
+	statement = ` FROM interaction_connections l WHERE l.tenant_id = ?
+AND l.connection_id NOT IN (SELECT c.id FROM connections c WHERE c.tenant_id = ? AND c.archived_at IS NOT NULL)`
+	args = []any{r.TenantID(), r.TenantID()}
 	if len(q.ConnectionIDs) > 0 {
 		statement, args = statement+" AND l.connection_id IN (?)", append(args, bun.List(q.ConnectionIDs))
 	}
@@ -186,29 +188,23 @@ func (q CountQuery) group(ctx context.Context, r db.Reader, label string, args [
 
 // groupPeople counts interactions by their people, or by what these have.
 func (q CountQuery) groupPeople(ctx context.Context, r db.Reader) (groups []GroupCount, err error) {
-	joins, of, ordered := "", "c", "folded_name"
+	key, joins, of, ordered := "d.connection_id", "", "connections", "folded_name"
 	switch q.By {
 	case ByOrganization:
-		joins = ` JOIN positions p ON p.tenant_id = d.tenant_id AND p.connection_id = d.connection_id AND p.current
-JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id`
-		of, ordered = "o", "normal_name"
+		key, of, ordered = "DISTINCT p.organization_id", "organizations", "normal_name"
+		joins = " JOIN positions p ON p.tenant_id = d.tenant_id AND p.connection_id = d.connection_id AND p.current"
 	case ByTag:
-		joins = ` JOIN connection_tags ct ON ct.tenant_id = d.tenant_id AND ct.connection_id = d.connection_id
-JOIN tags t ON t.tenant_id = ct.tenant_id AND t.id = ct.tag_id`
-		of = "t"
-	default:
-		joins = " JOIN connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id"
+		key, of = "DISTINCT ct.tag_id", "tags"
+		joins = " JOIN connection_tags ct ON ct.tenant_id = d.tenant_id AND ct.connection_id = d.connection_id"
 	}
 	someone, args := q.people(r)
 	where, whereArgs := q.conditions(r)
-	statement := `SELECT id, name, count(*) AS count, sum(duration_minutes) AS minutes FROM (
-SELECT DISTINCT ?.id, ?.name, ?.? AS ordered, i.id AS interaction_id, i.duration_minutes
+	statement := `SELECT o.id, o.name, g.count, g.minutes FROM (SELECT id, count(*) AS count, sum(duration_minutes) AS minutes FROM (
+SELECT ` + key + ` AS id, i.id AS interaction_id, i.duration_minutes
 FROM (SELECT l.tenant_id, l.connection_id, l.interaction_id` + someone + `) AS d
-JOIN interactions i ON i.tenant_id = d.tenant_id AND i.id = d.interaction_id` + joins + where + `
-) AS g GROUP BY id, name, ordered ORDER BY count DESC, minutes DESC, ordered, id LIMIT ?`
-	all := []any{bun.Safe(of), bun.Safe(of), bun.Safe(of), bun.Safe(ordered)}
-	all = append(append(append(all, args...), whereArgs...), q.Limit+1)
-	err = r.NewRaw(statement, all...).Scan(ctx, &groups)
+JOIN interactions i ON i.tenant_id = d.tenant_id AND i.id = d.interaction_id` + joins + where + `) AS e GROUP BY id) AS g
+JOIN ` + of + ` o ON o.tenant_id = ? AND o.id = g.id ORDER BY g.count DESC, g.minutes DESC, o.` + ordered + `, o.id LIMIT ?`
+	err = r.NewRaw(statement, append(append(args, whereArgs...), r.TenantID(), q.Limit+1)...).Scan(ctx, &groups)
 	return groups, err
 }
 
