@@ -153,6 +153,21 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 			all, allErr := timeline.ListTimeline(ctx, data, timeline.Query{Limit: 50})
 			return []any{one, all, err}, allErr
 		},
+		"CountInteractions": func(ctx context.Context, v victim) (any, error) {
+			all, err := timeline.CountInteractions(ctx, data, timeline.CountQuery{By: timeline.ByTag, Tag: secret, Limit: 9, Zone: time.UTC})
+			_, ofOne := timeline.CountInteractions(ctx, data, timeline.CountQuery{ConnectionIDs: []string{v.connection}, Limit: 9, Zone: time.UTC})
+			return []any{all, err}, ofOne
+		},
+		"AllLive": func(ctx context.Context, v victim) (any, error) {
+			return nil, people.AllLive(ctx, data, []string{v.connection})
+		},
+		"ListIntroduced": func(ctx context.Context, v victim) (any, error) {
+			ids, err := people.ListIntroduced(ctx, data, []string{v.connection, v.relative})
+			if len(ids) > 0 {
+				return secret, err
+			}
+			return ids, err
+		},
 		"ListNotes": func(ctx context.Context, v victim) (any, error) {
 			return timeline.ListNotes(ctx, data, []string{v.connection}, 10)
 		},

@@ -37,6 +37,18 @@ func Live(ctx context.Context, q db.Reader, connectionID string) error {
 	return err
 }
 
+// AllLive fails as NoConnection does unless all connections exist and are not archived. It takes one statement, and none for no ids.
+func AllLive(ctx context.Context, q db.Reader, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []Connection
+	if err := q.From(&rows).Column("id").Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
+		return err
+	}
+	return allExist(ctx, q, rows, ids)
+}
+
 // exists fails as NoConnection does unless the connection exists, archived or not.
 func exists(ctx context.Context, q db.Reader, connectionID string) error {
 	names, err := ListNames(ctx, q, []string{connectionID})

@@ -225,6 +225,15 @@ WHERE place <= ? ORDER BY seen_by, place`,
 	return out, err
 }
 
+// ListIntroduced returns the ids of the people whom one of the connections introduced to the member.
+func ListIntroduced(ctx context.Context, q db.Reader, introducers []string) (ids []string, err error) {
+	if len(introducers) == 0 {
+		return nil, nil
+	}
+	err = q.NewRaw("SELECT from_id FROM relationships WHERE tenant_id = ? AND to_id IN (?) AND type = ?", q.TenantID(), bun.List(introducers), RelationIntroducedBy).Scan(ctx, &ids)
+	return ids, err
+}
+
 // ListRelationshipsBetween returns what two people are to each other.
 func ListRelationshipsBetween(ctx context.Context, tx *db.Tx, one, other string) ([]Relationship, error) {
 	var rows []Relationship

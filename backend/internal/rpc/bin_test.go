@@ -28,6 +28,7 @@ func views(t *testing.T, b *bundle, zuzana, bo string) map[string]string {
 			`{"format":"json"}`, `{"format":"csv"}`, `{"format":"vcard"}`, `{"format":"jscontact"}`,
 		},
 		"list_timeline":            {`{}`, fmt.Sprintf(`{"connection_id":%q}`, zuzana)},
+		"count_interactions":       {`{"group_by":"person"}`, fmt.Sprintf(`{"group_by":"person","connection_ids":[%q]}`, zuzana)},
 		"search_notes":             {`{"query":"theremin"}`, `{"query":"shared"}`},
 		"list_groups":              {`{}`},
 		"list_due":                 {`{"days":366}`, fmt.Sprintf(`{"connection_id":%q}`, zuzana)},

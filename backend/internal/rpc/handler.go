@@ -185,6 +185,7 @@ func registerTimeline(s *services, h *handlers.Handlers) {
 	read(s, timelinev1connect.TimelineServiceListTimelineProcedure, h.Timeline.ListTimeline)
 	write(s, timelinev1connect.TimelineServiceDeleteTimelineEntryProcedure, h.Timeline.DeleteTimelineEntry)
 	write(s, timelinev1connect.TimelineServiceLogInteractionProcedure, h.Timeline.LogInteraction)
+	read(s, timelinev1connect.TimelineServiceCountInteractionsProcedure, h.Timeline.CountInteractions)
 	read(s, timelinev1connect.TimelineServiceSearchNotesProcedure, h.Timeline.SearchNotes)
 	write(s, timelinev1connect.TimelineServiceUpdateInteractionProcedure, h.Timeline.UpdateInteraction)
 	write(s, timelinev1connect.TimelineServiceUpdateNoteProcedure, h.Timeline.UpdateNote)

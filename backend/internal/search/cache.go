@@ -289,7 +289,7 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 // narrow, and sorting is done in Go: for a whole network, whose first search waits for
 // this, that is several times faster.
 func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
-	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '', name_parts, fields FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until, addresses, accounts, deceased_on <> '', name_parts, fields, related FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
 	if since >= 0 { // without it, the database would scan an index without benefit
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
@@ -300,8 +300,8 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 	err = each(ctx, q, query, args, func(scan scanner) error {
 		var d index.Document
 		var last, created, snoozed sql.NullTime
-		var addresses, accounts, nameParts, fields []byte
-		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased, &nameParts, &fields); err != nil {
+		var addresses, accounts, nameParts, fields, related []byte
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed, &addresses, &accounts, &d.Deceased, &nameParts, &fields, &related); err != nil {
 			return err
 		}
 		if len(addresses) > 0 {
@@ -309,7 +309,7 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 			if err := json.Unmarshal(addresses, &c.Addresses); err != nil {
 				return fmt.Errorf("read the addresses of %s: %w", d.ID, err)
 			}
-			d.Places = c.Places()
+			d.Places, d.HasAddress = c.Places(), len(c.Addresses) > 0
 		}
 		if len(nameParts) > 0 {
 			c := people.Connection{Name: d.Name}
@@ -332,6 +332,17 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 			}
 			for _, v := range all {
 				d.Fields = append(d.Fields, index.FieldValue{Key: text.Fold(v.Name), Name: v.Name, Type: v.Type, Value: v.Value})
+			}
+		}
+		if len(related) > 0 {
+			var all []people.Relation
+			if err := json.Unmarshal(related, &all); err != nil {
+				return fmt.Errorf("read the relations of %s: %w", d.ID, err)
+			}
+			for _, r := range all {
+				if r.Type == people.RelationIntroducedBy {
+					d.IntroducedBy = append(d.IntroducedBy, r.Name)
+				}
 			}
 		}
 		d.LastInteractionAt, d.CreatedAt, d.SnoozedUntil = utc(last), utc(created), utc(snoozed)
@@ -439,6 +450,7 @@ func fillInteractions(ctx context.Context, q db.Reader, changed string, args []a
 		}
 		d := byID[string(id)]
 		d.Interactions = append(d.Interactions, summary)
+		d.Kinds |= index.KindsOf(string(kind))
 		d.Ties += people.Tie(string(kind), at)
 		switch string(kind) {
 		case "meeting":
@@ -509,14 +521,14 @@ func fill(ctx context.Context, q db.Reader, query string, args []any, byID map[s
 // the name as often.
 func fillPositions(ctx context.Context, q db.Reader, since int64, changed string, args []any, byID map[string]*index.Document) error {
 	named := func(name []byte) string { return string(name) }
-	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
+	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal, l.started_on, l.ended_on FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
 	if since < 0 {
 		names, err := organizationNames(ctx, q)
 		if err != nil {
 			return err
 		}
 		named = func(id []byte) string { return names[string(id)] }
-		query = "SELECT l.connection_id, l.title, l.organization_id, l.current, l.ordinal FROM positions l" + changed
+		query = "SELECT l.connection_id, l.title, l.organization_id, l.current, l.ordinal, l.started_on, l.ended_on FROM positions l" + changed
 	}
 	type held struct {
 		doc                 *index.Document
@@ -526,12 +538,18 @@ func fillPositions(ctx context.Context, q db.Reader, since int64, changed string
 	}
 	rows := make([]held, 0, len(byID))
 	err := each(ctx, q, query, args, func(scan scanner) error {
-		var id, organization sql.RawBytes
+		var id, organization, started, ended sql.RawBytes
 		var h held
-		if err := scan(&id, &h.title, &organization, &h.current, &h.place); err != nil {
+		if err := scan(&id, &h.title, &organization, &h.current, &h.place, &started, &ended); err != nil {
 			return err
 		}
 		h.doc, h.organization = byID[string(id)], named(organization)
+		if on, known := partialDate(string(started)); known {
+			h.doc.JobStarts = append(h.doc.JobStarts, on)
+		}
+		if on, known := partialDate(string(ended)); known {
+			h.doc.JobEnds = append(h.doc.JobEnds, on)
+		}
 		rows = append(rows, h)
 		return nil
 	})
@@ -545,6 +563,25 @@ func fillPositions(ctx context.Context, q db.Reader, since int64, changed string
 		addPosition(h.doc, people.Position{Title: h.title, Organization: h.organization, Current: h.current})
 	}
 	return err
+}
+
+// partialDate returns a date of the form YYYY, YYYY-MM or YYYY-MM-DD; false for another text.
+func partialDate(s string) (index.Date, bool) {
+	if len(s) > len(time.DateOnly) {
+		return index.Date{}, false
+	}
+	on, err := time.Parse(time.DateOnly[:len(s)], s)
+	if err != nil || s == "" {
+		return index.Date{}, false
+	}
+	d := index.Date{Year: int16(on.Year())} //nolint:gosec // four digits
+	if len(s) >= len("2006-01") {
+		d.Month = uint8(on.Month()) //nolint:gosec // 1 to 12
+	}
+	if len(s) == len(time.DateOnly) {
+		d.Day = uint8(on.Day()) //nolint:gosec // 1 to 31
+	}
+	return d, true
 }
 
 // organizationNames returns the names of all organisations by id.

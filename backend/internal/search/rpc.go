@@ -104,6 +104,9 @@ func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchCo
 	if q.Offset, q.Limit, err = call.PageOf(req.Limit, req.Cursor, order); err != nil {
 		return nil, err
 	}
+	if req.GetCountOnly() || req.GroupBy != nil {
+		return h.count(ctx, req, q)
+	}
 	p := tenant.PrincipalFrom(ctx)
 	found, err := h.Search.Search(ctx, Request{Caller: p, Query: q, Mode: req.GetMode()})
 	if err != nil {
@@ -154,7 +157,7 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 		Tags: req.GetTag(), Has: req.GetHas(), Missing: req.GetMissing(), MetHow: req.GetMetHow(),
 		MetOnAfter: req.GetMetOnAfter(), MetOnBefore: req.GetMetOnBefore(),
 		NeverContacted: req.NeverContacted, Starred: req.Starred, CadenceOverdue: req.CadenceOverdue, Archived: req.GetArchived(),
-		Sort: sortOf(req), MinScore: req.MinScore, Now: h.DB.Now(), Zone: p.Timezone,
+		OnlyBy: req.GetContactedOnlyBy(), Sort: sortOf(req), MinScore: req.MinScore, Now: h.DB.Now(), Zone: p.Timezone,
 	}
 	q.Reverse = reversed(q.Sort, req.GetOrder())
 	var wrong []error
@@ -171,6 +174,16 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
 	check(err)
 	check(setBirthday(&q, req.GetBirthdayBetween()))
+	q.Born, err = dateRange("born", req.Born)
+	check(err)
+	q.JobStarted, err = dateRange("job_started", req.JobStarted)
+	check(err)
+	q.JobEnded, err = dateRange("job_ended", req.JobEnded)
+	check(err)
+	if req.MetThrough != nil {
+		q.MetThrough, err = h.introducer(ctx, text.Line(req.GetMetThrough()))
+		check(err)
+	}
 	check(h.setFields(ctx, &q, req))
 	check(contradictions(&q))
 	if req.Group != nil {
@@ -308,14 +321,20 @@ func contradictions(q *index.Query) error {
 	if q.NeverContacted != nil && *q.NeverContacted && !q.LastContactAfter.IsZero() {
 		found("never_contacted", "contradicts last_contact_after: no person passes both; leave one out")
 	}
+	if len(q.OnlyBy) > 0 && q.NeverContacted != nil && *q.NeverContacted {
+		found("never_contacted", "contradicts contacted_only_by: no person passes both; leave one out")
+	}
 	if q.MetOnAfter != "" && q.MetOnBefore != "" && q.MetOnBefore <= q.MetOnAfter {
 		found("met_on_before", "must lie after met_on_after: no person passes both")
 	}
 	for _, name := range q.Missing {
+		if known := index.Presences(); !slices.Contains(known, name) {
+			found("missing", "%q is not one of %s", name, strings.Join(known, ", "))
+		}
 		if slices.Contains(q.Has, name) {
 			found("missing", "%s is in has, too: no person passes both; leave one out", name)
 		}
-		if name == "birthday" && q.BirthdayFrom > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
+		if name == "birthday" && (q.BirthdayFrom > 0 || q.Born != index.DateRange{}) || name == "interaction" && len(q.OnlyBy) > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
 			found("missing", "%s contradicts the filter for it: no person passes both; leave one out", name)
 		}
 	}
@@ -338,7 +357,7 @@ func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hi
 		f.include[name] = true
 	}
 	f.due = q.Sort == index.SortNextDue || q.CadenceOverdue != nil
-	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0
+	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0 || q.Born != index.DateRange{}
 	for _, asked := range q.Fields {
 		f.fields = append(f.fields, asked.Key)
 	}

@@ -42,11 +42,11 @@ type RPC struct {
 	Index func(ctx context.Context) (*index.Index, error)
 }
 
-// span returns the moments between which the entries of a list lie.
-func span(ctx context.Context, req *timelinev1.ListTimelineRequest) (since, until time.Time, err error) {
-	since, badSince := call.StartOfDay(ctx, "since", req.Since, 0)
-	until, badUntil := call.StartOfDay(ctx, "until", req.Until, 0)
-	if err = fault.Join(badSince, badUntil); err == nil && req.Since != nil && req.Until != nil && !since.Before(until) {
+// span returns the moments between which the entries of a list lie, of two days or nil.
+func span(ctx context.Context, first, end *string) (since, until time.Time, err error) {
+	since, badSince := call.StartOfDay(ctx, "since", first, 0)
+	until, badUntil := call.StartOfDay(ctx, "until", end, 0)
+	if err = fault.Join(badSince, badUntil); err == nil && first != nil && end != nil && !since.Before(until) {
 		err = fault.InvalidField("until", "must lie after since: no entry is between the two")
 	}
 	return since, until, err
@@ -55,7 +55,7 @@ func span(ctx context.Context, req *timelinev1.ListTimelineRequest) (since, unti
 func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
 	q := Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: call.DefaultLimit}
 	var err error
-	if q.Since, q.Until, err = span(ctx, req); err != nil {
+	if q.Since, q.Until, err = span(ctx, req.Since, req.Until); err != nil {
 		return nil, err
 	}
 	order := q

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -56,6 +57,13 @@ type Document struct {
 	MetOn    string // a partial date: YYYY, YYYY-MM or YYYY-MM-DD
 	Birthday Date
 	Dates    []Date // all, the birthday too
+	// JobStarts and JobEnds are when positions started and ended, as far as it is known.
+	JobStarts, JobEnds []Date
+	// Kinds are those of all interactions.
+	Kinds Kinds
+	// IntroducedBy are the names of people who are not on file and introduced this one.
+	IntroducedBy []string
+	HasAddress   bool // a postal one
 
 	Starred  bool
 	Deceased bool // without birthdays and intervals in lists of what is due
@@ -77,15 +85,6 @@ type Document struct {
 	// Peak is the sum of all contacts, each decayed to the last contact.
 	Peak float64
 }
-
-// Date is a date in a person's life. Unknown parts are 0.
-type Date struct {
-	Year       int16
-	Month, Day uint8
-}
-
-// on returns the day of the year as month * 100 + day; false when it is not known.
-func (d Date) on() (int, bool) { return 100*int(d.Month) + int(d.Day), d.Month > 0 && d.Day > 0 }
 
 // Cadence is how often the member wants to be in touch with the person.
 func (d *Document) Cadence() cadence.Cadence {
@@ -159,10 +158,11 @@ func (in interner) keep(d *Document) *Document {
 	c.OtherTitles = in.shareAll(d.OtherTitles)
 	c.Tags, c.Groups, c.GroupIDs = in.shareAll(d.Tags), in.shareAll(d.Groups), in.shareAll(d.GroupIDs)
 	c.Dates, c.Fields = slices.Clone(d.Dates), slices.Clone(d.Fields)
+	c.JobStarts, c.JobEnds = slices.Clone(d.JobStarts), slices.Clone(d.JobEnds)
 	for i, v := range c.Fields {
 		c.Fields[i] = FieldValue{in.share(v.Key), in.share(v.Name), in.share(v.Type), in.share(v.Value)}
 	}
-	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.OtherNames, &c.Notes, &c.Interactions} {
+	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Accounts, &c.Places, &c.OtherNames, &c.IntroducedBy, &c.Notes, &c.Interactions} {
 		*list = slices.Clone(*list)
 	}
 	return &c
@@ -171,7 +171,7 @@ func (in interner) keep(d *Document) *Document {
 // textBytes estimates how many bytes the document's own strings take. Strings that documents share don't count.
 func (d *Document) textBytes() int64 {
 	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
-	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Accounts, d.Places, d.OtherNames, d.Notes, d.Interactions} {
+	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Accounts, d.Places, d.OtherNames, d.IntroducedBy, d.Notes, d.Interactions} {
 		for _, s := range list {
 			n += stringBytes + len(s)
 		}
@@ -414,11 +414,13 @@ const (
 	hasEmail presence = iota
 	hasPhone
 	hasURL
+	hasAddress
 	hasNote
 	hasInteraction
 	hasBirthday
 	hasLocation
 	hasOrganization
+	hasTitle
 	hasTag
 	hasGroup
 	hasCadence
@@ -429,22 +431,27 @@ const (
 )
 
 var presenceNames = map[string]presence{
-	"email": hasEmail, "phone": hasPhone, "url": hasURL, "note": hasNote, "interaction": hasInteraction,
-	"birthday": hasBirthday, "location": hasLocation, "organization": hasOrganization, "tag": hasTag, "group": hasGroup,
+	"email": hasEmail, "phone": hasPhone, "url": hasURL, "address": hasAddress, "note": hasNote, "interaction": hasInteraction,
+	"birthday": hasBirthday, "location": hasLocation, "organization": hasOrganization, "title": hasTitle, "tag": hasTag, "group": hasGroup,
 	"cadence": hasCadence, "met_how": hasMetHow,
 }
+
+// Presences returns the words for [Query.Has] and [Query.Missing], sorted.
+func Presences() []string { return slices.Sorted(maps.Keys(presenceNames)) }
 
 func (d *Document) present() [presences]bool {
 	return [presences]bool{
 		hasEmail:       len(d.Emails) > 0,
 		hasPhone:       len(d.Phones) > 0,
 		hasURL:         len(d.URLs) > 0,
+		hasAddress:     d.HasAddress,
 		hasNote:        len(d.Notes) > 0,
 		hasInteraction: len(d.Interactions) > 0 || !d.LastInteractionAt.IsZero(),
 
 		hasBirthday:     d.Birthday != Date{},
 		hasLocation:     d.Location != "",
 		hasOrganization: d.Organization != "",
+		hasTitle:        d.Title != "",
 		hasTag:          len(d.Tags) > 0,
 		hasGroup:        len(d.Groups) > 0,
 		hasCadence:      !d.Deceased && d.CadenceDays+d.GroupCadence > 0,
@@ -488,7 +495,7 @@ func newSegment(docs []*Document) *segment {
 // document without its texts.
 const (
 	entryBytes    = 64
-	documentBytes = 520
+	documentBytes = 624
 )
 
 func (s *segment) bytes() int64 {

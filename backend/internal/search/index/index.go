@@ -208,17 +208,7 @@ func (r *run) everyone() Result {
 // admitted returns the number of documents that are not excluded, and their checksum. It reads the
 // excluded documents or the others, whichever are fewer.
 func (p *part) admitted() (n int, sum uint64) {
-	seg := p.view.seg
-	in := newBitset(seg.len())
-	for i := range in {
-		in[i] = ^uint64(0)
-		if p.out != nil {
-			in[i] &^= p.out[i]
-		}
-		if left := seg.len() - 64*i; left < 64 {
-			in[i] &= 1<<left - 1 // there are no more documents
-		}
-	}
+	seg, in := p.view.seg, p.in()
 	n = in.count()
 	if n <= seg.len()/2 {
 		for d := range in.all() {
@@ -237,6 +227,21 @@ func (p *part) admitted() (n int, sum uint64) {
 		sum ^= seg.docs[d].sum
 	}
 	return n, sum
+}
+
+// in returns the documents that are not excluded.
+func (p *part) in() bitset {
+	in := newBitset(p.view.seg.len())
+	for i := range in {
+		in[i] = ^uint64(0)
+		if p.out != nil {
+			in[i] &^= p.out[i]
+		}
+		if left := p.view.seg.len() - 64*i; left < 64 {
+			in[i] &= 1<<left - 1 // there are no more documents
+		}
+	}
+	return in
 }
 
 // inOrder is the rest of a segment in the order of a query.

@@ -41,8 +41,8 @@ type Query struct {
 	// Tags, all of them, and Group must equal one of the names, ignoring case.
 	Tags  []string
 	Group string
-	// Has lists what a person must have, Missing what they must not have: email, phone, url, note,
-	// interaction, birthday, location, organization, tag, group, cadence, met_how. With an unknown
+	// Has lists what a person must have, Missing what they must not have: email, phone, url, address, note,
+	// interaction, birthday, location, organization, title, tag, group, cadence, met_how. With an unknown
 	// word no document passes.
 	Has, Missing []string
 	// MetHow is words that must be, or begin a word, in how they met.
@@ -60,6 +60,12 @@ type Query struct {
 	BirthdayFrom, BirthdayTo int
 	// CreatedAfter is inclusive; zero is off.
 	CreatedAfter time.Time
+	// Born is when they were born, JobStarted and JobEnded when one of their jobs started or ended; an unset range is off.
+	Born, JobStarted, JobEnded DateRange
+	// OnlyBy are kinds of interactions: all that they have, at least one, must be of these kinds.
+	OnlyBy []string
+	// MetThrough finds those whom a person introduced; nil is off.
+	MetThrough *Introducer
 	// Fields are conditions on custom fields.
 	Fields []FieldFilter
 	// Archived finds archived people instead of all others.
@@ -378,6 +384,14 @@ func (q *Query) conditions() []func(*Document) bool {
 	add(q.MetOnBefore != "", func(d *Document) bool { return len(d.MetOn) > 0 && d.MetOn < q.MetOnBefore })
 	for _, f := range q.Fields {
 		out = append(out, f.holds)
+	}
+	add(q.Born.set(), func(d *Document) bool { return q.Born.Has(d.Birthday) })
+	add(q.JobStarted.set(), func(d *Document) bool { return slices.ContainsFunc(d.JobStarts, q.JobStarted.Has) })
+	add(q.JobEnded.set(), func(d *Document) bool { return slices.ContainsFunc(d.JobEnds, q.JobEnded.Has) })
+	only := KindsOf(q.OnlyBy...)
+	add(len(q.OnlyBy) > 0, func(d *Document) bool { return d.Kinds != 0 && d.Kinds&^only == 0 })
+	if q.MetThrough != nil {
+		out = append(out, q.MetThrough.holds)
 	}
 	add(q.BirthdayFrom > 0, func(d *Document) bool {
 		on, known := d.Birthday.on()

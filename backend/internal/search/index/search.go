@@ -13,17 +13,29 @@ import (
 
 // Search answers q from the state of the index at the time of the call.
 func (ix *Index) Search(q Query) Result {
-	p := newPlan(&q)
-	r := run{plan: &p}
+	r := ix.run(&q)
+	defer r.release()
+	if r.plan.all {
+		return r.everyone()
+	}
+	r.find()
+	return r.page()
+}
+
+// run prepares a search in the present state. The caller must release it.
+func (ix *Index) run(q *Query) *run {
+	p := newPlan(q)
+	r := &run{plan: &p}
 	for _, v := range ix.state.Load().views {
 		r.parts = append(r.parts, part{view: v, out: p.filter.excluded(v)})
 	}
-	defer func() {
-		for i := range r.parts {
-			r.parts[i].release()
-		}
-	}()
-	return r.answer()
+	return r
+}
+
+func (r *run) release() {
+	for i := range r.parts {
+		r.parts[i].release()
+	}
 }
 
 // run is one search over all segments.
@@ -43,22 +55,16 @@ type part struct {
 	best   best
 }
 
-// answer runs one or two passes. Misspelt words cost most, so answer looks for them only if exact
+// find matches the words of the query in one or two passes. Misspelt words cost most, so it looks for them only if exact
 // words are not enough. The second pass gives the hits of the first the same scores.
-func (r *run) answer() Result {
-	switch {
-	case r.plan.all:
-		return r.everyone()
-	case r.identified():
-		r.byIdentifier = true
-		return r.page()
-	case len(r.plan.tokens) == 0 && r.plan.handles.domain == "":
-		return r.page() // the query has no words
+func (r *run) find() {
+	r.byIdentifier = r.identified()
+	if r.byIdentifier || len(r.plan.tokens) == 0 && r.plan.handles.domain == "" { // without the latter, the query has no words
+		return
 	}
 	if r.match(false); r.plan.guesses || !r.enough() {
 		r.match(true)
 	}
-	return r.page()
 }
 
 // enough reports whether the exact matches are good enough to leave out misspelt ones.

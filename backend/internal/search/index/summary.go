@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,8 @@ const (
 	GroupIDs
 	Organizations
 	Locations
-	facets
+	facets      // those that a Summary counts
+	BirthMonths // 1 to 12
 )
 
 // Count is a value of a facet and how many people have it.
@@ -111,23 +113,39 @@ type tally [facets]map[string]int
 
 // add counts the values of a document n times.
 func (t *tally) add(d *Document, n int) {
-	for _, tag := range d.Tags {
-		t[Tags][tag] += n
+	for f := range facets {
+		d.values(f, func(value string) { t[f][value] += n })
 	}
-	for _, group := range d.Groups {
-		t[Groups][group] += n
-	}
-	for _, id := range d.GroupIDs {
-		t[GroupIDs][id] += n
-	}
-	current := d.Organizations[:d.CurrentJobs]
-	for i, organization := range current {
-		if !slices.Contains(current[:i], organization) {
-			t[Organizations][organization] += n
+}
+
+// values calls found for each value of a facet that a document has, once.
+func (d *Document) values(f Facet, found func(value string)) {
+	var list []string
+	switch f {
+	case Tags:
+		list = d.Tags
+	case Groups:
+		list = d.Groups
+	case GroupIDs:
+		list = d.GroupIDs
+	case Organizations:
+		current := d.Organizations[:d.CurrentJobs]
+		for i, organization := range current {
+			if !slices.Contains(current[:i], organization) {
+				found(organization)
+			}
+		}
+	case Locations:
+		if d.Location != "" {
+			found(d.Location)
+		}
+	case BirthMonths:
+		if d.Birthday.Month > 0 {
+			found(strconv.Itoa(int(d.Birthday.Month)))
 		}
 	}
-	if d.Location != "" {
-		t[Locations][d.Location] += n
+	for _, value := range list {
+		found(value)
 	}
 }
 

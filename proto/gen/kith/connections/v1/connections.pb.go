@@ -31,13 +31,13 @@ const (
 // A query, filters, or both; or nothing, for everyone.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words of any field, in any mix; no wildcards. Leave it out to list all who match the filters.
+	// Words of any field; no wildcards. Leave it out to list all who pass the filters.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
 	// Current or past organisation contains this.
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
-	// Job title contains this.
+	// Contains this.
 	Title *string `protobuf:"bytes,3,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Place contains this, such as a city.
+	// Contains this, such as a city.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
 	// Name or code, such as PT.
 	Country *string `protobuf:"bytes,5,opt,name=country,proto3,oneof" json:"country,omitempty"`
@@ -47,44 +47,58 @@ type SearchConnectionsRequest struct {
 	Group *string `protobuf:"bytes,7,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	// Has all of these.
 	Has []string `protobuf:"bytes,8,rep,name=has,proto3" json:"has,omitempty"`
-	// Has none of these.
+	// Has none of these; words as for has.
 	Missing []string `protobuf:"bytes,9,rep,name=missing,proto3" json:"missing,omitempty"`
 	// Words of how they met.
 	MetHow *string `protobuf:"bytes,10,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
-	// YYYY, YYYY-MM or YYYY-MM-DD.
+	// Date, or its year or month.
 	MetOnAfter *string `protobuf:"bytes,11,opt,name=met_on_after,proto3,oneof" json:"met_on_after,omitempty"`
-	// YYYY, YYYY-MM or YYYY-MM-DD.
+	// Date, or its year or month.
 	MetOnBefore *string `protobuf:"bytes,12,opt,name=met_on_before,proto3,oneof" json:"met_on_before,omitempty"`
-	// Day, YYYY-MM-DD, inclusive.
+	// Day, inclusive.
 	LastContactAfter *string `protobuf:"bytes,13,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
 	// Day; those never contacted pass too, unless never_contacted is false.
 	LastContactBefore *string `protobuf:"bytes,14,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
-	// true: never contacted; false: contacted.
+	// Or, if false, contacted.
 	NeverContacted *bool `protobuf:"varint,15,opt,name=never_contacted,proto3,oneof" json:"never_contacted,omitempty"`
-	// true: keep-in-touch interval over by half; false: all others.
+	// Keep-in-touch interval over by half, or not.
 	CadenceOverdue *bool `protobuf:"varint,16,opt,name=cadence_overdue,proto3,oneof" json:"cadence_overdue,omitempty"`
-	// First and last day, MM-DD: ["12-01", "12-31"].
+	// First and last day: ["12-01", "12-31"].
 	BirthdayBetween []string `protobuf:"bytes,17,rep,name=birthday_between,proto3" json:"birthday_between,omitempty"`
-	// Day, YYYY-MM-DD.
+	// Day.
 	CreatedAfter *string `protobuf:"bytes,18,opt,name=created_after,proto3,oneof" json:"created_after,omitempty"`
-	// Marked as important, or not.
+	// Or, if false, not.
 	Starred *bool `protobuf:"varint,19,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
-	// true: archived people instead of all others.
+	// Archived people instead of all others.
 	Archived *bool `protobuf:"varint,20,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
-	// Default auto: keywords, and vectors if made; keyword or semantic: one only.
+	// Default auto: keywords, and vectors if made.
 	Mode *string `protobuf:"bytes,21,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
 	// Default relevance, or name without a query. Latest and strongest first.
 	Sort *string `protobuf:"bytes,22,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	// Reverses the sort order.
 	Order *string `protobuf:"bytes,23,opt,name=order,proto3,oneof" json:"order,omitempty"`
-	// 0-1. By default, weak matches are left out beside strong ones; 0 shows all.
+	// 0-1; 0 shows weak matches beside strong ones, too.
 	MinScore *float64 `protobuf:"fixed64,24,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
 	// Adds fields to hits.
 	Include []string `protobuf:"bytes,25,rep,name=include,proto3" json:"include,omitempty"`
-	// Custom fields by name: part of a text, or a range: {"Size": "40..", "Club": "*"}.
+	// Custom fields: part of the text, a range, * for any or "" for none: {"Size": "40..", "Club": "*"}.
 	Fields *structpb.Struct `protobuf:"bytes,28,opt,name=fields,proto3,oneof" json:"fields,omitempty"`
 	// Custom field, instead of sort.
 	SortField *string `protobuf:"bytes,29,opt,name=sort_field,proto3,oneof" json:"sort_field,omitempty"`
+	// Date or range: 1976, 1970..1979 or 1990-03..
+	Born *string `protobuf:"bytes,30,opt,name=born,proto3,oneof" json:"born,omitempty"`
+	// Any job; as born.
+	JobStarted *string `protobuf:"bytes,31,opt,name=job_started,proto3,oneof" json:"job_started,omitempty"`
+	// As job_started.
+	JobEnded *string `protobuf:"bytes,32,opt,name=job_ended,proto3,oneof" json:"job_ended,omitempty"`
+	// Has interactions, all of these kinds.
+	ContactedOnlyBy []string `protobuf:"bytes,33,rep,name=contacted_only_by,proto3" json:"contacted_only_by,omitempty"`
+	// Who introduced them: id or name.
+	MetThrough *string `protobuf:"bytes,34,opt,name=met_through,proto3,oneof" json:"met_through,omitempty"`
+	// Without hits.
+	CountOnly *bool `protobuf:"varint,35,opt,name=count_only,proto3,oneof" json:"count_only,omitempty"`
+	// Counts people by this, without hits.
+	GroupBy *string `protobuf:"bytes,36,opt,name=group_by,proto3,oneof" json:"group_by,omitempty"`
 	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,26,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
@@ -312,6 +326,55 @@ func (x *SearchConnectionsRequest) GetSortField() string {
 	return ""
 }
 
+func (x *SearchConnectionsRequest) GetBorn() string {
+	if x != nil && x.Born != nil {
+		return *x.Born
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetJobStarted() string {
+	if x != nil && x.JobStarted != nil {
+		return *x.JobStarted
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetJobEnded() string {
+	if x != nil && x.JobEnded != nil {
+		return *x.JobEnded
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetContactedOnlyBy() []string {
+	if x != nil {
+		return x.ContactedOnlyBy
+	}
+	return nil
+}
+
+func (x *SearchConnectionsRequest) GetMetThrough() string {
+	if x != nil && x.MetThrough != nil {
+		return *x.MetThrough
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetCountOnly() bool {
+	if x != nil && x.CountOnly != nil {
+		return *x.CountOnly
+	}
+	return false
+}
+
+func (x *SearchConnectionsRequest) GetGroupBy() string {
+	if x != nil && x.GroupBy != nil {
+		return *x.GroupBy
+	}
+	return ""
+}
+
 func (x *SearchConnectionsRequest) GetLimit() int32 {
 	if x != nil && x.Limit != nil {
 		return *x.Limit
@@ -346,7 +409,11 @@ type SearchConnectionsResponse struct {
 	// People without a current vector.
 	StaleVectors int32 `protobuf:"varint,8,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
 	// Why no one was found.
-	Why           string `protobuf:"bytes,9,opt,name=why,proto3" json:"why,omitempty"`
+	Why string `protobuf:"bytes,9,opt,name=why,proto3" json:"why,omitempty"`
+	// With group_by, the values that the most people have first; months in their order.
+	Groups []*PeopleCount `protobuf:"bytes,10,rep,name=groups,proto3" json:"groups,omitempty"`
+	// With group_by: how many people have no value.
+	Without       int32 `protobuf:"varint,11,opt,name=without,proto3" json:"without,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -444,6 +511,75 @@ func (x *SearchConnectionsResponse) GetWhy() string {
 	return ""
 }
 
+func (x *SearchConnectionsResponse) GetGroups() []*PeopleCount {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *SearchConnectionsResponse) GetWithout() int32 {
+	if x != nil {
+		return x.Without
+	}
+	return 0
+}
+
+// How many people have a value.
+type PeopleCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tag, current organisation, place or group, or the month (1-12).
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many of the people found have it.
+	Count         int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeopleCount) Reset() {
+	*x = PeopleCount{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeopleCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeopleCount) ProtoMessage() {}
+
+func (x *PeopleCount) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeopleCount.ProtoReflect.Descriptor instead.
+func (*PeopleCount) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PeopleCount) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PeopleCount) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // One person found.
 type ConnectionHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -496,7 +632,7 @@ type ConnectionHit struct {
 
 func (x *ConnectionHit) Reset() {
 	*x = ConnectionHit{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[2]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -508,7 +644,7 @@ func (x *ConnectionHit) String() string {
 func (*ConnectionHit) ProtoMessage() {}
 
 func (x *ConnectionHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[2]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -521,7 +657,7 @@ func (x *ConnectionHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectionHit.ProtoReflect.Descriptor instead.
 func (*ConnectionHit) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{2}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ConnectionHit) GetId() string {
@@ -686,7 +822,7 @@ type GetConnectionRequest struct {
 
 func (x *GetConnectionRequest) Reset() {
 	*x = GetConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[3]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +834,7 @@ func (x *GetConnectionRequest) String() string {
 func (*GetConnectionRequest) ProtoMessage() {}
 
 func (x *GetConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[3]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +847,7 @@ func (x *GetConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectionRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{3}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetConnectionRequest) GetId() string {
@@ -758,7 +894,7 @@ type GetConnectionResponse struct {
 
 func (x *GetConnectionResponse) Reset() {
 	*x = GetConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[4]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +906,7 @@ func (x *GetConnectionResponse) String() string {
 func (*GetConnectionResponse) ProtoMessage() {}
 
 func (x *GetConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[4]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +919,7 @@ func (x *GetConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectionResponse.ProtoReflect.Descriptor instead.
 func (*GetConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{4}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetConnectionResponse) GetConnection() *Connection {
@@ -852,7 +988,7 @@ type MissingConnection struct {
 
 func (x *MissingConnection) Reset() {
 	*x = MissingConnection{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +1000,7 @@ func (x *MissingConnection) String() string {
 func (*MissingConnection) ProtoMessage() {}
 
 func (x *MissingConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +1013,7 @@ func (x *MissingConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MissingConnection.ProtoReflect.Descriptor instead.
 func (*MissingConnection) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{5}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MissingConnection) GetId() string {
@@ -983,7 +1119,7 @@ type Connection struct {
 
 func (x *Connection) Reset() {
 	*x = Connection{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1131,7 @@ func (x *Connection) String() string {
 func (*Connection) ProtoMessage() {}
 
 func (x *Connection) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1144,7 @@ func (x *Connection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connection.ProtoReflect.Descriptor instead.
 func (*Connection) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Connection) GetId() string {
@@ -1265,7 +1401,7 @@ type PostalAddress struct {
 
 func (x *PostalAddress) Reset() {
 	*x = PostalAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1413,7 @@ func (x *PostalAddress) String() string {
 func (*PostalAddress) ProtoMessage() {}
 
 func (x *PostalAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1426,7 @@ func (x *PostalAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostalAddress.ProtoReflect.Descriptor instead.
 func (*PostalAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PostalAddress) GetLabel() string {
@@ -1369,7 +1505,7 @@ type NameParts struct {
 
 func (x *NameParts) Reset() {
 	*x = NameParts{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1517,7 @@ func (x *NameParts) String() string {
 func (*NameParts) ProtoMessage() {}
 
 func (x *NameParts) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1530,7 @@ func (x *NameParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NameParts.ProtoReflect.Descriptor instead.
 func (*NameParts) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NameParts) GetPrefix() string {
@@ -1475,7 +1611,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1623,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1636,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Account) GetService() string {
@@ -1537,7 +1673,7 @@ type Label struct {
 
 func (x *Label) Reset() {
 	*x = Label{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1685,7 @@ func (x *Label) String() string {
 func (*Label) ProtoMessage() {}
 
 func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1698,7 @@ func (x *Label) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Label.ProtoReflect.Descriptor instead.
 func (*Label) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Label) GetOf() string {
@@ -1594,7 +1730,7 @@ type ImportantDate struct {
 
 func (x *ImportantDate) Reset() {
 	*x = ImportantDate{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1606,7 +1742,7 @@ func (x *ImportantDate) String() string {
 func (*ImportantDate) ProtoMessage() {}
 
 func (x *ImportantDate) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1619,7 +1755,7 @@ func (x *ImportantDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportantDate.ProtoReflect.Descriptor instead.
 func (*ImportantDate) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ImportantDate) GetKind() string {
@@ -1658,7 +1794,7 @@ type Relationship struct {
 
 func (x *Relationship) Reset() {
 	*x = Relationship{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1806,7 @@ func (x *Relationship) String() string {
 func (*Relationship) ProtoMessage() {}
 
 func (x *Relationship) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1819,7 @@ func (x *Relationship) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relationship.ProtoReflect.Descriptor instead.
 func (*Relationship) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Relationship) GetConnectionId() string {
@@ -1728,7 +1864,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1876,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1889,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Position) GetOrganization() string {
@@ -1849,7 +1985,7 @@ type CreateConnectionRequest struct {
 
 func (x *CreateConnectionRequest) Reset() {
 	*x = CreateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +1997,7 @@ func (x *CreateConnectionRequest) String() string {
 func (*CreateConnectionRequest) ProtoMessage() {}
 
 func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +2010,7 @@ func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateConnectionRequest) GetName() string {
@@ -2041,7 +2177,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2189,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2202,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Job) GetOrganization() string {
@@ -2119,7 +2255,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2267,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2280,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -2197,7 +2333,7 @@ type SameAddress struct {
 
 func (x *SameAddress) Reset() {
 	*x = SameAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2345,7 @@ func (x *SameAddress) String() string {
 func (*SameAddress) ProtoMessage() {}
 
 func (x *SameAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2358,7 @@ func (x *SameAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
 func (*SameAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SameAddress) GetId() string {
@@ -2321,7 +2457,7 @@ type UpdateConnectionRequest struct {
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2469,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2482,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -2595,7 +2731,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +2743,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +2756,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -2655,7 +2791,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2667,7 +2803,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2680,7 +2816,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -2701,7 +2837,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +2849,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +2862,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -2753,7 +2889,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2765,7 +2901,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2778,7 +2914,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -2826,7 +2962,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +2974,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +2987,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -2899,7 +3035,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2911,7 +3047,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2924,7 +3060,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -2972,7 +3108,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3120,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3133,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -3041,7 +3177,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3189,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3202,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -3102,7 +3238,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3114,7 +3250,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3127,7 +3263,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -3180,7 +3316,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3192,7 +3328,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3205,7 +3341,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -3242,7 +3378,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3390,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3403,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -3301,7 +3437,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3449,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3462,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -3378,7 +3514,7 @@ type MergeConnectionsRequest struct {
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3390,7 +3526,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3403,7 +3539,7 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
@@ -3461,7 +3597,7 @@ type MergePair struct {
 
 func (x *MergePair) Reset() {
 	*x = MergePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3473,7 +3609,7 @@ func (x *MergePair) String() string {
 func (*MergePair) ProtoMessage() {}
 
 func (x *MergePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3486,7 +3622,7 @@ func (x *MergePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergePair.ProtoReflect.Descriptor instead.
 func (*MergePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MergePair) GetKeepId() string {
@@ -3526,7 +3662,7 @@ type MergeConnectionsResponse struct {
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3538,7 +3674,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3551,7 +3687,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -3618,7 +3754,7 @@ type MergedPerson struct {
 
 func (x *MergedPerson) Reset() {
 	*x = MergedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3630,7 +3766,7 @@ func (x *MergedPerson) String() string {
 func (*MergedPerson) ProtoMessage() {}
 
 func (x *MergedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3643,7 +3779,7 @@ func (x *MergedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedPerson.ProtoReflect.Descriptor instead.
 func (*MergedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MergedPerson) GetId() string {
@@ -3684,7 +3820,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3696,7 +3832,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3709,7 +3845,7 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MergeConflict) GetConnectionId() string {
@@ -3759,7 +3895,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3771,7 +3907,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[36]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3784,7 +3920,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{36}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -3835,7 +3971,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3847,7 +3983,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[37]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3860,7 +3996,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{37}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -3896,7 +4032,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +4044,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[38]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +4057,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{38}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -3986,7 +4122,7 @@ type ExportConnectionsResponse struct {
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[39]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3998,7 +4134,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[39]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4011,7 +4147,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{39}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -4096,7 +4232,7 @@ type DefineFieldRequest struct {
 
 func (x *DefineFieldRequest) Reset() {
 	*x = DefineFieldRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4108,7 +4244,7 @@ func (x *DefineFieldRequest) String() string {
 func (*DefineFieldRequest) ProtoMessage() {}
 
 func (x *DefineFieldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[40]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4121,7 +4257,7 @@ func (x *DefineFieldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefineFieldRequest.ProtoReflect.Descriptor instead.
 func (*DefineFieldRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{40}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DefineFieldRequest) GetName() string {
@@ -4174,7 +4310,7 @@ type DefineFieldResponse struct {
 
 func (x *DefineFieldResponse) Reset() {
 	*x = DefineFieldResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4322,7 @@ func (x *DefineFieldResponse) String() string {
 func (*DefineFieldResponse) ProtoMessage() {}
 
 func (x *DefineFieldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[41]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4199,7 +4335,7 @@ func (x *DefineFieldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefineFieldResponse.ProtoReflect.Descriptor instead.
 func (*DefineFieldResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{41}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DefineFieldResponse) GetFields() []*CustomField {
@@ -4238,7 +4374,7 @@ type CustomField struct {
 
 func (x *CustomField) Reset() {
 	*x = CustomField{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4250,7 +4386,7 @@ func (x *CustomField) String() string {
 func (*CustomField) ProtoMessage() {}
 
 func (x *CustomField) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[42]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4263,7 +4399,7 @@ func (x *CustomField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomField.ProtoReflect.Descriptor instead.
 func (*CustomField) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{42}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CustomField) GetName() string {
@@ -4316,7 +4452,7 @@ type Organization struct {
 
 func (x *Organization) Reset() {
 	*x = Organization{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4328,7 +4464,7 @@ func (x *Organization) String() string {
 func (*Organization) ProtoMessage() {}
 
 func (x *Organization) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[43]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4341,7 +4477,7 @@ func (x *Organization) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Organization.ProtoReflect.Descriptor instead.
 func (*Organization) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{43}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Organization) GetName() string {
@@ -4433,7 +4569,7 @@ type UpdateOrganizationRequest struct {
 
 func (x *UpdateOrganizationRequest) Reset() {
 	*x = UpdateOrganizationRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4445,7 +4581,7 @@ func (x *UpdateOrganizationRequest) String() string {
 func (*UpdateOrganizationRequest) ProtoMessage() {}
 
 func (x *UpdateOrganizationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[44]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4458,7 +4594,7 @@ func (x *UpdateOrganizationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOrganizationRequest.ProtoReflect.Descriptor instead.
 func (*UpdateOrganizationRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{44}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *UpdateOrganizationRequest) GetName() string {
@@ -4509,7 +4645,7 @@ type UpdateOrganizationResponse struct {
 
 func (x *UpdateOrganizationResponse) Reset() {
 	*x = UpdateOrganizationResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4521,7 +4657,7 @@ func (x *UpdateOrganizationResponse) String() string {
 func (*UpdateOrganizationResponse) ProtoMessage() {}
 
 func (x *UpdateOrganizationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[45]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4534,7 +4670,7 @@ func (x *UpdateOrganizationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOrganizationResponse.ProtoReflect.Descriptor instead.
 func (*UpdateOrganizationResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{45}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *UpdateOrganizationResponse) GetOrganization() *Organization {
@@ -4555,7 +4691,7 @@ var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xa7\x13\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xcb\x16\n" +
 	"\x18SearchConnectionsRequest\x12%\n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
@@ -4568,9 +4704,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x03tag\x18\x06 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\n" +
 	"\"\x06r\x04\x10\x01\x18<R\x03tag\x12$\n" +
-	"\x05group\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x05R\x05group\x88\x01\x01\x12\x86\x01\n" +
-	"\x03has\x18\b \x03(\tBt\xbaHq\x92\x01n\x10\f\x18\x01\"hrfR\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\bbirthdayR\blocationR\forganizationR\x03tagR\x05groupR\acadenceR\amet_howR\x03has\x12\x8e\x01\n" +
-	"\amissing\x18\t \x03(\tBt\xbaHq\x92\x01n\x10\f\x18\x01\"hrfR\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\bbirthdayR\blocationR\forganizationR\x03tagR\x05groupR\acadenceR\amet_howR\amissing\x12)\n" +
+	"\x05group\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x05R\x05group\x88\x01\x01\x12\x98\x01\n" +
+	"\x03has\x18\b \x03(\tB\x85\x01\xbaH\x81\x01\x92\x01~\x10\x0e\x18\x01\"xrvR\x05emailR\x05phoneR\x03urlR\aaddressR\x04noteR\vinteractionR\bbirthdayR\blocationR\forganizationR\x05titleR\x03tagR\x05groupR\acadenceR\amet_howR\x03has\x12*\n" +
+	"\amissing\x18\t \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x0e\x18\x01\"\x04r\x02\x18\x14R\amissing\x12)\n" +
 	"\amet_how\x18\n" +
 	" \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x06R\amet_how\x88\x01\x01\x12k\n" +
@@ -4598,10 +4735,20 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x06fields\x18\x1c \x01(\v2\x17.google.protobuf.StructH\x14R\x06fields\x88\x01\x01\x12.\n" +
 	"\n" +
 	"sort_field\x18\x1d \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x15R\n" +
-	"sort_field\x88\x01\x01\x12$\n" +
-	"\x05limit\x18\x1a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x16R\x05limit\x88\x01\x01\x12'\n" +
+	"sort_field\x88\x01\x01\x12\"\n" +
+	"\x04born\x18\x1e \x01(\tB\t\xbaH\x06r\x04\x10\x04\x18\x16H\x16R\x04born\x88\x01\x01\x120\n" +
+	"\vjob_started\x18\x1f \x01(\tB\t\xbaH\x06r\x04\x10\x04\x18\x16H\x17R\vjob_started\x88\x01\x01\x12,\n" +
+	"\tjob_ended\x18  \x01(\tB\t\xbaH\x06r\x04\x10\x04\x18\x16H\x18R\tjob_ended\x88\x01\x01\x12p\n" +
+	"\x11contacted_only_by\x18! \x03(\tBB\xbaH?\x92\x01<\x10\a\x18\x01\"6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x11contacted_only_by\x121\n" +
+	"\vmet_through\x18\" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x19R\vmet_through\x88\x01\x01\x12#\n" +
+	"\n" +
+	"count_only\x18# \x01(\bH\x1aR\n" +
+	"count_only\x88\x01\x01\x12T\n" +
+	"\bgroup_by\x18$ \x01(\tB3\xbaH0r.R\x03tagR\forganizationR\x05placeR\x05groupR\vbirth_monthH\x1bR\bgroup_by\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x1a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x1cR\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\x1b \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x17R\x06cursor\x88\x01\x01:\x87\x01\xbaH\x83\x01\x1a\x80\x01\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x1dR\x06cursor\x88\x01\x01:\x87\x01\xbaH\x83\x01\x1a\x80\x01\n" +
 	"\x1csearch_connections.min_score\x127min_score needs a query: without one no hit has a score\x1a'!has(this.min_score) || has(this.query)B\b\n" +
 	"\x06_queryB\n" +
 	"\n" +
@@ -4629,11 +4776,18 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_min_scoreB\t\n" +
 	"\a_fieldsB\r\n" +
-	"\v_sort_fieldB\b\n" +
+	"\v_sort_fieldB\a\n" +
+	"\x05_bornB\x0e\n" +
+	"\f_job_startedB\f\n" +
+	"\n" +
+	"_job_endedB\x0e\n" +
+	"\f_met_throughB\r\n" +
+	"\v_count_onlyB\v\n" +
+	"\t_group_byB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xbf\x03\n" +
-	"\x19SearchConnectionsResponse\x12D\n" +
-	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x04hits\x12\x1a\n" +
+	"\a_cursor\"\xa3\x04\n" +
+	"\x19SearchConnectionsResponse\x12J\n" +
+	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\x12\xbaH\x05\x92\x01\x02\x102\xf2\xf3\x18\x06groupsR\x04hits\x12\x1a\n" +
 	"\x05count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05count\x12+\n" +
 	"\tselection\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12 \n" +
 	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
@@ -4641,10 +4795,16 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tmode_used\x18\x06 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
 	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
 	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectors\x12\x1e\n" +
-	"\x03why\x18\t \x01(\tB\f\xbaH\x05r\x03\x18\xe8\a\xe0\xf3\x18\x01R\x03whyB\f\n" +
+	"\x03why\x18\t \x01(\tB\f\xbaH\x05r\x03\x18\xe8\a\xe0\xf3\x18\x01R\x03why\x12B\n" +
+	"\x06groups\x18\n" +
+	" \x03(\v2 .kith.connections.v1.PeopleCountB\b\xbaH\x05\x92\x01\x02\x102R\x06groups\x12\x18\n" +
+	"\awithout\x18\v \x01(\x05R\awithoutB\f\n" +
 	"\n" +
 	"_selectionB\x0e\n" +
-	"\f_next_cursor\"\xcd\a\n" +
+	"\f_next_cursor\"E\n" +
+	"\vPeopleCount\x12 \n" +
+	"\x04name\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"\xcd\a\n" +
 	"\rConnectionHit\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
@@ -5200,146 +5360,148 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
-	(*ConnectionHit)(nil),              // 2: kith.connections.v1.ConnectionHit
-	(*GetConnectionRequest)(nil),       // 3: kith.connections.v1.GetConnectionRequest
-	(*GetConnectionResponse)(nil),      // 4: kith.connections.v1.GetConnectionResponse
-	(*MissingConnection)(nil),          // 5: kith.connections.v1.MissingConnection
-	(*Connection)(nil),                 // 6: kith.connections.v1.Connection
-	(*PostalAddress)(nil),              // 7: kith.connections.v1.PostalAddress
-	(*NameParts)(nil),                  // 8: kith.connections.v1.NameParts
-	(*Account)(nil),                    // 9: kith.connections.v1.Account
-	(*Label)(nil),                      // 10: kith.connections.v1.Label
-	(*ImportantDate)(nil),              // 11: kith.connections.v1.ImportantDate
-	(*Relationship)(nil),               // 12: kith.connections.v1.Relationship
-	(*Position)(nil),                   // 13: kith.connections.v1.Position
-	(*CreateConnectionRequest)(nil),    // 14: kith.connections.v1.CreateConnectionRequest
-	(*Job)(nil),                        // 15: kith.connections.v1.Job
-	(*CreateConnectionResponse)(nil),   // 16: kith.connections.v1.CreateConnectionResponse
-	(*SameAddress)(nil),                // 17: kith.connections.v1.SameAddress
-	(*UpdateConnectionRequest)(nil),    // 18: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 19: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 20: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 21: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 22: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 23: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 24: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 25: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 26: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 27: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 28: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 29: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 30: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 31: kith.connections.v1.MergeConnectionsRequest
-	(*MergePair)(nil),                  // 32: kith.connections.v1.MergePair
-	(*MergeConnectionsResponse)(nil),   // 33: kith.connections.v1.MergeConnectionsResponse
-	(*MergedPerson)(nil),               // 34: kith.connections.v1.MergedPerson
-	(*MergeConflict)(nil),              // 35: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 36: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 37: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 38: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 39: kith.connections.v1.ExportConnectionsResponse
-	(*DefineFieldRequest)(nil),         // 40: kith.connections.v1.DefineFieldRequest
-	(*DefineFieldResponse)(nil),        // 41: kith.connections.v1.DefineFieldResponse
-	(*CustomField)(nil),                // 42: kith.connections.v1.CustomField
-	(*Organization)(nil),               // 43: kith.connections.v1.Organization
-	(*UpdateOrganizationRequest)(nil),  // 44: kith.connections.v1.UpdateOrganizationRequest
-	(*UpdateOrganizationResponse)(nil), // 45: kith.connections.v1.UpdateOrganizationResponse
-	(*structpb.Struct)(nil),            // 46: google.protobuf.Struct
-	(*v1.Note)(nil),                    // 47: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 48: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 49: google.protobuf.Timestamp
-	(*v11.NextCall)(nil),               // 50: kith.tool.v1.NextCall
+	(*PeopleCount)(nil),                // 2: kith.connections.v1.PeopleCount
+	(*ConnectionHit)(nil),              // 3: kith.connections.v1.ConnectionHit
+	(*GetConnectionRequest)(nil),       // 4: kith.connections.v1.GetConnectionRequest
+	(*GetConnectionResponse)(nil),      // 5: kith.connections.v1.GetConnectionResponse
+	(*MissingConnection)(nil),          // 6: kith.connections.v1.MissingConnection
+	(*Connection)(nil),                 // 7: kith.connections.v1.Connection
+	(*PostalAddress)(nil),              // 8: kith.connections.v1.PostalAddress
+	(*NameParts)(nil),                  // 9: kith.connections.v1.NameParts
+	(*Account)(nil),                    // 10: kith.connections.v1.Account
+	(*Label)(nil),                      // 11: kith.connections.v1.Label
+	(*ImportantDate)(nil),              // 12: kith.connections.v1.ImportantDate
+	(*Relationship)(nil),               // 13: kith.connections.v1.Relationship
+	(*Position)(nil),                   // 14: kith.connections.v1.Position
+	(*CreateConnectionRequest)(nil),    // 15: kith.connections.v1.CreateConnectionRequest
+	(*Job)(nil),                        // 16: kith.connections.v1.Job
+	(*CreateConnectionResponse)(nil),   // 17: kith.connections.v1.CreateConnectionResponse
+	(*SameAddress)(nil),                // 18: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 19: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 20: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 21: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 22: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 23: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 24: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 25: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 26: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 27: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 28: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 29: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 30: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 31: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 32: kith.connections.v1.MergeConnectionsRequest
+	(*MergePair)(nil),                  // 33: kith.connections.v1.MergePair
+	(*MergeConnectionsResponse)(nil),   // 34: kith.connections.v1.MergeConnectionsResponse
+	(*MergedPerson)(nil),               // 35: kith.connections.v1.MergedPerson
+	(*MergeConflict)(nil),              // 36: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 37: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 38: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 39: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 40: kith.connections.v1.ExportConnectionsResponse
+	(*DefineFieldRequest)(nil),         // 41: kith.connections.v1.DefineFieldRequest
+	(*DefineFieldResponse)(nil),        // 42: kith.connections.v1.DefineFieldResponse
+	(*CustomField)(nil),                // 43: kith.connections.v1.CustomField
+	(*Organization)(nil),               // 44: kith.connections.v1.Organization
+	(*UpdateOrganizationRequest)(nil),  // 45: kith.connections.v1.UpdateOrganizationRequest
+	(*UpdateOrganizationResponse)(nil), // 46: kith.connections.v1.UpdateOrganizationResponse
+	(*structpb.Struct)(nil),            // 47: google.protobuf.Struct
+	(*v1.Note)(nil),                    // 48: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 49: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 50: google.protobuf.Timestamp
+	(*v11.NextCall)(nil),               // 51: kith.tool.v1.NextCall
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
-	46, // 0: kith.connections.v1.SearchConnectionsRequest.fields:type_name -> google.protobuf.Struct
-	2,  // 1: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
-	46, // 2: kith.connections.v1.ConnectionHit.fields:type_name -> google.protobuf.Struct
-	6,  // 3: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	47, // 4: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	48, // 5: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	13, // 6: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	6,  // 7: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
-	5,  // 8: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
-	49, // 9: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	49, // 10: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	49, // 11: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	11, // 12: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
-	12, // 13: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	49, // 14: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
-	46, // 15: kith.connections.v1.Connection.fields:type_name -> google.protobuf.Struct
-	7,  // 16: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 17: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
-	8,  // 18: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
-	9,  // 19: kith.connections.v1.Connection.accounts:type_name -> kith.connections.v1.Account
-	11, // 20: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 21: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
-	7,  // 22: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 23: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	9,  // 24: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	46, // 25: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
-	6,  // 26: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	17, // 27: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	23, // 28: kith.connections.v1.CreateConnectionResponse.same_name:type_name -> kith.connections.v1.ResolvedPerson
-	11, // 29: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 30: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	11, // 31: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 32: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	15, // 33: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	7,  // 34: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
-	10, // 35: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
-	9,  // 36: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
-	46, // 37: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
-	6,  // 38: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	11, // 39: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	22, // 40: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	23, // 41: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	49, // 42: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	30, // 43: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	23, // 44: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	23, // 45: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	32, // 46: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
-	6,  // 47: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	35, // 48: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	34, // 49: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
-	12, // 50: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	50, // 51: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
-	42, // 52: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
-	43, // 53: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
-	0,  // 54: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 55: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	14, // 56: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	18, // 57: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	20, // 58: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	24, // 59: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	26, // 60: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	28, // 61: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	31, // 62: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	44, // 63: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
-	36, // 64: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	38, // 65: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	40, // 66: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
-	1,  // 67: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 68: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	16, // 69: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	19, // 70: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	21, // 71: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	25, // 72: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	27, // 73: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	29, // 74: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	33, // 75: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	45, // 76: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
-	37, // 77: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	39, // 78: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	41, // 79: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
-	67, // [67:80] is the sub-list for method output_type
-	54, // [54:67] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	47, // 0: kith.connections.v1.SearchConnectionsRequest.fields:type_name -> google.protobuf.Struct
+	3,  // 1: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
+	2,  // 2: kith.connections.v1.SearchConnectionsResponse.groups:type_name -> kith.connections.v1.PeopleCount
+	47, // 3: kith.connections.v1.ConnectionHit.fields:type_name -> google.protobuf.Struct
+	7,  // 4: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	48, // 5: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	49, // 6: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	14, // 7: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	7,  // 8: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
+	6,  // 9: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
+	50, // 10: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	50, // 11: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	50, // 12: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	12, // 13: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	13, // 14: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	50, // 15: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	47, // 16: kith.connections.v1.Connection.fields:type_name -> google.protobuf.Struct
+	8,  // 17: kith.connections.v1.Connection.addresses:type_name -> kith.connections.v1.PostalAddress
+	11, // 18: kith.connections.v1.Connection.labels:type_name -> kith.connections.v1.Label
+	9,  // 19: kith.connections.v1.Connection.name_parts:type_name -> kith.connections.v1.NameParts
+	10, // 20: kith.connections.v1.Connection.accounts:type_name -> kith.connections.v1.Account
+	12, // 21: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	16, // 22: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	8,  // 23: kith.connections.v1.CreateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	11, // 24: kith.connections.v1.CreateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	10, // 25: kith.connections.v1.CreateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	47, // 26: kith.connections.v1.CreateConnectionRequest.fields:type_name -> google.protobuf.Struct
+	7,  // 27: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	18, // 28: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	24, // 29: kith.connections.v1.CreateConnectionResponse.same_name:type_name -> kith.connections.v1.ResolvedPerson
+	12, // 30: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	12, // 31: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	12, // 32: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	16, // 33: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	16, // 34: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	8,  // 35: kith.connections.v1.UpdateConnectionRequest.addresses:type_name -> kith.connections.v1.PostalAddress
+	11, // 36: kith.connections.v1.UpdateConnectionRequest.labels:type_name -> kith.connections.v1.Label
+	10, // 37: kith.connections.v1.UpdateConnectionRequest.accounts:type_name -> kith.connections.v1.Account
+	47, // 38: kith.connections.v1.UpdateConnectionRequest.set_fields:type_name -> google.protobuf.Struct
+	7,  // 39: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	12, // 40: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	23, // 41: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	24, // 42: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	50, // 43: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	31, // 44: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	24, // 45: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	24, // 46: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	33, // 47: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	7,  // 48: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	36, // 49: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	35, // 50: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	13, // 51: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	51, // 52: kith.connections.v1.ExportConnectionsResponse.next:type_name -> kith.tool.v1.NextCall
+	43, // 53: kith.connections.v1.DefineFieldResponse.fields:type_name -> kith.connections.v1.CustomField
+	44, // 54: kith.connections.v1.UpdateOrganizationResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 55: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	4,  // 56: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	15, // 57: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	19, // 58: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	21, // 59: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	25, // 60: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	27, // 61: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	29, // 62: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	32, // 63: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	45, // 64: kith.connections.v1.ConnectionService.UpdateOrganization:input_type -> kith.connections.v1.UpdateOrganizationRequest
+	37, // 65: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	39, // 66: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	41, // 67: kith.connections.v1.ConnectionService.DefineField:input_type -> kith.connections.v1.DefineFieldRequest
+	1,  // 68: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	5,  // 69: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	17, // 70: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	20, // 71: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	22, // 72: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	26, // 73: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	28, // 74: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	30, // 75: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	34, // 76: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	46, // 77: kith.connections.v1.ConnectionService.UpdateOrganization:output_type -> kith.connections.v1.UpdateOrganizationResponse
+	38, // 78: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	40, // 79: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	42, // 80: kith.connections.v1.ConnectionService.DefineField:output_type -> kith.connections.v1.DefineFieldResponse
+	68, // [68:81] is the sub-list for method output_type
+	55, // [55:68] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -5349,7 +5511,6 @@ func file_kith_connections_v1_connections_proto_init() {
 	}
 	file_kith_connections_v1_connections_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[1].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
@@ -5357,33 +5518,34 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[14].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[16].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[18].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[17].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[19].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[28].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[33].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[36].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[32].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[34].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[37].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[38].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[39].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[40].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[41].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[43].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[42].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[44].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[45].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

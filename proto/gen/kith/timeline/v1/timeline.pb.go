@@ -1358,6 +1358,252 @@ func (x *SearchNotesResponse) GetNextCursor() string {
 	return ""
 }
 
+// The interactions to count.
+type CountInteractionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: only their sum.
+	GroupBy *string `protobuf:"bytes,1,opt,name=group_by,proto3,oneof" json:"group_by,omitempty"`
+	// From this day on.
+	Since *string `protobuf:"bytes,2,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	// Before this day.
+	Until *string `protobuf:"bytes,3,opt,name=until,proto3,oneof" json:"until,omitempty"`
+	// Default: all.
+	Kinds []string `protobuf:"bytes,4,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	// Only with these people.
+	ConnectionIds []string `protobuf:"bytes,5,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
+	// Only with people who have it.
+	Tag *string `protobuf:"bytes,6,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	// Groups, 1-50; default 10, or 5 people.
+	Limit         *int32 `protobuf:"varint,7,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountInteractionsRequest) Reset() {
+	*x = CountInteractionsRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountInteractionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountInteractionsRequest) ProtoMessage() {}
+
+func (x *CountInteractionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountInteractionsRequest.ProtoReflect.Descriptor instead.
+func (*CountInteractionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CountInteractionsRequest) GetGroupBy() string {
+	if x != nil && x.GroupBy != nil {
+		return *x.GroupBy
+	}
+	return ""
+}
+
+func (x *CountInteractionsRequest) GetSince() string {
+	if x != nil && x.Since != nil {
+		return *x.Since
+	}
+	return ""
+}
+
+func (x *CountInteractionsRequest) GetUntil() string {
+	if x != nil && x.Until != nil {
+		return *x.Until
+	}
+	return ""
+}
+
+func (x *CountInteractionsRequest) GetKinds() []string {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *CountInteractionsRequest) GetConnectionIds() []string {
+	if x != nil {
+		return x.ConnectionIds
+	}
+	return nil
+}
+
+func (x *CountInteractionsRequest) GetTag() string {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
+	}
+	return ""
+}
+
+func (x *CountInteractionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+// How many interactions there are.
+type CountInteractionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All of them; each counts once, however many people took part.
+	Count int32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Their durations, as far as they are known.
+	Minutes int32 `protobuf:"varint,2,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	// The groups with the most first; months in their order, up to the latest.
+	Groups []*InteractionCount `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Whether there are further groups.
+	HasMore       bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountInteractionsResponse) Reset() {
+	*x = CountInteractionsResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountInteractionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountInteractionsResponse) ProtoMessage() {}
+
+func (x *CountInteractionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountInteractionsResponse.ProtoReflect.Descriptor instead.
+func (*CountInteractionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CountInteractionsResponse) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CountInteractionsResponse) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+func (x *CountInteractionsResponse) GetGroups() []*InteractionCount {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *CountInteractionsResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+// The interactions of one group.
+type InteractionCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the person, if they are grouped by person.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The person, kind, month (YYYY-MM), current organisation or tag.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Interactions.
+	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// Their durations, as far as they are known.
+	Minutes       int32 `protobuf:"varint,4,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InteractionCount) Reset() {
+	*x = InteractionCount{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InteractionCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InteractionCount) ProtoMessage() {}
+
+func (x *InteractionCount) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InteractionCount.ProtoReflect.Descriptor instead.
+func (*InteractionCount) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *InteractionCount) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *InteractionCount) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *InteractionCount) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *InteractionCount) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
 var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
@@ -1504,7 +1750,32 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
 	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xab\a\n" +
+	"\f_next_cursor\"\xc1\x04\n" +
+	"\x18CountInteractionsRequest\x12N\n" +
+	"\bgroup_by\x18\x01 \x01(\tB-\xbaH*r(R\x06personR\x04kindR\x05monthR\forganizationR\x03tagH\x00R\bgroup_by\x88\x01\x01\x12W\n" +
+	"\x05since\x18\x02 \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x05since\x88\x01\x01\x12W\n" +
+	"\x05until\x18\x03 \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x02R\x05until\x88\x01\x01\x12X\n" +
+	"\x05kinds\x18\x04 \x03(\tBB\xbaH?\x92\x01<\x10\a\x18\x01\"6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x05kinds\x12N\n" +
+	"\x0econnection_ids\x18\x05 \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x0econnection_ids\x12 \n" +
+	"\x03tag\x18\x06 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x03R\x03tag\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x04R\x05limit\x88\x01\x01B\v\n" +
+	"\t_group_byB\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_untilB\x06\n" +
+	"\x04_tagB\b\n" +
+	"\x06_limit\"\xb3\x01\n" +
+	"\x19CountInteractionsResponse\x12\x1a\n" +
+	"\x05count\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05count\x12\x18\n" +
+	"\aminutes\x18\x02 \x01(\x05R\aminutes\x12D\n" +
+	"\x06groups\x18\x03 \x03(\v2\".kith.timeline.v1.InteractionCountB\b\xbaH\x05\x92\x01\x02\x102R\x06groups\x12\x1a\n" +
+	"\bhas_more\x18\x04 \x01(\bR\bhas_more\"}\n" +
+	"\x10InteractionCount\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x18\n" +
+	"\aminutes\x18\x04 \x01(\x05R\aminutes2\xbb\b\n" +
 	"\x0fTimelineService\x12}\n" +
 	"\fListTimeline\x12%.kith.timeline.v1.ListTimelineRequest\x1a&.kith.timeline.v1.ListTimelineResponse\"\x1e\xca\xf3\x18\x17\b\x02\x12\x11Read the timeline\x18\x01\x90\x02\x01\x12d\n" +
 	"\aAddNote\x12 .kith.timeline.v1.AddNoteRequest\x1a!.kith.timeline.v1.AddNoteResponse\"\x14\xca\xf3\x18\x10\b\x02\x12\n" +
@@ -1514,7 +1785,8 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1f\xca\xf3\x18\x18\b\x02\x12\rChange a note\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x95\x01\n" +
 	"\x11UpdateInteraction\x12*.kith.timeline.v1.UpdateInteractionRequest\x1a+.kith.timeline.v1.UpdateInteractionResponse\"'\xca\xf3\x18 \b\x02\x12\x15Change an interaction\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\xa5\x01\n" +
 	"\x13DeleteTimelineEntry\x12,.kith.timeline.v1.DeleteTimelineEntryRequest\x1a-.kith.timeline.v1.DeleteTimelineEntryResponse\"1\xca\xf3\x18*\b\x02\x12\x1fDelete a note or an interaction\x18\x01 \x01J\x01\x01\x90\x02\x02\x12u\n" +
-	"\vSearchNotes\x12$.kith.timeline.v1.SearchNotesRequest\x1a%.kith.timeline.v1.SearchNotesResponse\"\x19\xca\xf3\x18\x12\b\x02\x12\fSearch notes\x18\x01\x90\x02\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
+	"\vSearchNotes\x12$.kith.timeline.v1.SearchNotesRequest\x1a%.kith.timeline.v1.SearchNotesResponse\"\x19\xca\xf3\x18\x12\b\x02\x12\fSearch notes\x18\x01\x90\x02\x01\x12\x8d\x01\n" +
+	"\x11CountInteractions\x12*.kith.timeline.v1.CountInteractionsRequest\x1a+.kith.timeline.v1.CountInteractionsResponse\"\x1f\xca\xf3\x18\x18\b\x02\x12\x12Count interactions\x18\x01\x90\x02\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
 
 var (
 	file_kith_timeline_v1_timeline_proto_rawDescOnce sync.Once
@@ -1528,7 +1800,7 @@ func file_kith_timeline_v1_timeline_proto_rawDescGZIP() []byte {
 	return file_kith_timeline_v1_timeline_proto_rawDescData
 }
 
-var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*Note)(nil),                        // 0: kith.timeline.v1.Note
 	(*Interaction)(nil),                 // 1: kith.timeline.v1.Interaction
@@ -1548,12 +1820,15 @@ var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*DeleteTimelineEntryResponse)(nil), // 15: kith.timeline.v1.DeleteTimelineEntryResponse
 	(*SearchNotesRequest)(nil),          // 16: kith.timeline.v1.SearchNotesRequest
 	(*SearchNotesResponse)(nil),         // 17: kith.timeline.v1.SearchNotesResponse
-	(*timestamppb.Timestamp)(nil),       // 18: google.protobuf.Timestamp
+	(*CountInteractionsRequest)(nil),    // 18: kith.timeline.v1.CountInteractionsRequest
+	(*CountInteractionsResponse)(nil),   // 19: kith.timeline.v1.CountInteractionsResponse
+	(*InteractionCount)(nil),            // 20: kith.timeline.v1.InteractionCount
+	(*timestamppb.Timestamp)(nil),       // 21: google.protobuf.Timestamp
 }
 var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
-	18, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
-	18, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
-	18, // 2: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
+	21, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
+	21, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 2: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 3: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
 	5,  // 4: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
 	0,  // 5: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
@@ -1561,25 +1836,28 @@ var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
 	0,  // 7: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
 	1,  // 8: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
 	4,  // 9: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	2,  // 10: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 11: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 12: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	10, // 13: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
-	12, // 14: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
-	14, // 15: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
-	16, // 16: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
-	3,  // 17: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 18: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 19: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	11, // 20: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
-	13, // 21: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
-	15, // 22: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
-	17, // 23: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
-	17, // [17:24] is the sub-list for method output_type
-	10, // [10:17] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	20, // 10: kith.timeline.v1.CountInteractionsResponse.groups:type_name -> kith.timeline.v1.InteractionCount
+	2,  // 11: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 12: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 13: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 14: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	12, // 15: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
+	14, // 16: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
+	16, // 17: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	18, // 18: kith.timeline.v1.TimelineService.CountInteractions:input_type -> kith.timeline.v1.CountInteractionsRequest
+	3,  // 19: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 20: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 21: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 22: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	13, // 23: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
+	15, // 24: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
+	17, // 25: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	19, // 26: kith.timeline.v1.TimelineService.CountInteractions:output_type -> kith.timeline.v1.CountInteractionsResponse
+	19, // [19:27] is the sub-list for method output_type
+	11, // [11:19] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }
@@ -1599,13 +1877,14 @@ func file_kith_timeline_v1_timeline_proto_init() {
 	file_kith_timeline_v1_timeline_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[16].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_timeline_v1_timeline_proto_rawDesc), len(file_kith_timeline_v1_timeline_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -77,8 +77,8 @@ const (
 
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
 type ConnectionServiceClient interface {
-	// Find people by words, filters, or both. Use this first when a person is named, and
-	// for lists: everyone in a city, silent for months, with a birthday in a month.
+	// Find or count people by words, filters, or both. Use this first when a person is
+	// named, and for lists: everyone in a city, silent for months, born in a year.
 	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
 	// act on many. If embed_objects made vectors, mode semantic finds similar people; a
 	// remote embedding provider that the member allowed is sent the query. Changes
@@ -374,8 +374,8 @@ func (c *connectionServiceClient) DefineField(ctx context.Context, req *v1.Defin
 // ConnectionServiceHandler is an implementation of the kith.connections.v1.ConnectionService
 // service.
 type ConnectionServiceHandler interface {
-	// Find people by words, filters, or both. Use this first when a person is named, and
-	// for lists: everyone in a city, silent for months, with a birthday in a month.
+	// Find or count people by words, filters, or both. Use this first when a person is
+	// named, and for lists: everyone in a city, silent for months, born in a year.
 	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
 	// act on many. If embed_objects made vectors, mode semantic finds similar people; a
 	// remote embedding provider that the member allowed is sent the query. Changes

@@ -54,6 +54,9 @@ const (
 	// TimelineServiceSearchNotesProcedure is the fully-qualified name of the TimelineService's
 	// SearchNotes RPC.
 	TimelineServiceSearchNotesProcedure = "/kith.timeline.v1.TimelineService/SearchNotes"
+	// TimelineServiceCountInteractionsProcedure is the fully-qualified name of the TimelineService's
+	// CountInteractions RPC.
+	TimelineServiceCountInteractionsProcedure = "/kith.timeline.v1.TimelineService/CountInteractions"
 )
 
 // TimelineServiceClient is a client for the kith.timeline.v1.TimelineService service.
@@ -80,6 +83,9 @@ type TimelineServiceClient interface {
 	// people. Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
+	// Count interactions and their minutes, such as this year's meetings by person.
+	// Changes nothing.
+	CountInteractions(context.Context, *v1.CountInteractionsRequest) (*v1.CountInteractionsResponse, error)
 }
 
 // NewTimelineServiceClient constructs a client for the kith.timeline.v1.TimelineService service. By
@@ -140,6 +146,13 @@ func NewTimelineServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		countInteractions: connect.NewClient[v1.CountInteractionsRequest, v1.CountInteractionsResponse](
+			httpClient,
+			baseURL+TimelineServiceCountInteractionsProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("CountInteractions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -152,6 +165,7 @@ type timelineServiceClient struct {
 	updateInteraction   *connect.Client[v1.UpdateInteractionRequest, v1.UpdateInteractionResponse]
 	deleteTimelineEntry *connect.Client[v1.DeleteTimelineEntryRequest, v1.DeleteTimelineEntryResponse]
 	searchNotes         *connect.Client[v1.SearchNotesRequest, v1.SearchNotesResponse]
+	countInteractions   *connect.Client[v1.CountInteractionsRequest, v1.CountInteractionsResponse]
 }
 
 // ListTimeline calls kith.timeline.v1.TimelineService.ListTimeline.
@@ -217,6 +231,15 @@ func (c *timelineServiceClient) SearchNotes(ctx context.Context, req *v1.SearchN
 	return nil, err
 }
 
+// CountInteractions calls kith.timeline.v1.TimelineService.CountInteractions.
+func (c *timelineServiceClient) CountInteractions(ctx context.Context, req *v1.CountInteractionsRequest) (*v1.CountInteractionsResponse, error) {
+	response, err := c.countInteractions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TimelineServiceHandler is an implementation of the kith.timeline.v1.TimelineService service.
 type TimelineServiceHandler interface {
 	// Read notes and interactions, latest first, of one person or of all. Use it for
@@ -241,6 +264,9 @@ type TimelineServiceHandler interface {
 	// people. Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
+	// Count interactions and their minutes, such as this year's meetings by person.
+	// Changes nothing.
+	CountInteractions(context.Context, *v1.CountInteractionsRequest) (*v1.CountInteractionsResponse, error)
 }
 
 // NewTimelineServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -297,6 +323,13 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	timelineServiceCountInteractionsHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceCountInteractionsProcedure,
+		svc.CountInteractions,
+		connect.WithSchema(timelineServiceMethods.ByName("CountInteractions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.timeline.v1.TimelineService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TimelineServiceListTimelineProcedure:
@@ -313,6 +346,8 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 			timelineServiceDeleteTimelineEntryHandler.ServeHTTP(w, r)
 		case TimelineServiceSearchNotesProcedure:
 			timelineServiceSearchNotesHandler.ServeHTTP(w, r)
+		case TimelineServiceCountInteractionsProcedure:
+			timelineServiceCountInteractionsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -348,4 +383,8 @@ func (UnimplementedTimelineServiceHandler) DeleteTimelineEntry(context.Context, 
 
 func (UnimplementedTimelineServiceHandler) SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.SearchNotes is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) CountInteractions(context.Context, *v1.CountInteractionsRequest) (*v1.CountInteractionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.CountInteractions is not implemented"))
 }
