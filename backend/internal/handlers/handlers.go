@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/research"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -49,13 +50,14 @@ type Handlers struct {
 	Embeddings *search.EmbedRPC
 	Jobs       *job.RPC
 	Account    *account.RPC
+	Research   *research.RPC
 }
 
 // New returns the handlers.
 func New(c Config) *Handlers {
 	searched := &search.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search}
 	selected := searched.Selected
-	return &Handlers{
+	h := &Handlers{
 		Search:     searched,
 		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected, StoreNote: timeline.StoreNote},
 		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller},
@@ -77,4 +79,6 @@ func New(c Config) *Handlers {
 		},
 		Account: &account.RPC{DB: c.Store},
 	}
+	h.Research = &research.RPC{BaseURL: c.BaseURL, People: h.Search, Index: c.Indexes, Insights: h.Insights, Timeline: h.Timeline, Account: h.Account}
+	return h
 }
