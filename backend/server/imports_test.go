@@ -75,7 +75,8 @@ func needs() map[string][]string {
 		"move":   {"account", "account/password", "billing", "people", "reminders"},
 		"sunset": {"call", "db"},
 
-		"handlers": {"importer", "insights"}, // of all features, for rpc and web
+		"research": {"account", "insights"},  // as documents
+		"handlers": {"importer", "research"}, // of all features, for rpc and web
 
 		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
 		"web":           {"account/passkey", "account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},

@@ -74,7 +74,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newCounters(c.Metrics, rpcs.ToolNames())
+	m, err := newCounters(c.Metrics, rpcs.AllToolNames())
 	if err != nil {
 		return nil, err
 	}

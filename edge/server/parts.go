@@ -85,7 +85,7 @@ func (p *parts) buildBackend() error {
 	}
 	transport = upstream.Observe(transport, observe)
 	var procedures []string
-	for _, rpc := range p.catalog.Tools() {
+	for _, rpc := range p.catalog.AllTools() {
 		procedures = append(procedures, rpc.Procedure)
 	}
 	p.backend, err = upstream.New(upstream.Options{

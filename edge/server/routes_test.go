@@ -47,7 +47,7 @@ func TestAnonymousPaths(t *testing.T) {
 			credential = append(credential, r.Pattern)
 		}
 	}
-	if want := []string{"/mcp/v1", "/mcp/v1/me", "/mcp", "/api/jobs", "/api/jobs/{task_id}"}; !slices.Equal(credential, want) {
+	if want := []string{"/mcp/v1", "/mcp/v1/me", "/mcp/v1/research", "/mcp", "/api/jobs", "/api/jobs/{task_id}"}; !slices.Equal(credential, want) {
 		t.Errorf("paths that need a credential: %v, want %v", credential, want)
 	}
 }

@@ -13,6 +13,9 @@ var generated []byte
 // ScopeWrite is the scope that every writing tool needs besides its group's.
 const ScopeWrite = "write"
 
+// ToolsetResearch is the toolset of the tools for research, which is no scope.
+const ToolsetResearch = "research"
+
 // The kinds of acts for which a member can require approval.
 const (
 	ActDelete = "delete"
@@ -70,6 +73,8 @@ type Tool struct {
 	// Acts are the kinds of acts that a call can perform and for which a member can require
 	// approval.
 	Acts []string `json:"acts,omitempty"`
+	// Research is set if only clients that ask for the toolset ToolsetResearch are shown the tool.
+	Research bool `json:"research,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
 	// InputSchema and OutputSchema describe for clients the arguments and
@@ -139,8 +144,8 @@ func (c *Catalog) Procedure(path string) (*RPC, bool) {
 	return rpc, ok
 }
 
-// Tools returns the RPCs that are tools, in the order in which they are listed.
-func (c *Catalog) Tools() []*RPC {
+// AllTools returns the RPCs that are tools, in the order in which they are listed.
+func (c *Catalog) AllTools() []*RPC {
 	tools := make([]*RPC, 0, len(c.byTool))
 	for _, rpc := range c.rpcs {
 		if rpc.Tool != nil {
@@ -150,11 +155,21 @@ func (c *Catalog) Tools() []*RPC {
 	return tools
 }
 
+// Tools returns AllTools without those for research, which only clients that ask for them see.
+func (c *Catalog) Tools() []*RPC {
+	return slices.DeleteFunc(c.AllTools(), func(rpc *RPC) bool { return rpc.Tool.Research })
+}
+
 // ToolNames returns the names of Tools, in the same order.
-func (c *Catalog) ToolNames() []string {
-	var names []string
-	for _, rpc := range c.Tools() {
-		names = append(names, rpc.Tool.Name)
+func (c *Catalog) ToolNames() []string { return namesOf(c.Tools()) }
+
+// AllToolNames returns the names of AllTools, in the same order.
+func (c *Catalog) AllToolNames() []string { return namesOf(c.AllTools()) }
+
+func namesOf(tools []*RPC) []string {
+	names := make([]string, len(tools))
+	for i, rpc := range tools {
+		names[i] = rpc.Tool.Name
 	}
 	return names
 }

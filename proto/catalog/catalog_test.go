@@ -25,6 +25,7 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/research/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"

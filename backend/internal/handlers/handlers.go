@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/research"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -49,6 +50,7 @@ type Handlers struct {
 	Embeddings *search.EmbedRPC
 	Jobs       *job.RPC
 	Account    *account.RPC
+	Research   *research.RPC
 }
 
 // New returns the handlers.
@@ -64,7 +66,7 @@ func New(c Config) *Handlers {
 		Next:   map[string]job.Next{importer.JobKind: importer.Next},
 		Cancel: decision.Cancel,
 	}
-	return &Handlers{
+	h := &Handlers{
 		Search:     searched,
 		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected, StoreNote: timeline.StoreNote},
 		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller},
@@ -78,4 +80,6 @@ func New(c Config) *Handlers {
 		Jobs:       jobs,
 		Account:    &account.RPC{DB: c.Store},
 	}
+	h.Research = &research.RPC{BaseURL: c.BaseURL, People: h.Search, Index: c.Indexes, Insights: h.Insights, Timeline: h.Timeline, Account: h.Account}
+	return h
 }

@@ -171,7 +171,8 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"ReplaceReminder": func(ctx context.Context, v victim) (any, error) {
 			return nil, reminders.ReplaceReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ID: v.reminder, Text: "stolen", Version: 2})
 		},
-		"GetNote": func(ctx context.Context, v victim) (any, error) { return timeline.GetNote(ctx, u, v.note) },
+		"GetNote":  func(ctx context.Context, v victim) (any, error) { return timeline.GetNote(ctx, u, v.note) },
+		"GetEntry": func(ctx context.Context, v victim) (any, error) { return timeline.GetEntry(ctx, u, v.note) },
 		"ReplaceNote": func(ctx context.Context, v victim) (any, error) {
 			return nil, timeline.ReplaceNote(ctx, u, &timeline.Note{TenantID: v.tenant, ID: v.note, Body: "stolen", Version: 2, ConnectionIDs: []string{v.connection}})
 		},

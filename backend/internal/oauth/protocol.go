@@ -249,5 +249,5 @@ func (s *Server) isResource(resource string) bool {
 		return false
 	}
 	path, ok := strings.CutPrefix(u.Scheme+"://"+strings.ToLower(u.Host)+u.EscapedPath(), strings.ToLower(s.Issuer))
-	return ok && slices.Contains([]string{"", "/mcp", "/mcp/v1", "/mcp/v1/me"}, strings.TrimSuffix(path, "/"))
+	return ok && slices.Contains([]string{"", "/mcp", "/mcp/v1", "/mcp/v1/me", "/mcp/v1/research"}, strings.TrimSuffix(path, "/"))
 }

@@ -48,7 +48,7 @@ func (k keptField) in(answer protoreflect.Message) bool {
 // answersOf returns the messages that tools answer with, and their kept fields.
 func answersOf(rpcs *catalog.Catalog) map[protoreflect.FullName][]keptField {
 	out := map[protoreflect.FullName][]keptField{}
-	for _, rpc := range rpcs.Tools() {
+	for _, rpc := range rpcs.AllTools() {
 		answer := methodOf(rpc.Procedure).Output()
 		out[answer.FullName()] = keptFields(answer)
 	}

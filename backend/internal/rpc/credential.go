@@ -67,6 +67,7 @@ func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info an
 	}
 	lineOf(ctx).principal = p
 	if refused := permit(rule, p); refused != nil {
+		refused.Meta().Set(connectheader.CredentialID, p.Credential.ID)
 		return nil, a.refuse(WithRequestID(ctx, r.Header), r.Header, rule, p, refused)
 	}
 	return p, nil

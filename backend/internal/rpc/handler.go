@@ -33,6 +33,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/jobs/v1/jobsv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/organize/v1/organizev1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/reminders/v1/remindersv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/research/v1/researchv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
@@ -206,6 +207,9 @@ func registerInsights(s *services, h *handlers.Handlers) {
 	read(s, insightsv1connect.InsightServiceGetNetworkStatsProcedure, h.Insights.GetNetworkStats)
 	read(s, insightsv1connect.InsightServicePrepareMeetingProcedure, h.Insights.PrepareMeeting)
 	read(s, insightsv1connect.InsightServiceSuggestIntroductionsProcedure, h.Insights.SuggestIntroductions)
+
+	read(s, researchv1connect.ResearchServiceSearchProcedure, h.Research.Search)
+	read(s, researchv1connect.ResearchServiceFetchProcedure, h.Research.Fetch)
 }
 
 // registerJobs lists the RPCs of changes and their undo, of imports and of other jobs.

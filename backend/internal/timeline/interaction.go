@@ -20,9 +20,9 @@ import (
 type interactionRestorer struct{ tx *db.Tx }
 
 // interaction returns an interaction with its participants, archived ones too, or nil.
-func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error) {
+func interaction(ctx context.Context, q db.Reader, id string) (*Interaction, error) {
 	i := &Interaction{}
-	err := tx.From(i).Where("id = ?", id).Scan(ctx)
+	err := q.From(i).Where("id = ?", id).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error
 		return nil, err
 	}
 	interactions := []Interaction{*i}
-	err = FillInteractions(ctx, tx, interactions)
+	err = FillInteractions(ctx, q, interactions)
 	return &interactions[0], err
 }
 

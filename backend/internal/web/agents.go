@@ -31,6 +31,8 @@ type agentRow struct {
 	Destinations []oauth.Destination
 	Unknown      bool
 	Scopes       scopeNames
+	// GrantIDs are the ids of its grants, to which a refused call links.
+	GrantIDs []string
 	// Grants is the number of its grants, Paused how many of them are paused, CreatedAt the
 	// time of the first, and LastUsedAt when any of them was last used.
 	Grants, Paused        int
@@ -96,9 +98,8 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 	if oauth.IsDocumentURL(g.ClientID) {
 		row.Publisher, _ = publisherOf(g.ClientID) // no such URL fails
 	}
-	var ids []string
 	for _, g := range grants {
-		ids = append(ids, g.ID)
+		row.GrantIDs = append(row.GrantIDs, g.ID)
 		row.Reads.AddAll(reads[g.ID])
 		if g.CreatedAt.Before(row.CreatedAt) {
 			row.CreatedAt = g.CreatedAt
@@ -121,7 +122,7 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 		presets = presets[:at+1]
 	}
 	row.Less = allowFormOf(scopes, scopes, presets, preset)
-	row.Did = didOf(ids, row.Name, changes)
+	row.Did = didOf(row.GrantIDs, row.Name, changes)
 	row.Ask = askFormOf("", scopes, g.Asks)
 	return row
 }

@@ -27,7 +27,7 @@ func (r *process) observeEdge(c *edge.Config) error {
 	if err != nil {
 		return err
 	}
-	calls, callsErr := metrics.NewTools(r.registry, tools.ToolNames())
+	calls, callsErr := metrics.NewTools(r.registry, tools.AllToolNames())
 	requests, requestsErr := metrics.NewHTTP(r.registry, edge.RouteNames())
 	rates, ratesErr := metrics.NewRateLimits(r.registry, edge.RatePolicies())
 	batches, batchesErr := metrics.NewBatches(r.registry)

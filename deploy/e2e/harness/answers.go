@@ -79,7 +79,7 @@ func (s *seenAnswers) check() error {
 		return err
 	}
 	schemas := map[string]any{}
-	for _, rpc := range tools.Tools() {
+	for _, rpc := range tools.AllTools() {
 		schemas[rpc.Tool.Name] = map[string]any{
 			"input": rpc.Tool.InputSchema, "output": rpc.Tool.OutputSchema, "text_by_others": rpc.Tool.TextByOthers,
 		}

@@ -181,7 +181,7 @@ func allowed() *regexp.Regexp {
 		`|name=(select|insert|update|delete|with) (` + tables() + `)|db\.collection\.name=(` + tables() + `)` +
 		`|db\.operation\.name=(select|insert|update|delete|with|begin|commit|rollback|other)` +
 		`|error\.type=[A-Z_]+|error\.type=(conflict|unavailable|failed|abandoned)` +
-		`|kith\.(tool|outcome)=[a-z_]*|kith\.rpc=(initialize|ping|tools/list|tools/call|other)` +
+		`|kith\.(tool|outcome)=[a-z_]*|kith\.rpc=(initialize|ping|tools/list|tools/call|prompts/list|prompts/get|completion/complete|resources/list|resources/templates/list|resources/read|other)` +
 		`|kith\.backend=(127\.0\.0\.1:[0-9]+|several)` +
 		`|kith\.principal=(anonymous|demo|credential)` +
 		`|kith\.(items|job\.attempt)=[0-9]{1,2})$`)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import Ajv from 'ajv';
-import { keep, setting } from '../harness/client.mjs';
+import { connect, keep, setting } from '../harness/client.mjs';
 import { clients } from '../harness/clients.mjs';
 
 const sandbox = `${setting('BASE_URL')}/mcp/sandbox`;
@@ -72,4 +72,62 @@ describe('wrong calls through LangChain', async () => {
     }
     assert.ok(reached.length >= 60, `${reached.length} of ${calls.length} calls reach Kith`);
   });
+});
+
+// The SDK checks every result with the schemas of the specification.
+describe('prompts, resources and research through the SDK', () => {
+  for (const [place, path, bearer] of [['in the sandbox', '/mcp/sandbox', undefined], ['with a bearer', '/mcp/v1', token]]) {
+    test(`prompts ${place}`, async () => {
+      const { client } = await connect(path, { token: bearer });
+      const { prompts } = await client.listPrompts();
+      assert.ok(prompts.some(({ name }) => name === 'morning_brief'), JSON.stringify(prompts));
+      for (const { name, arguments: args } of prompts) {
+        const values = Object.fromEntries(args.filter((one) => one.required).map((one) => [one.name, 'Ada']));
+        const { messages } = await client.getPrompt({ name, arguments: values });
+        assert.match(messages[0].content.text, /^1\. /m);
+        for (const argument of args) {
+          const { completion } = await client.complete({ ref: { type: 'ref/prompt', name }, argument: { name: argument.name, value: '' } });
+          for (const value of completion.values) {
+            assert.ok((await client.getPrompt({ name, arguments: { ...values, [argument.name]: value } })).messages[0].content.text.includes(value));
+          }
+        }
+      }
+      await assert.rejects(client.getPrompt({ name: 'sing' }), (error) => error.code === -32602);
+      await client.close();
+    });
+
+    test(`resources ${place}`, async () => {
+      const { client } = await connect(path, { token: bearer });
+      const { resources } = await client.listResources();
+      const read = async (uri) => JSON.parse((await client.readResource({ uri })).contents[0].text);
+      assert.ok(Array.isArray((await read(resources[0].uri)).items));
+      const { resourceTemplates } = await client.listResourceTemplates();
+      const { structuredContent: found } = await client.callTool({ name: 'search_connections', arguments: { limit: 1 } });
+      const uri = resourceTemplates[0].uriTemplate.replace('{id}', found.hits[0].id);
+      assert.equal((await read(uri)).connection.name, found.hits[0].name);
+      await assert.rejects(client.readResource({ uri: 'kith://yesterday' }), (error) => error.code === -32002);
+      await client.close();
+    });
+  }
+
+  for (const [place, path, options] of [
+    ['at its own address', '/mcp/v1/research', { token }],
+    ['by a header', '/mcp/v1', { token, headers: { 'X-MCP-Toolsets': 'research' } }],
+    ['in the sandbox', '/mcp/sandbox', { headers: { 'X-MCP-Toolsets': 'research' } }],
+  ]) {
+    test(`research ${place}`, async () => {
+      const { client, tools } = await connect(path, options);
+      assert.deepEqual(tools.map(({ name }) => name), ['search', 'fetch']);
+      const { structuredContent: { results } } = await client.callTool({ name: 'search', arguments: { query: options.token ? 'Clara' : 'microgrids' } });
+      assert.ok(results.length > 0);
+      for (const { id, title, url } of results) {
+        const { structuredContent: document, content } = await client.callTool({ name: 'fetch', arguments: { id } });
+        assert.deepEqual(JSON.parse(content[0].text), document);
+        assert.equal(document.id, id);
+        assert.equal(document.url, url);
+        assert.ok(title && document.title && document.text && document.metadata.kind, JSON.stringify(document));
+      }
+      await client.close();
+    });
+  }
 });

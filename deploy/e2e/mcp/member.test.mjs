@@ -199,7 +199,10 @@ test('a read-only token cannot write', async () => {
   assert.ok(!tools.some((tool) => tool.name === 'create_connection'), 'a writing tool is listed');
   await assert.rejects(client.callTool({ name: 'create_connection', arguments: { name: 'X' } }), (error) => {
     assert.equal(error.code, -32001);
-    assert.deepEqual(error.data, { reason: 'missing_scope', required_scopes: ['connections', 'write'] });
+    const { authorize_url: page, ...data } = error.data;
+    assert.deepEqual(data, { reason: 'missing_scope', required_scopes: ['connections', 'write'] });
+    assert.match(page, /\/settings\/agents#./);
+    assert.ok(error.message.includes(page), error.message);
     return true;
   });
   const account = await call(client, 'get_account');

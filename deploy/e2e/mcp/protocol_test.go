@@ -17,7 +17,7 @@ func TestProtocolErrors(t *testing.T) {
 		body string
 		code int
 	}{
-		"an unknown method":          {`{"jsonrpc":"2.0","id":"a","method":"prompts/list"}`, harness.CodeUnknownMethod},
+		"an unknown method":          {`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`, harness.CodeUnknownMethod},
 		"a method in another case":   {`{"jsonrpc":"2.0","id":"a","method":"Tools/List"}`, harness.CodeUnknownMethod},
 		"an empty method":            {`{"jsonrpc":"2.0","id":"a","method":""}`, harness.CodeUnknownMethod},
 		"a method with a NUL":        {`{"jsonrpc":"2.0","id":"a","method":"ping\u0000"}`, harness.CodeUnknownMethod},

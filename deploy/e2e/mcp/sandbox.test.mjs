@@ -34,7 +34,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
     test('initialize agrees on the default version', () => {
       assert.equal(client.getServerVersion().name, 'kith');
       assert.ok(client.getInstructions().includes('search_connections'));
-      assert.deepEqual(Object.keys(client.getServerCapabilities()), ['tools']);
+      assert.deepEqual(Object.keys(client.getServerCapabilities()).sort(), ['completions', 'prompts', 'resources', 'tools']);
       assert.equal(client.transport.protocolVersion, '2025-06-18');
       assert.equal(client.transport.sessionId, undefined);
     });

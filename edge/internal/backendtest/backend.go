@@ -14,6 +14,8 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/reminders/v1/remindersv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/research/v1/researchv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
@@ -27,6 +29,8 @@ const (
 	TokenReader = "kith_pat_reader"
 	// TokenGrant belongs to an OAuth client and has the scope connections.
 	TokenGrant = "kith_at_grant"
+	// TokenChatGPT is TokenGrant for ChatGPT, which its metadata document identifies.
+	TokenChatGPT = "kith_at_chatgpt"
 	// TokenLimited has every scope and is limited to search_connections.
 	TokenLimited = "kith_pat_limited"
 	// TokenSandbox belongs to the demo account.
@@ -87,6 +91,11 @@ func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
 		return &accessv1.GetPrincipalResponse{
 			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "grt_1", CredentialKind: "oauth", CredentialName: "Claude", ClientId: "cli_1", Scopes: []string{"connections"},
 		}
+	case token == TokenChatGPT:
+		return &accessv1.GetPrincipalResponse{
+			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "grt_2", CredentialKind: "oauth", CredentialName: "ChatGPT",
+			ClientId: "https://chatgpt.com/oauth/kith/client.json", Scopes: []string{"connections"},
+		}
 	case token == TokenReader:
 		return &accessv1.GetPrincipalResponse{
 			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},
@@ -118,6 +127,8 @@ func (b *Backend) routes() http.Handler {
 	mux := http.NewServeMux()
 	options := []connect.HandlerOption{connect.WithCodec(jsonCodec{}), connect.WithInterceptors(b.guard())}
 	mux.Handle(connectionsv1connect.NewConnectionServiceHandler(connections{}, options...))
+	mux.Handle(remindersv1connect.NewReminderServiceHandler(reminders{}, options...))
+	mux.Handle(researchv1connect.NewResearchServiceHandler(research{}, options...))
 	mux.Handle(timelinev1connect.NewTimelineServiceHandler(timelinev1connect.UnimplementedTimelineServiceHandler{}, options...))
 	mux.Handle(accountv1connect.NewAccountServiceHandler(accounts{}, options...))
 	mux.Handle(accessv1connect.NewAccessServiceHandler(access{b}, options...))

@@ -15,11 +15,15 @@ import (
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+	researchv1 "github.com/kith-crm/kith/proto/gen/kith/research/v1"
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 
 	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/reminders/v1/remindersv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/research/v1/researchv1connect"
 )
 
 // Queries of search_connections that the fake answers in a special way.
@@ -76,6 +80,26 @@ func (connections) GetConnection(
 	context.Context, *connectionsv1.GetConnectionRequest,
 ) (*connectionsv1.GetConnectionResponse, error) {
 	return nil, connect.NewError(connect.CodeNotFound, errors.New("no connection has this id"))
+}
+
+type reminders struct {
+	remindersv1connect.UnimplementedReminderServiceHandler
+}
+
+// ListDue has nothing.
+func (reminders) ListDue(context.Context, *remindersv1.ListDueRequest) (*remindersv1.ListDueResponse, error) {
+	return &remindersv1.ListDueResponse{Today: "2026-11-22"}, nil
+}
+
+type research struct {
+	researchv1connect.UnimplementedResearchServiceHandler
+}
+
+// Search finds one person, whatever the query.
+func (research) Search(context.Context, *researchv1.SearchRequest) (*researchv1.SearchResponse, error) {
+	return &researchv1.SearchResponse{Results: []*researchv1.Result{
+		{Id: "con_1", Title: "Zoë Ångström: Engineer", Url: "https://kith.example/people/con_1"},
+	}}, nil
 }
 
 type accounts struct {

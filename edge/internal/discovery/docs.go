@@ -32,6 +32,7 @@ func (*site) Guides() []guide {
 	return []guide{
 		{"connect", "Connect an agent", "the addresses of the MCP server, how an agent gets access, and how to set up clients"},
 		{"protocol", "Protocol", "the versions of MCP, how to offer a client fewer tools, and the answers and prices of calls"},
+		{"recipes", "Recipes", "prompts for a morning brief, after a meeting, a clean-up and an import, resources and deep research"},
 		{"scopes", "Scopes", "what a person allows an agent to do, and the tools that need it"},
 		{"paths", "Paths", "all paths of the HTTP API, with their rate limits"},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-func guides() []string { return []string{"connect", "protocol", "scopes", "paths"} }
+func guides() []string { return []string{"connect", "protocol", "recipes", "scopes", "paths"} }
 
 // searching returns a handler that searches the documentation for a query.
 func searching(d discovery.Documents, query string) route.Handler {

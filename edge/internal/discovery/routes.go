@@ -78,5 +78,6 @@ func ResourceRoutes(baseURL string, tools *catalog.Catalog) []route.Route {
 		metadata("protected-resource-mcp", route.ResourcePrefix+route.PathMCPDeprecated, route.PathMCPDeprecated),
 		metadata("protected-resource-mcp-v1", route.ResourcePrefix+route.PathMCPCurrent, route.PathMCPCurrent),
 		metadata("protected-resource-mcp-v1-me", route.ResourcePrefix+route.PathMCPMember, route.PathMCPMember),
+		metadata("protected-resource-mcp-v1-research", route.ResourcePrefix+route.PathMCPResearch, route.PathMCPResearch),
 	}
 }

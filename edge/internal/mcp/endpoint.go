@@ -18,7 +18,6 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/nearest"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
-	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -28,6 +27,7 @@ type endpoint struct {
 
 	policy    credentialPolicy
 	challenge bearer.Challenge
+	research  bool // it has the tools for research alone
 }
 
 // call is one JSON-RPC message and what is known about its caller.
@@ -42,16 +42,16 @@ type call struct {
 	replayed  bool                           // the answer is the stored one of an earlier call
 }
 
-// guardMember answers a request without a credential, whatever its method is, so that clients that
+// guard answers a request without a credential, whatever its method is, so that clients that
 // probe with a GET sign in too. It reports whether it answered.
-func (d *Dispatcher) guardMember(w http.ResponseWriter, r *http.Request) bool {
+func (e *endpoint) guard(w http.ResponseWriter, r *http.Request) bool {
 	f := missingBearer()
 	if b := bearer.Read(r.Header); b.Token != "" {
 		return false
 	} else if b.Presented {
 		f = deadBearer()
 	}
-	d.endpoints[route.PathMCPMember].writeFailure(w, r, nil, f)
+	e.writeFailure(w, r, nil, f)
 	return true
 }
 
@@ -85,6 +85,9 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call)
 	if f == nil {
 		c.narrowing, f = e.readNarrowing(r.Header)
 	}
+	if e.research {
+		c.narrowing = narrowing{named: true, research: true}
+	}
 	if f != nil {
 		e.writeFailure(w, r, nil, f)
 		return
@@ -112,7 +115,8 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call)
 func note(ctx context.Context, c *call) {
 	method := "other"
 	switch c.method {
-	case methodInitialize, methodPing, methodListTools, methodCallTool:
+	case methodInitialize, methodPing, methodListTools, methodCallTool, methodListPrompts, methodGetPrompt, methodComplete,
+		methodListResources, methodListTemplates, methodReadResource:
 		method = c.method
 	}
 	requestlog.FromContext(ctx).Note(slog.String("rpc", method))
@@ -129,13 +133,23 @@ func (e *endpoint) dispatch(ctx context.Context, c *call) (jsontext.Value, *fail
 		return e.listTools(c)
 	case methodCallTool:
 		return e.callTool(ctx, c)
+	case methodListPrompts:
+		return e.listPrompts(c)
+	case methodGetPrompt:
+		return e.getPrompt(c)
+	case methodComplete:
+		return e.complete(c)
+	case methodListResources, methodListTemplates:
+		return e.listResources(c, c.method == methodListTemplates)
+	case methodReadResource:
+		return e.readResource(ctx, c)
 	default:
 		return nil, answerError(codeUnknownMethod, "This server has no such method.")
 	}
 }
 
 // authenticate returns nil, or the failure of a call without a valid credential. It does not check
-// the bearer of tools/call, because the backend checks it with the tool call.
+// the bearer of tools/call and resources/read, because the backend checks it with the tool call.
 func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 	ctx := r.Context()
 	if e.policy == demoAccount {
@@ -144,7 +158,7 @@ func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 		requestlog.FromContext(ctx).Demo = true
 		return nil
 	}
-	runsTool := c.kind == request && c.method == methodCallTool
+	runsTool := c.kind == request && (c.method == methodCallTool || c.method == methodReadResource)
 	switch {
 	case !c.bearer.Presented && (runsTool || e.policy == bearerAlways):
 		return missingBearer()
@@ -166,6 +180,7 @@ func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
 		return e.backendFailure(ctx, upstream.AsError(err))
 	}
 	c.principal = principal
+	c.narrowing.addResearch(principal)
 	requestlog.FromContext(ctx).SetCredential(principal.GetCredentialId())
 	return nil
 }
@@ -176,7 +191,7 @@ var errAnswer = errors.New("the backend's answer is not a JSON object")
 // callTool answers tools/call, and counts it.
 func (e *endpoint) callTool(ctx context.Context, c *call) (result jsontext.Value, fault *failure) {
 	start := e.options.Now()
-	rpc, arguments, fault := e.resolve(c)
+	rpc, arguments, fault := e.resolve(ctx, c)
 	name := ""
 	if rpc != nil {
 		name = rpc.Tool.Name
@@ -197,7 +212,7 @@ func (e *endpoint) callTool(ctx context.Context, c *call) (result jsontext.Value
 
 // resolve finds the tool and its arguments. The procedure is nil if there is no
 // such tool.
-func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
+func (e *endpoint) resolve(ctx context.Context, c *call) (*catalog.RPC, []byte, *failure) {
 	p := c.params
 	if p.fault != "" {
 		return nil, nil, answerError(codeInvalidParams, p.fault)
@@ -206,12 +221,12 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 		return nil, nil, answerError(codeInvalidParams, "params.name must be the name of a tool.")
 	}
 	rpc, ok := e.options.Catalog.Tool(unquote(p.name))
-	if !ok {
+	if !ok || rpc.Tool.Research && !c.narrowing.allows(rpc) && !e.offersResearch(ctx, c, rpc) {
 		return nil, nil, e.unknownTool(unquote(p.name))
 	}
 	switch {
 	case !c.narrowing.allows(rpc):
-		return rpc, nil, narrowedCall(rpc, &c.narrowing)
+		return rpc, nil, e.narrowedCall(rpc, &c.narrowing)
 	case p.arguments == nil:
 		return rpc, []byte("{}"), nil
 	case p.arguments.Kind() != '{':

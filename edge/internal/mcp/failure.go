@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -172,7 +173,7 @@ func (e *endpoint) toolFailure(ctx context.Context, tool string, err *upstream.E
 	case upstream.Exhausted:
 		return toolError(sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
 	case upstream.Refused:
-		return nil, metrics.OutcomeRefused, refusedCall(tool, err)
+		return nil, metrics.OutcomeRefused, e.refusedCall(tool, err)
 	case upstream.InFlight, upstream.KeyReused:
 		return nil, metrics.OutcomeRefused, e.backendFailure(ctx, err)
 	case upstream.Internal:
@@ -219,9 +220,17 @@ func internalText(ctx context.Context, tool string) string {
 }
 
 // refusedCall is the error for a valid credential that may not call the tool.
-func refusedCall(tool string, err *upstream.Error) *failure {
+func (e *endpoint) refusedCall(tool string, err *upstream.Error) *failure {
 	f := answerError(codeRefused, refusedText(tool, err))
-	f.data = encode(refusalJSON{err.Reason, err.RequiredScopes, err.AllowedTools})
+	data := refusalJSON{Reason: err.Reason, RequiredScopes: err.RequiredScopes, AllowedTools: err.AllowedTools}
+	if err.Reason == reasonMissingScope {
+		data.AuthorizeURL = e.options.BaseURL + route.PathAgents
+		if id := err.Receipt.CredentialID; id != "" {
+			data.AuthorizeURL += "#" + id
+		}
+		f.message += " The person can allow more to this agent at " + data.AuthorizeURL + "."
+	}
+	f.data = encode(data)
 	return f
 }
 
@@ -230,6 +239,8 @@ type refusalJSON struct {
 	Reason         string   `json:"reason"`
 	RequiredScopes []string `json:"required_scopes"`
 	AllowedTools   []string `json:"allowed_tools,omitempty"`
+	// AuthorizeURL is the page on which the person sees what this agent may do, and how to allow more.
+	AuthorizeURL string `json:"authorize_url,omitempty"`
 }
 
 func refusedText(tool string, err *upstream.Error) string {

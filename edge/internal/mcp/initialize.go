@@ -26,11 +26,14 @@ func (e *endpoint) initialize(c *call) (jsontext.Value, *failure) {
 	}), nil
 }
 
-// initializeJSON is the result of initialize. The server's only capability is tools.
+// initializeJSON is the result of initialize.
 type initializeJSON struct {
 	Version      string `json:"protocolVersion"`
 	Capabilities struct {
-		Tools struct{} `json:"tools"`
+		Tools       struct{} `json:"tools"`
+		Prompts     struct{} `json:"prompts"`
+		Resources   struct{} `json:"resources"`
+		Completions struct{} `json:"completions"`
 	} `json:"capabilities"`
 	Server       serverInfo `json:"serverInfo"`
 	Instructions string     `json:"instructions"`

@@ -1,5 +1,5 @@
-// Package mcp is the MCP endpoint: a stateless JSON-RPC 2.0 dispatcher of four
-// methods over streamable HTTP (MCP 2025-06-18 and 2025-03-26).
+// Package mcp is the MCP endpoint: a stateless JSON-RPC 2.0 dispatcher over streamable HTTP (MCP
+// 2025-06-18 and 2025-03-26).
 //
 // A request passes these steps; the first step that refuses it answers:
 //
@@ -8,7 +8,7 @@
 //	version       MCP-Protocol-Version                         (request.go)
 //	narrow        the tools that the headers select            (narrowing.go)
 //	authenticate  by the policy of the path; the backend decides (endpoint.go)
-//	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
+//	dispatch      to the methods of tools, prompts, resources  (endpoint.go)
 //
 // Duplicate keys, keys that differ from known ones only in case, and values that parsers may
 // interpret differently are refused before anything uses them.
@@ -44,10 +44,16 @@ func Versions() []string { return []string{version20250618, version20250326} }
 
 // Methods of JSON-RPC requests.
 const (
-	methodInitialize = "initialize"
-	methodPing       = "ping"
-	methodListTools  = "tools/list"
-	methodCallTool   = "tools/call"
+	methodInitialize    = "initialize"
+	methodPing          = "ping"
+	methodListTools     = "tools/list"
+	methodCallTool      = "tools/call"
+	methodListPrompts   = "prompts/list"
+	methodGetPrompt     = "prompts/get"
+	methodComplete      = "completion/complete"
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodReadResource  = "resources/read"
 )
 
 // Error codes: those of JSON-RPC 2.0, section 5.1, and this service's own in the range for
@@ -62,6 +68,8 @@ const (
 	codeUnauthorized = -32000
 	// codeRefused is for a valid credential that may not do this. A retry cannot help.
 	codeRefused = -32001
+	// codeNoResource is MCP's code for a resource that does not exist.
+	codeNoResource = -32002
 	// codeRateLimited is the code of a 429.
 	codeRateLimited = -32003
 )
@@ -101,7 +109,7 @@ type Options struct {
 type credentialPolicy uint8
 
 const (
-	// bearerForCalls requires a bearer for tools/call. A bearer that is sent with another
+	// bearerForCalls requires a bearer for tools/call and resources/read. A bearer that is sent with another
 	// method must be valid too.
 	bearerForCalls credentialPolicy = iota
 	// bearerAlways requires a bearer for every method.
@@ -150,7 +158,9 @@ func New(o Options) (*Dispatcher, error) {
 	d.endpoints = map[string]*endpoint{
 		route.PathMCPCurrent: d.mount(route.PathMCPCurrent, bearerForCalls), route.PathMCPMember: d.mount(route.PathMCPMember, bearerAlways),
 		route.PathMCPDeprecated: d.mount(route.PathMCPDeprecated, bearerAlways), route.PathMCPSandbox: d.mount(route.PathMCPSandbox, demoAccount),
+		route.PathMCPResearch: d.mount(route.PathMCPResearch, bearerAlways),
 	}
+	d.endpoints[route.PathMCPResearch].research = true
 	return d, nil
 }
 
@@ -162,16 +172,21 @@ func (d *Dispatcher) Routes() []route.Route {
 			Handle: func(w http.ResponseWriter, r *http.Request, _ string) { d.endpoints[path].serve(w, r) },
 		}
 	}
+	guard := func(path string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool { return d.endpoints[path].guard(w, r) }
+	}
 	current := server(RouteCurrent, route.PathMCPCurrent, "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not.")
 	member := server("mcp-v1-me", route.PathMCPMember, "The same MCP server for clients that sign in when they connect: every request needs a bearer token.")
-	member.Guard = d.guardMember
+	member.Guard = guard(route.PathMCPMember)
+	research := server("mcp-v1-research", route.PathMCPResearch, "The MCP server with the tools search and fetch alone, which clients for research expect: every request needs a bearer token.")
+	research.Guard = guard(route.PathMCPResearch)
 	deprecated := server("mcp", route.PathMCPDeprecated, "The MCP server under its old path. Every method needs a bearer token.")
 	deprecated.State, deprecated.Successor = route.Deprecated, route.PathMCPCurrent
 	short := server(routeSandbox, route.PathMCPSandbox, "The MCP server of the demo account: no credential, and every writing tool is refused.")
 	short.Anonymous, short.SandboxOnly, short.RatePolicy = true, true, ratelimit.PolicyMCPSandbox
 	long := short
 	long.Name, long.Pattern = "sandbox-mcp-v1", route.SandboxPrefix+route.PathMCPCurrent
-	return []route.Route{current, member, deprecated, short, long}
+	return []route.Route{current, member, research, deprecated, short, long}
 }
 
 // mount returns the server at one path. The path also determines the address of the resource

@@ -123,6 +123,9 @@ type params struct {
 	name            jsontext.Value
 	arguments       jsontext.Value
 	cursor          jsontext.Value
+	uri             jsontext.Value
+	ref             jsontext.Value
+	argument        jsontext.Value
 	protocolVersion jsontext.Value
 	meta            jsontext.Value
 }
@@ -206,6 +209,9 @@ func readParams(value jsontext.Value) params {
 		Name            jsontext.Value            `json:"name"`
 		Arguments       jsontext.Value            `json:"arguments"`
 		Cursor          jsontext.Value            `json:"cursor"`
+		URI             jsontext.Value            `json:"uri"`
+		Ref             jsontext.Value            `json:"ref"`
+		Argument        jsontext.Value            `json:"argument"`
 		ProtocolVersion jsontext.Value            `json:"protocolVersion"`
 		Meta            jsontext.Value            `json:"_meta"`
 		Others          map[string]jsontext.Value `json:",embed"`
@@ -213,9 +219,12 @@ func readParams(value jsontext.Value) params {
 	if err := json.Unmarshal(value, &read); err != nil {
 		return params{fault: "params must be an object."}
 	}
-	p := params{name: given(read.Name), arguments: given(read.Arguments), cursor: given(read.Cursor), protocolVersion: given(read.ProtocolVersion), meta: given(read.Meta)}
+	p := params{
+		name: given(read.Name), arguments: given(read.Arguments), cursor: given(read.Cursor), uri: given(read.URI), ref: given(read.Ref),
+		argument: given(read.Argument), protocolVersion: given(read.ProtocolVersion), meta: given(read.Meta),
+	}
 	for name := range read.Others {
-		if known := httpapi.Lookalike(name, "name", "arguments", "cursor", "protocolVersion", "_meta"); known != "" {
+		if known := httpapi.Lookalike(name, "name", "arguments", "cursor", "uri", "ref", "argument", "protocolVersion", "_meta"); known != "" {
 			p.fault = "In params, a key differs from " + known + " only in case."
 		}
 	}

@@ -16,7 +16,7 @@ type othersText []string
 // newOthersText returns the fields of each tool, by its name.
 func newOthersText(c *catalog.Catalog) map[string]othersText {
 	all := map[string]othersText{}
-	for _, rpc := range c.Tools() {
+	for _, rpc := range c.AllTools() {
 		for _, name := range rpc.Tool.TextByOthers {
 			all[rpc.Tool.Name] = append(all[rpc.Tool.Name], `"`+name+`"`)
 		}

@@ -50,7 +50,7 @@ type toolMetaJSON struct {
 
 // newToolList renders the catalogue's tools, in its order.
 func newToolList(c *catalog.Catalog) (list []renderedTool, err error) {
-	for _, rpc := range c.Tools() {
+	for _, rpc := range c.AllTools() {
 		plain, err := renderTool(rpc, true)
 		if err != nil {
 			return nil, err

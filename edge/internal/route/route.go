@@ -44,8 +44,11 @@ const (
 	ResourcePrefix    = "/.well-known/oauth-protected-resource"
 	PathMCPCurrent    = "/mcp/v1"
 	PathMCPMember     = "/mcp/v1/me"
+	PathMCPResearch   = "/mcp/v1/research"
 	PathMCPDeprecated = "/mcp"
 	PathMCPSandbox    = "/mcp/sandbox"
+	// PathAgents is the page on which a member sees what each agent may do.
+	PathAgents = "/settings/agents"
 	// PathServerCard is the path of the current server's card (SEP-2127): the server's path
 	// and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"

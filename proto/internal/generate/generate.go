@@ -154,6 +154,7 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 		JobKind:     tool.GetJobKind(),
 		Waits:       tool.GetWaits(),
 		Acts:        actsOf(tool),
+		Research:    tool.GetResearch(),
 		Annotations: catalog.Annotations{
 			ReadOnly:    !rpc.Writes,
 			Destructive: tool.GetDestructive(),

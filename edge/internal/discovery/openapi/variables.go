@@ -44,7 +44,7 @@ func (o Options) variables() variables {
 		"scopes":                o.Catalog.Scopes(),
 		"all-scopes":            strings.Join(o.Catalog.Scopes(), " "),
 		"scope-descriptions":    describeScopes(o.Catalog),
-		"tools":                 o.Catalog.ToolNames(),
+		"tools":                 o.Catalog.AllToolNames(),
 		"tool-list":             list(o.Catalog.ToolNames()),
 		"toolset-list":          list(o.Catalog.Groups()),
 		"protocol-versions":     o.Protocols,

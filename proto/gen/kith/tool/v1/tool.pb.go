@@ -232,7 +232,9 @@ type Tool struct {
 	// The kinds of acts that a call can perform. A member can require approval for a kind: then
 	// such a call waits for the member's decision. The recorded change or the started job shows
 	// which kinds a call performs, so the answer has a change_id or a task_id.
-	Acts          []Act `protobuf:"varint,9,rep,packed,name=acts,proto3,enum=kith.tool.v1.Act" json:"acts,omitempty"`
+	Acts []Act `protobuf:"varint,9,rep,packed,name=acts,proto3,enum=kith.tool.v1.Act" json:"acts,omitempty"`
+	// Only for clients that ask for the toolset research: tools/list has it for nobody else.
+	Research      bool `protobuf:"varint,10,opt,name=research,proto3" json:"research,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -328,6 +330,13 @@ func (x *Tool) GetActs() []Act {
 		return x.Acts
 	}
 	return nil
+}
+
+func (x *Tool) GetResearch() bool {
+	if x != nil {
+		return x.Research
+	}
+	return false
 }
 
 var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -437,7 +446,7 @@ var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
 
 const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xa5\x02\n" +
+	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xc1\x02\n" +
 	"\x04Tool\x12-\n" +
 	"\x05group\x18\x01 \x01(\x0e2\x17.kith.tool.v1.ToolGroupR\x05group\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -448,7 +457,9 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x0eany_credential\x18\x06 \x01(\bR\ranyCredential\x12\x19\n" +
 	"\bjob_kind\x18\a \x01(\tR\ajobKind\x12\x14\n" +
 	"\x05waits\x18\b \x01(\bR\x05waits\x12%\n" +
-	"\x04acts\x18\t \x03(\x0e2\x11.kith.tool.v1.ActR\x04acts*W\n" +
+	"\x04acts\x18\t \x03(\x0e2\x11.kith.tool.v1.ActR\x04acts\x12\x1a\n" +
+	"\bresearch\x18\n" +
+	" \x01(\bR\bresearch*W\n" +
 	"\x03Act\x12\x13\n" +
 	"\x0fACT_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
