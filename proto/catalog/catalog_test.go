@@ -288,8 +288,9 @@ func (s *schema) object(t *testing.T, at string, node map[string]any, m protoref
 
 func (s *schema) property(t *testing.T, at string, property map[string]any, f protoreflect.FieldDescriptor, required bool) {
 	t.Helper()
-	if text, _ := property["description"].(string); s.input && text == "" {
-		t.Errorf("%s: no description", at)
+	obvious := !s.bounded && proto.GetExtension(f.Options(), toolv1.E_Obvious) == true
+	if text, _ := property["description"].(string); s.input && (text == "") != obvious {
+		t.Errorf("%s: described as %q, obvious %t", at, text, obvious)
 	}
 	for keyword := range property {
 		if !s.bounded && !slices.Contains(published, keyword) {

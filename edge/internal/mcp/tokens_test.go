@@ -17,8 +17,8 @@ import (
 
 // The maximum size of the list of all tools, in tokens of o200k_base and in bytes.
 const (
-	maxCallTokens = 9_564  // names, descriptions and input schemas, which models read
-	maxListTokens = 18_899 // the whole answer to tools/list
+	maxCallTokens = 8_900  // names, descriptions and input schemas, which models read
+	maxListTokens = 17_000 // the whole answer to tools/list
 	maxListGzip   = 16 << 10
 )
 

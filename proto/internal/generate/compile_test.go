@@ -71,7 +71,7 @@ message SearchThingsRequest {
   // One of them.
   optional string kind = 4 [(buf.validate.field).string = {in: ["a", "b"]}];
   // Hits per page.
-  optional int32 limit = 5 [(buf.validate.field).int32 = {gte: 1 lte: 50}];
+  optional int32 limit = 5 [(kith.tool.v1.obvious) = true, (buf.validate.field).int32 = {gte: 1 lte: 50}];
   // Its weight.
   optional double weight = 6 [(buf.validate.field).double = {gt: 0 lt: 1}];
   // Who asks.

@@ -123,7 +123,9 @@ func (s *schemas) property(f protoreflect.FieldDescriptor) object {
 	} else {
 		out = s.value(f, rules, nullable)
 	}
-	if explained, _ := proto.GetExtension(f.Options(), toolv1.E_Explained).(bool); explained || s.form != output {
+	explained, _ := proto.GetExtension(f.Options(), toolv1.E_Explained).(bool)
+	obvious, _ := proto.GetExtension(f.Options(), toolv1.E_Obvious).(bool)
+	if explained || s.form == boundedInput || s.form == input && !obvious {
 		out.set("description", paragraph(f))
 	}
 	return out

@@ -40,7 +40,7 @@ func TestInputSchema(t *testing.T) {
 "count":{"type":["integer","null"],"description":"How many there are."}
 }},"description":"Only these; their order counts."},
 "kind":{"type":["string","null"],"enum":["a","b",null],"description":"One of them."},
-"limit":{"type":["integer","null"],"description":"Hits per page."},
+"limit":{"type":["integer","null"]},
 "weight":{"type":["number","null"],"description":"Its weight."},
 "asker":{"type":"string","description":"Who asks."}
 },"required":["like_these","asker"]}`)

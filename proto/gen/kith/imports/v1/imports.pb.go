@@ -449,10 +449,10 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\x12ImportFileResponse\x12\x18\n" +
 	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
 	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12)\n" +
-	"\x03job\x18\x03 \x01(\v2\x11.kith.jobs.v1.JobB\x04\xf8\xf3\x18\x01R\x03job\"I\n" +
-	"\x13EmbedObjectsRequest\x12#\n" +
+	"\x03job\x18\x03 \x01(\v2\x11.kith.jobs.v1.JobB\x04\xf8\xf3\x18\x01R\x03job\"O\n" +
+	"\x13EmbedObjectsRequest\x12)\n" +
 	"\n" +
-	"only_stale\x18\x01 \x01(\bH\x00R\n" +
+	"only_stale\x18\x01 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\n" +
 	"only_stale\x88\x01\x01B\r\n" +
 	"\v_only_stale\"f\n" +
 	"\x14EmbedObjectsResponse\x12\x18\n" +

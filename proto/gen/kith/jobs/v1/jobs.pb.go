@@ -478,7 +478,7 @@ func (x *CancelJobRequest) GetTaskId() int32 {
 // The job as it is now.
 type CancelJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The job. A running job may take a moment to stop.
+	// The job, as get_job returns it. A running job may take a moment to stop.
 	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	// What to call next.
 	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
@@ -577,20 +577,19 @@ const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\x06_total\"I\n" +
 	"\bJobError\x12\x1b\n" +
 	"\x04code\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x04code\x12 \n" +
-	"\x06detail\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06detail\"z\n" +
-	"\rGetJobRequest\x12$\n" +
-	"\atask_id\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\xc8\x01\x01\x1a\x02(\x01R\atask_id\x122\n" +
+	"\x06detail\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06detail\"~\n" +
+	"\rGetJobRequest\x12(\n" +
+	"\atask_id\x18\x01 \x01(\x05B\x0e\xbaH\a\xc8\x01\x01\x1a\x02(\x01\x88\xf4\x18\x01R\atask_id\x122\n" +
 	"\fwait_seconds\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00H\x00R\fwait_seconds\x88\x01\x01B\x0f\n" +
 	"\r_wait_seconds\"s\n" +
 	"\x0eGetJobResponse\x12+\n" +
 	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job\x124\n" +
-	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"8\n" +
-	"\x10CancelJobRequest\x12$\n" +
-	"\atask_id\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\xc8\x01\x01\x1a\x02(\x01R\atask_id\"v\n" +
-	"\x11CancelJobResponse\x12+\n" +
-	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job\x124\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"<\n" +
+	"\x10CancelJobRequest\x12(\n" +
+	"\atask_id\x18\x01 \x01(\x05B\x0e\xbaH\a\xc8\x01\x01\x1a\x02(\x01\x88\xf4\x18\x01R\atask_id\"z\n" +
+	"\x11CancelJobResponse\x12/\n" +
+	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\n" +
+	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\x03job\x124\n" +
 	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xd5\x01\n" +
 	"\n" +
 	"JobService\x12^\n" +

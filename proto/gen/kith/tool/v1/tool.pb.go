@@ -367,6 +367,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*bool)(nil),
+		Field:         51009,
+		Name:          "kith.tool.v1.obvious",
+		Tag:           "varint,51009,opt,name=obvious",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
 		Field:         51007,
 		Name:          "kith.tool.v1.undetailed",
 		Tag:           "varint,51007,opt,name=undetailed",
@@ -415,31 +423,35 @@ var (
 // Extension fields to descriptorpb.FieldOptions.
 var (
 	// Publishes the field's comment in the schema of answers, where a field is described
-	// only if its name does not say what it is. Arguments are always described.
+	// only if its name does not say what it is. Arguments are described unless they are obvious.
 	//
 	// optional bool explained = 51003;
 	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
+	// The schema that models read leaves out the comment of the argument, to save tokens: its name and the tool's description say what it is.
+	//
+	// optional bool obvious = 51009;
+	E_Obvious = &file_kith_tool_v1_tool_proto_extTypes[3]
 	// The schema that models read does not list the members of the field's objects, to save tokens: their names say what they are, or the
 	// description names a field with the same ones.
 	//
 	// optional bool undetailed = 51007;
-	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[3]
+	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[4]
 	// The field is free text that someone other than the member may have written, or that
 	// came from a file or a profile. Answers with such text say so: they begin with
 	// text_by_others, the names of these fields.
 	//
 	// optional bool text_by_others = 51004;
-	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[4]
+	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[5]
 	// Always includes the field in answers, even if it is zero, false or empty. Other fields, at
 	// every depth, are then left out. If a zero in a nested message has a meaning of its own, the
 	// field is optional and always set.
 	//
 	// optional bool always = 51005;
-	E_Always = &file_kith_tool_v1_tool_proto_extTypes[5]
+	E_Always = &file_kith_tool_v1_tool_proto_extTypes[6]
 	// Like always, but only if the answer does not have the field that is named here.
 	//
 	// optional string always_without = 51006;
-	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[6]
+	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[7]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -484,7 +496,8 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x11ACCESS_CREDENTIAL\x10\x02:H\n" +
 	"\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb9\x8e\x03 \x01(\v2\x12.kith.tool.v1.ToolR\x04tool:N\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06access:=\n" +
-	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:?\n" +
+	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:9\n" +
+	"\aobvious\x12\x1d.google.protobuf.FieldOptions\x18\xc1\x8e\x03 \x01(\bR\aobvious:?\n" +
 	"\n" +
 	"undetailed\x12\x1d.google.protobuf.FieldOptions\x18\xbf\x8e\x03 \x01(\bR\n" +
 	"undetailed:E\n" +
@@ -520,16 +533,17 @@ var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	4,  // 2: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
 	4,  // 3: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
 	5,  // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
-	5,  // 5: kith.tool.v1.undetailed:extendee -> google.protobuf.FieldOptions
-	5,  // 6: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
-	5,  // 7: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	5,  // 8: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
-	3,  // 9: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	2,  // 10: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	9,  // [9:11] is the sub-list for extension type_name
-	2,  // [2:9] is the sub-list for extension extendee
+	5,  // 5: kith.tool.v1.obvious:extendee -> google.protobuf.FieldOptions
+	5,  // 6: kith.tool.v1.undetailed:extendee -> google.protobuf.FieldOptions
+	5,  // 7: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	5,  // 8: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	5,  // 9: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
+	3,  // 10: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2,  // 11: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	10, // [10:12] is the sub-list for extension type_name
+	2,  // [2:10] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
 }
 
@@ -545,7 +559,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      3,
 			NumMessages:   1,
-			NumExtensions: 7,
+			NumExtensions: 8,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,
