@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -28,7 +29,7 @@ type accounts struct {
 	now      func() time.Time
 }
 
-func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
+func (h *accounts) GetAccount(ctx context.Context, req *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
 	res := &accountv1.GetAccountResponse{
 		Member: &accountv1.Member{
@@ -57,7 +58,9 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		}
 	}
 	for _, rpc := range h.rpcs.Tools() {
-		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: new(int32(rpc.Tool.Credits))})
+		if slices.Contains(req.GetInclude(), "prices") {
+			res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: new(int32(rpc.Tool.Credits))})
+		}
 		reason := ""
 		switch {
 		case rpc.Writes && p.ReadOnly:

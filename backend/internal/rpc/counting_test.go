@@ -158,7 +158,7 @@ func TestFiltersOfLives(t *testing.T) {
 			`{"count_only":true,"tag":["ches"]}`:                        `nobody has the tag "ches"; nearest: "chess"`,
 			`{"missing":["fax"]}`:                                       "address",
 			`{"fields":{"Sise":"1"}}`:                                   `"Size"`,
-			`{"met_through":"con_ch541ck879"}`:          "met_through: nobody is called",
+			`{"met_through":"con_ch541ck879"}`:                          "met_through: nobody is called",
 		} {
 			if got := b.call(t, searchPath, body); got.code() != "invalid_argument" || !strings.Contains(got.message(), says) {
 				t.Errorf("%s: %v", body, got.body)

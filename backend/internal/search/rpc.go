@@ -373,6 +373,9 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization, Location: d.Location,
 		Strength: int32(people.ScoreOf(d.Ties, f.now)), Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
 	}
+	if strings.HasSuffix(d.Headline, d.Organization) {
+		m.Organization = "" // the headline has it
+	}
 	if !d.LastInteractionAt.IsZero() {
 		m.LastContactOn = dayText(civil.Of(d.LastInteractionAt, f.zone))
 	}

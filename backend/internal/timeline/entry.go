@@ -40,7 +40,7 @@ func (h *RPC) Entry(ctx context.Context, id string) (*timelinev1.TimelineEntry, 
 	if err != nil {
 		return nil, err
 	}
-	m := entryMessage(ctx, *e)
+	m := entryMessage(ctx, *e, "")
 	m.Text = e.Text // not cut
 	return m, nil
 }

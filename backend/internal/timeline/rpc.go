@@ -86,7 +86,7 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 		res.NextCursor = &next
 	}
 	for _, e := range entries {
-		res.Entries = append(res.Entries, entryMessage(ctx, e))
+		res.Entries = append(res.Entries, entryMessage(ctx, e, q.ConnectionID))
 	}
 	return res, nil
 }
@@ -97,17 +97,21 @@ func (h *RPC) Pinned(ctx context.Context, connectionID string) ([]*timelinev1.Ti
 	entries, err := ListPinned(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), connectionID)
 	out := make([]*timelinev1.TimelineEntry, len(entries))
 	for i, e := range entries {
-		out[i] = entryMessage(ctx, e)
+		out[i] = entryMessage(ctx, e, connectionID)
 	}
 	return out, err
 }
 
-func entryMessage(ctx context.Context, e Entry) *timelinev1.TimelineEntry {
+// entryMessage shows an entry with the people that it is about, except the one whose entries were asked for.
+func entryMessage(ctx context.Context, e Entry, asked string) *timelinev1.TimelineEntry {
 	m := &timelinev1.TimelineEntry{
 		Id: e.ID, Kind: e.Kind, OccurredAt: civil.Local(e.OccurredAt, e.OccurredLocal, call.ZoneOf(ctx)), Text: text.Truncate(e.Text, entryText),
 		DurationMinutes: e.DurationMinutes, Pinned: e.Pinned,
 	}
 	for _, p := range e.Participants {
+		if p.ID == asked {
+			continue
+		}
 		m.Participants = append(m.Participants, &timelinev1.Participant{Id: p.ID, Name: p.Name})
 	}
 	return m
@@ -227,7 +231,7 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 		res.NextCursor = &next
 	}
 	for _, f := range found {
-		res.Entries = append(res.Entries, entryMessage(ctx, f.Entry))
+		res.Entries = append(res.Entries, entryMessage(ctx, f.Entry, ""))
 	}
 	return res, nil
 }

@@ -67,7 +67,7 @@ type books struct {
 
 func readBooks(t *testing.T, a harness.Agent) books {
 	t.Helper()
-	account := a.Call(t, "get_account", harness.Arguments{})
+	account := a.Call(t, "get_account", harness.Arguments{"include": []string{"prices"}})
 	number := func(name string) int { return int(harness.At[float64](t, account, "credits", name)) }
 	b := books{
 		Ledger: a.Service.ReadLedger(t), allowance: number("allowance"), used: number("used"), remaining: number("remaining"),

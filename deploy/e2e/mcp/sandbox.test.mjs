@@ -205,11 +205,17 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
     test('list_timeline of one person has only entries of that person', async () => {
       const { entries } = await call(client, 'list_timeline', { connection_id: people[0].id });
       assert.ok(entries.length > 0);
-      for (const entry of entries) assert.ok(entry.participants.some((one) => one.id === people[0].id));
+      const all = await call(client, 'get_connection', { id: people[0].id, include: ['notes', 'interactions'] });
+      const own = [...(all.notes ?? []), ...(all.interactions ?? [])].map((entry) => entry.id);
+      for (const entry of entries) {
+        assert.ok(own.includes(entry.id));
+        assert.ok(!entry.participants?.some((one) => one.id === people[0].id), 'the person asked for is named');
+      }
     });
 
     test('get_account lists unavailable tools', async () => {
-      const account = await call(client, 'get_account');
+      const account = await call(client, 'get_account', { include: ['prices'] });
+      assert.equal((await call(client, 'get_account')).prices, undefined);
       assert.equal(account.member.read_only, true);
       const writing = tools.filter((tool) => !tool.annotations.readOnlyHint).map((tool) => tool.name);
       assert.deepEqual(account.unavailable_tools.map((one) => one.tool).sort(), writing.sort());

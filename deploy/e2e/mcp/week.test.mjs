@@ -21,7 +21,7 @@ before(async () => {
 
 // After each day, the credits used are the prices of the successful calls.
 afterEach(async () => {
-  const { credits, prices } = await call(client, 'get_account');
+  const { credits, prices } = await call(client, 'get_account', { include: ['prices'] });
   assert.equal(credits.used, spent);
   assert.equal(credits.remaining, credits.allowance - spent);
   assert.deepEqual(prices, tools.map((tool) => ({ tool: tool.name, credits: tool._meta['kith/credits'] })));

@@ -64,7 +64,7 @@ func (w *writer) pages(t *testing.T, tool string, args arguments, each func(page
 // reads that checked them.
 func (w *writer) checkBooks(t *testing.T) {
 	t.Helper()
-	account := w.result(t, "get_account", arguments{})
+	account := w.result(t, "get_account", arguments{"include": []string{"prices"}})
 	prices := map[string]float64{}
 	list, _ := account["prices"].([]any)
 	for _, one := range list {

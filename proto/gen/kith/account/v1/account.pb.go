@@ -28,7 +28,9 @@ const (
 
 // No arguments.
 type GetAccountRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Adds the price of each tool.
+	Include       []string `protobuf:"bytes,1,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -63,6 +65,13 @@ func (*GetAccountRequest) Descriptor() ([]byte, []int) {
 	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{0}
 }
 
+func (x *GetAccountRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 // The account and the credential.
 type GetAccountResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -72,7 +81,7 @@ type GetAccountResponse struct {
 	Credential *Credential `protobuf:"bytes,2,opt,name=credential,proto3" json:"credential,omitempty"`
 	// Tools that this credential cannot call.
 	UnavailableTools []*UnavailableTool `protobuf:"bytes,3,rep,name=unavailable_tools,proto3" json:"unavailable_tools,omitempty"`
-	// The price of a successful call of each tool.
+	// The price of a successful call of each tool, if it was asked for.
 	Prices []*ToolPrice `protobuf:"bytes,4,rep,name=prices,proto3" json:"prices,omitempty"`
 	// This month's credits; absent for the demo account.
 	Credits *Credits `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
@@ -1381,8 +1390,10 @@ var File_kith_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x13\n" +
-	"\x11GetAccountRequest\"\xd1\x03\n" +
+	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"G\n" +
+	"\x11GetAccountRequest\x122\n" +
+	"\ainclude\x18\x01 \x03(\tB\x18\xbaH\x11\x92\x01\x0e\x10\x01\"\n" +
+	"r\bR\x06prices\x88\xf4\x18\x01R\ainclude\"\xd1\x03\n" +
 	"\x12GetAccountResponse\x127\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.kith.account.v1.MemberB\x06\xbaH\x03\xc8\x01\x01R\x06member\x12C\n" +
 	"\n" +

@@ -401,7 +401,7 @@ type TimelineEntry struct {
 	OccurredAt string `protobuf:"bytes,3,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
 	// The note's text or the interaction's summary, cut at 2,000 characters.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// The people it is about.
+	// The people it is about, except the one whose entries were asked for.
 	Participants []*Participant `protobuf:"bytes,5,rep,name=participants,proto3" json:"participants,omitempty"`
 	// Duration; 0 if unknown.
 	DurationMinutes int32 `protobuf:"varint,6,opt,name=duration_minutes,proto3" json:"duration_minutes,omitempty"`

@@ -51,7 +51,7 @@ const (
 // AccountServiceClient is a client for the kith.account.v1.AccountService service.
 type AccountServiceClient interface {
 	// Tell whose account this is, today's date and time zone, the scopes, which tools
-	// are unavailable and why, and all prices. Use it when a call was refused, before
+	// are unavailable and why. Use it when a call was refused, before
 	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
 	// Set the member's time zone and locale. From then on, all days are days in that
@@ -156,7 +156,7 @@ func (c *accountServiceClient) UndoChange(ctx context.Context, req *v1.UndoChang
 // AccountServiceHandler is an implementation of the kith.account.v1.AccountService service.
 type AccountServiceHandler interface {
 	// Tell whose account this is, today's date and time zone, the scopes, which tools
-	// are unavailable and why, and all prices. Use it when a call was refused, before
+	// are unavailable and why. Use it when a call was refused, before
 	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
 	// Set the member's time zone and locale. From then on, all days are days in that
