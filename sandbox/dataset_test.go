@@ -91,7 +91,7 @@ func TestInjectedNoteIsNamed(t *testing.T) {
 // ids collects the ids of rows and fails on one that is malformed or not unique.
 func ids[T any](t *testing.T, prefix string, rows []T, id func(T) string) map[string]bool {
 	t.Helper()
-	form := regexp.MustCompile(`^` + prefix + `_[a-z]{2}[0-9]{3}[a-z]{2}[0-9]{3}$`)
+	form := regexp.MustCompile(`^(?:mem_[0-7][0-9A-HJKMNP-TV-Z]{25}|` + prefix + `_[a-z]{2}[0-9]{3}[a-z]{2}[0-9]{3})$`)
 	seen := map[string]bool{}
 	for _, row := range rows {
 		if !form.MatchString(id(row)) || seen[id(row)] {

@@ -1,4 +1,4 @@
-// Run this file alone: go test ./deploy/e2e/mcp -run TestRecipes
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestRecipes
 
 package mcp
 
