@@ -27,7 +27,7 @@ func TestEveryFilterCanBeLeftOut(t *testing.T) {
 		case reflect.Bool:
 			f.SetBool(true)
 		case reflect.Struct:
-			if _, ranged := f.Interface().(index.DateRange); ranged {
+			if _, ranged := reflect.TypeAssert[index.DateRange](f); ranged {
 				f.Set(reflect.ValueOf(index.DateRange{From: index.Date{Year: 1}}))
 			} else {
 				f.Set(reflect.ValueOf(time.Unix(1, 0)))
