@@ -270,6 +270,9 @@ func TestInsightsLeaveOutArchivedPeople(t *testing.T) {
 				t.Fatalf("%s: %v, %v", procedure, got.body, err)
 			}
 			said := strings.NewReplacer(`"entry":"gone@helios.example"`, "", `"entry":"Gone"`, "").Replace(string(text))
+			if procedure == resolvePeople { // why says that they are archived, and nothing else names them
+				said = strings.ReplaceAll(said, fmt.Sprintf(`"why":"Archived: \"Gone\" (%s)."`, ids["Gone"]), "")
+			}
 			if strings.Contains(strings.ToLower(said), "gone") {
 				t.Errorf("%s names an archived person: %s", procedure, text)
 			}

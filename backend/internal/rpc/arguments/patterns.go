@@ -34,7 +34,7 @@ var formats = map[string]string{
 	`^https?://[^\s]+$`:                                                                                                               "be a web address that begins with https:// or http://",
 	`^[A-Z]{2}$`:                                                                                                                      "be the code of a country, such as DE",
 	`^(not|int)_[0-9a-z]{1,10}$`:                                                                                                      "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
-	`^[a-z]{3}_[0-9a-z]{1,10}$`:                                                                                                       "be an id: a name is not an id; tools return ids such as con_ab123cd456 of what they show",
+	`^[a-z]{3}_[0-9a-z]{1,10}$`:                                                                                                       "be an id: a name is not an id; tools return ids such as con_k7m2qx of what they show",
 }
 
 var (
@@ -63,7 +63,7 @@ func patternWords(pattern, value, today string) string {
 // kind, a damaged id, or no id at all.
 func notTheID(kind, value string) string {
 	wanted := kinds[kind]
-	returned := fmt.Sprintf("%s such as %s_ab123cd456", wanted.from, kind)
+	returned := fmt.Sprintf("%s such as %s_k7m2qx", wanted.from, kind)
 	if other := anID.FindStringSubmatch(value); other != nil && kinds[other[1]].name != "" {
 		return fmt.Sprintf("be the id of %s; this is the id of %s, which %s takes; %s", wanted.name, kinds[other[1]].name, kinds[other[1]].to, returned)
 	}
