@@ -583,7 +583,7 @@ func Outcome(err error) string {
 // id is that of another object.
 func isAborted(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == "40P01" || pg.Code == "40001" || IsTaken(err) && strings.HasPrefix(pg.Detail, "Key (tenant_id, id)=")
+		return pg.Code == "40P01" || pg.Code == "40001" || IsTaken(err) && pg.ConstraintName == pg.TableName+"_pkey"
 	}
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY && idIsTaken.MatchString(lite.Error())
