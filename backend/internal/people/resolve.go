@@ -241,7 +241,7 @@ func ListByName(ctx context.Context, q db.Reader, folded []string) (map[string][
 func sharing(ctx context.Context, q db.Reader, selection string, args ...any) (map[string][]Resolved, error) {
 	var rows []struct{ Value, ConnectionID, Name, Nickname string }
 	err := q.NewRaw(`SELECT value, connection_id, name, nickname FROM (
-SELECT v.value, v.connection_id, c.name, c.nickname, row_number() OVER (PARTITION BY v.value ORDER BY c.last_interaction_at DESC NULLS LAST, c.id) AS place
+SELECT v.value, v.connection_id, c.name, c.nickname, row_number() OVER (PARTITION BY v.value ORDER BY c.last_interaction_at DESC NULLS LAST, c.folded_name, c.id) AS place
 FROM (?) AS v JOIN connections c ON c.tenant_id = ? AND c.id = v.connection_id AND c.archived_at IS NULL) AS r
 WHERE place <= ? ORDER BY value, place`, bun.SafeQuery(selection, args...), q.TenantID(), sharingListed).Scan(ctx, &rows)
 	out := map[string][]Resolved{}

@@ -117,6 +117,8 @@ func badArguments() []badCall {
 		{"update_note", harness.Arguments{"id": "not_1", "body": "x"}, "id"},
 		{"update_note", harness.Arguments{"body": "x"}, "id"},
 		{"search_notes", harness.Arguments{}, "query"},
+		{"count_interactions", harness.Arguments{"group_by": "weekday"}, "group_by"},
+		{"count_interactions", harness.Arguments{"limit": 51}, "limit"},
 		{"search_notes", harness.Arguments{"query": "x", "cursor": "bm8"}, "cursor"},
 		{"list_groups", harness.Arguments{"name": "x"}, "name"},
 		{"save_group", harness.Arguments{}, "name"},
@@ -174,8 +176,8 @@ func badArguments() []badCall {
 		{"import_file", harness.Arguments{"content": "Name\nA", "content_base64": "TmFtZQpB"}, "content_base64"},
 		{"import_file", harness.Arguments{"content": "nothing in a table"}, "columns"},
 		{"import_file", harness.Arguments{"content_base64": "not in base64!"}, "content_base64"},
-		{"import_file", harness.Arguments{"upload_id": "fil_1"}, "upload_id"},
-		{"import_file", harness.Arguments{"upload_id": "fil_po958dq040"}, "fil_0000"},
+		{"import_file", harness.Arguments{"upload_id": "fil-1"}, "upload_id"},
+		{"import_file", harness.Arguments{"upload_id": "fil_po958dq040"}, "fil_po958dq040"},
 		{"import_file", harness.Arguments{"content": "Name\nA", "format": "pdf"}, "format"},
 		{"import_file", harness.Arguments{"content": "Name\nA", "charset": "klingon"}, "charset"},
 		{"import_file", harness.Arguments{"content": "Name\nA", "default_region": "Germany"}, "default_region"},
@@ -194,7 +196,7 @@ func badArguments() []badCall {
 		{"cancel_job", harness.Arguments{"task_id": -1}, "task_id"},
 		{"cancel_job", harness.Arguments{"task_id": 1}, "no job 1"},
 		{"undo_change", harness.Arguments{}, "change_id"},
-		{"undo_change", harness.Arguments{"change_id": "chg_1"}, "change_id"},
+		{"undo_change", harness.Arguments{"change_id": "chg 1"}, "change_id"},
 		{"undo_change", harness.Arguments{"change_id": "chg_lt796ft723", "import_id": "imp_ov084ub146"}, "import_id"},
 	}
 }

@@ -19,7 +19,7 @@ async function send(url, method, params, bearer) {
 
 for (const [name, open] of Object.entries(clients)) {
   for (const [place, url, bearer, tool, args, answered] of [
-    ['in the sandbox', sandbox, undefined, 'search_connections', { query: 'microgrids' }, ({ hits }) => hits[0].organization === 'Sunfold Microgrids'],
+    ['in the sandbox', sandbox, undefined, 'search_connections', { query: 'microgrids' }, ({ hits }) => hits[0].headline.endsWith('at Sunfold Microgrids')],
     ['with a bearer', member, token, 'create_connection', { name: `Clara of ${name}`, tags: ['client'] }, ({ connection }) => connection.name === `Clara of ${name}`],
   ]) {
     test(`${name} lists and calls ${place}`, async () => {

@@ -8,7 +8,7 @@ import { call, connect, fail, mustFind, search } from '../harness/client.mjs';
 const TOOLS = [
   'search_connections', 'get_connection', 'create_connection', 'update_connection', 'resolve_people', 'archive_connections', 'delete_connection',
   'find_duplicates', 'merge_connections', 'update_organization', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
-  'update_interaction', 'delete_timeline_entry', 'search_notes', 'list_groups', 'save_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
+  'update_interaction', 'delete_timeline_entry', 'search_notes', 'count_interactions', 'list_groups', 'save_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
   'update_reminder', 'complete_reminder', 'set_cadence',
   'find_people_at', 'prepare_meeting', 'suggest_introductions', 'find_similar_connections', 'get_network_stats', 'search_directory',
   'get_member_profile', 'update_my_profile', 'get_account', 'update_my_settings', 'list_changes', 'undo_change',
@@ -49,7 +49,8 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
         assert.equal(tool.inputSchema.additionalProperties, undefined, `${tool.name}: clients would refuse unknown arguments in their own words`);
         assert.equal(tool.outputSchema.type, 'object');
         for (const [field, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
-          assert.ok(schema.description, `${tool.name}.${field} is not described`);
+          assert.ok(schema.type, `${tool.name}.${field} has no type`);
+          assert.ok(schema.description || !schema.items?.properties, `${tool.name}.${field} has entries and is not described`);
         }
         for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']) {
           assert.equal(typeof tool.annotations[hint], 'boolean', `${tool.name} has no ${hint}`);
@@ -305,6 +306,7 @@ function reads(people) {
     export_connections: [{ format: 'csv' }, ({ content, count, has_more: more }) => count === 50 && more && content.startsWith('Id,Name,')],
     list_timeline: [{}, ({ entries }) => entries.length === 10],
     search_notes: [{ query: 'coffee' }, ({ entries }) => entries.length > 0 && entries.every((entry) => /coffee/i.test(entry.text))],
+    count_interactions: [{ group_by: 'kind' }, ({ count, groups }) => count === 600 && groups.reduce((sum, one) => sum + one.count, 0) === 600],
     list_groups: [{}, ({ groups, tags }) => groups.length === 8 && groups.every((group) => group.people > 0) && tags.length === 25],
     list_due: [{}, ({ items, counts }) => items.length === 10 && counts.reminders > 0 && counts.dates > 0 && counts.cadences > 0 && counts.overdue > 0],
     find_people_at: [{ organization: person.organization }, ({ people: found }) => about(found)],
