@@ -74,6 +74,11 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		object["change_id"] = s.value(tool, "change_id", change)
 		delete(object, "import_id")
 	}
+	if tool == "search_connections" && s.upTo(2, "few filters") > 0 { // most values of these are refused
+		for _, filter := range []string{"company", "tag", "group", "country", "born", "job_started", "job_ended", "met_through", "met_on_after", "met_on_before", "fields", "sort_field", "mode", "min_score"} {
+			delete(object, filter)
+		}
+	}
 	// Random values of these fields seldom match the state, so they are mostly left out.
 	for _, guard := range []string{"expected_version", "due_on", "cursor"} {
 		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
