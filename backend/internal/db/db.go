@@ -578,9 +578,8 @@ func Outcome(err error) string {
 	}
 }
 
-// isAborted reports whether a transaction failed by chance, so that it may succeed when it is repeated:
-// PostgreSQL rolled it back because of others (a deadlock or a serialisation failure), or a new random
-// id is that of another object.
+// isAborted reports whether a transaction may succeed when it is repeated: PostgreSQL ended it because of
+// a deadlock or a serialisation failure, or the random id of a new object is taken.
 func isAborted(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "40P01" || pg.Code == "40001" || IsTaken(err) && pg.ConstraintName == pg.TableName+"_pkey"

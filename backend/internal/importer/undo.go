@@ -248,8 +248,8 @@ func CountImport(ctx context.Context, tx *db.Tx, importID string) (changes, inFo
 	return changes, inForce, err
 }
 
-// ChangeOfImport returns the latest change of an import that is in force and older
-// than another one, or nil. Without another one, 0, it is the latest of all.
+// ChangeOfImport returns the latest change of an import that is in force and has a number below
+// before, or nil if there is none. With before 0 it returns the latest of all.
 func ChangeOfImport(ctx context.Context, tx *db.Tx, importID string, before int64) (*history.Change, error) {
 	c := &history.Change{}
 	query := tx.From(c).Where("import_id = ? AND undone_by IS NULL", importID).Order("number DESC").Limit(1)

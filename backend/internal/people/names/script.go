@@ -9,7 +9,7 @@ import (
 )
 
 // OtherScript reports whether a word begins with a letter of a script that spells sounds and is not Latin: Cyrillic, Greek, kana,
-// Arabic, Hangul and others. Han is none, because a character is read differently in each language.
+// Arabic, Hangul and others. Chinese characters do not count, because each language reads them differently.
 func OtherScript(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Han)

@@ -60,7 +60,7 @@ type Query struct {
 	BirthdayFrom, BirthdayTo int
 	// CreatedAfter is inclusive; zero is off.
 	CreatedAfter time.Time
-	// Born is when they were born, JobStarted and JobEnded when one of their jobs started or ended; an unset range is off.
+	// Born is when they were born, JobStarted and JobEnded when one of their jobs started or ended; a zero range leaves nobody out.
 	Born, JobStarted, JobEnded DateRange
 	// OnlyBy are kinds of interactions: all that they have, at least one, must be of these kinds.
 	OnlyBy []string
