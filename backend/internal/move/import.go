@@ -35,10 +35,10 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 	if err != nil {
 		return a, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return a, fmt.Errorf("read the file: %w", err)
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error { // which may run more than once
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("read the file: %w", err)
+		}
 		if a, err = readFile(ctx, tx, schema, file, &inserter{tx: tx}); err != nil {
 			return err
 		}
