@@ -56,6 +56,14 @@ func Timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
+// DayOf returns the day of a time in the member's time zone, and nil for the zero time.
+func DayOf(ctx context.Context, t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return new(civil.Of(t, ZoneOf(ctx)).Format(time.DateOnly))
+}
+
 // optional returns nil for the empty string.
 func Optional(s string) *string {
 	if s == "" {
@@ -170,7 +178,7 @@ func StartOfDay(ctx context.Context, field string, value *string, after int) (ti
 // earliestMoment is the earliest moment that ParseMoment accepts.
 var earliestMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ParseMoment parses the time of an event: an RFC 3339 time, or a calendar day, which
+// ParseMoment parses the time of an event: a time, as civil.ParseTime reads it, or a calendar day, which
 // means its noon in the member's time zone (or now, if it is today and not yet noon). local
 // is the day or the time with its offset, as the caller gave it, and empty for a time in UTC: see
 // civil.Local. nil is the zero time.
@@ -178,13 +186,13 @@ func ParseMoment(ctx context.Context, field string, value *string, now time.Time
 	if value == nil {
 		return time.Time{}, "", nil
 	}
-	if at, err = time.Parse(time.RFC3339, *value); len(*value) == len(time.DateOnly) {
+	if at, err = civil.ParseTime(*value, ZoneOf(ctx)); len(*value) == len(time.DateOnly) {
 		local = *value
 		at, err = momentOfDay(ctx, field, value, now)
 	} else if err != nil {
 		err = fault.InvalidField(field, "%q is no time of the calendar", *value)
-	} else if !strings.HasSuffix(*value, "Z") {
-		local = at.Format(time.RFC3339)
+	} else if text := at.Format(time.RFC3339); !strings.HasSuffix(text, "Z") {
+		local = text
 	}
 	if err == nil && at.Before(earliestMoment) {
 		err = fault.InvalidField(field, "must not be before %d", earliestMoment.Year())

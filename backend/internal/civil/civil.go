@@ -69,6 +69,17 @@ func Local(at time.Time, given string, zone *time.Location) string {
 	return at.In(zone).Format(time.RFC3339)
 }
 
+// OnOrAt returns the text of Local as the fields of a message: on is a day, at a time, whose seconds are
+// left out if they are zero. One of the two is empty.
+func OnOrAt(moment time.Time, given string, zone *time.Location) (on, at string) {
+	const minutes = len("2006-01-02T15:04")
+	text := Local(moment, given, zone)
+	if len(text) == len(time.DateOnly) {
+		return text, ""
+	}
+	return "", text[:minutes] + strings.TrimPrefix(text[minutes:], ":00")
+}
+
 // ParseLocal parses a text of Local. The day of the result is the text's: a time keeps its
 // offset, and a day is its noon in the zone.
 func ParseLocal(text string, zone *time.Location) (time.Time, error) {
@@ -76,6 +87,17 @@ func ParseLocal(text string, zone *time.Location) (time.Time, error) {
 		return Noon(day, zone).In(zone), nil
 	}
 	return time.Parse(time.RFC3339, text)
+}
+
+// ParseTime parses a time of the day with or without seconds, and with or without an offset: then it
+// is a time in the zone.
+func ParseTime(text string, zone *time.Location) (t time.Time, err error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err = time.ParseInLocation(layout, text, zone); err == nil {
+			break
+		}
+	}
+	return t, err
 }
 
 // LocalDay returns the day of Local.

@@ -132,7 +132,7 @@ func addEntries(ctx context.Context, data db.Reader, to []whole, include []strin
 		}
 		for i, id := range ids {
 			for _, n := range notes[id] {
-				to[i].notes = append(to[i].notes, timeline.NoteMessage(&n))
+				to[i].notes = append(to[i].notes, timeline.NoteMessage(ctx, &n))
 			}
 		}
 	}

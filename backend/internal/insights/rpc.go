@@ -167,7 +167,7 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 	res := &insightsv1.FindPeopleAtResponse{Organizations: rows.Organizations, HasMore: len(found) > limit}
 	for _, at := range found[:min(limit, len(found))] {
 		res.People = append(res.People, &insightsv1.PersonAt{
-			Person: personMessage(at.Person), Tie: at.Tie, Evidence: evidenceMessages(at.Evidence),
+			Person: personMessage(ctx, at.Person), Tie: at.Tie, Evidence: evidenceMessages(at.Evidence),
 		})
 	}
 	if rows.Organization == nil {
@@ -191,7 +191,7 @@ func (h *RPC) PrepareMeeting(ctx context.Context, req *insightsv1.PrepareMeeting
 	res := &insightsv1.PrepareMeetingResponse{Common: evidenceMessages(briefing.Common)}
 	for _, b := range briefing.People {
 		res.People = append(res.People, &insightsv1.PersonBriefing{
-			Person: personMessage(b.Person), Background: evidenceMessages(b.Background), Recent: evidenceMessages(b.Recent),
+			Person: personMessage(ctx, b.Person), Background: evidenceMessages(b.Background), Recent: evidenceMessages(b.Recent),
 			Notes: evidenceMessages(b.Notes), Due: evidenceMessages(b.Due),
 		})
 	}
@@ -216,7 +216,7 @@ func (h *RPC) SuggestIntroductions(ctx context.Context, req *insightsv1.SuggestI
 	res := &insightsv1.SuggestIntroductionsResponse{}
 	for _, i := range suggested {
 		res.Introductions = append(res.Introductions, &insightsv1.Introduction{
-			First: personMessage(i.First), Second: personMessage(i.Second), Score: i.Score, Reasons: evidenceMessages(i.Reasons),
+			First: personMessage(ctx, i.First), Second: personMessage(ctx, i.Second), Score: i.Score, Reasons: evidenceMessages(i.Reasons),
 		})
 	}
 	return res, nil
@@ -243,7 +243,7 @@ func (h *RPC) FindSimilarConnections(ctx context.Context, req *insightsv1.FindSi
 	like := Likeness{IDs: alike.IDs, Weight: alike.Weight}
 	for _, s := range FindSimilar(of, others, like, call.LimitOf(req.Limit, call.DefaultLimit)) {
 		res.People = append(res.People, &insightsv1.SimilarPerson{
-			Person: personMessage(s.Person), Score: s.Score, Reasons: evidenceMessages(s.Reasons),
+			Person: personMessage(ctx, s.Person), Score: s.Score, Reasons: evidenceMessages(s.Reasons),
 		})
 	}
 	return res, nil
@@ -263,26 +263,26 @@ func (h *RPC) GetNetworkStats(ctx context.Context, _ *insightsv1.GetNetworkStats
 		People: int32(s.People), Archived: int32(s.Archived), Notes: int32(s.Notes), Interactions: int32(s.Interactions),
 		Contacted_30Days: int32(s.Contacted30), Contacted_365Days: int32(s.Contacted365), NeverContacted: int32(s.NeverContacted),
 		Added_30Days: int32(s.AddedLast30), Overdue: int32(s.Overdue),
-		Closest: personMessages(s.Closest), Fading: personMessages(s.Fading), Organizations: countMessages(s.Organizations),
+		Closest: personMessages(ctx, s.Closest), Fading: personMessages(ctx, s.Fading), Organizations: countMessages(s.Organizations),
 		Places: countMessages(s.Places), Groups: countMessages(s.Groups), Tags: countMessages(s.Tags),
 	}, nil
 }
 
-func personMessage(p Person) *insightsv1.Person {
+func personMessage(ctx context.Context, p Person) *insightsv1.Person {
 	s := p.Strength
 	return &insightsv1.Person{
 		Id: p.ID, Name: p.Name, Headline: p.Headline(),
 		Strength: &insightsv1.Strength{
 			Score: int32(s.Score), Meetings: int32(s.Meetings), Calls: int32(s.Calls), Messages: int32(s.Messages),
-			LastInteractionAt: call.Timestamp(s.LastInteractionAt),
+			LastContactOn: call.DayOf(ctx, s.LastInteractionAt),
 		},
 	}
 }
 
-func personMessages(people []Person) []*insightsv1.Person {
+func personMessages(ctx context.Context, people []Person) []*insightsv1.Person {
 	out := make([]*insightsv1.Person, len(people))
 	for i, p := range people {
-		out[i] = personMessage(p)
+		out[i] = personMessage(ctx, p)
 	}
 	return out
 }

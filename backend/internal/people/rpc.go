@@ -208,7 +208,7 @@ func WholeConnections(ctx context.Context, data db.Reader, people []Connection) 
 	out := make([]*connectionsv1.Connection, len(people))
 	for i := range people {
 		c := &people[i]
-		out[i] = connectionMessage(c)
+		out[i] = connectionMessage(ctx, c)
 		out[i].Strength, out[i].Relationships = int32(strengths[c.ID].Score), relationMessages(slices.Concat(relations[c.ID], c.Related))
 	}
 	return out, nil
@@ -222,13 +222,13 @@ func relationMessages(relations []Relation) []*connectionsv1.Relationship {
 	return out
 }
 
-func connectionMessage(c *Connection) *connectionsv1.Connection {
+func connectionMessage(ctx context.Context, c *Connection) *connectionsv1.Connection {
 	current := c.CurrentPosition()
 	return &connectionsv1.Connection{
 		Id: c.ID, Name: c.Name, Nickname: c.Nickname, Headline: current.Headline(), Organization: current.Organization,
 		Title: current.Title, Emails: c.Values(KindEmail), Phones: c.Values(KindPhone),
 		Urls: c.Values(KindURL), Location: c.Location, Bio: c.Bio, Tags: c.Tags, Starred: c.Starred,
-		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
+		MetOn: c.MetOn, MetHow: c.MetHow, DeceasedOn: call.Optional(c.DeceasedOn), Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt), LastContactOn: call.DayOf(ctx, c.LastInteractionAt),
 		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
 		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
 		Addresses: addressMessages(c.Addresses), Accounts: accountMessages(c.Accounts), Kept: int32(len(c.Kept)), NameParts: NamePartsMessage(c.NameParts), Labels: labelMessages(c.Handles), Fields: FieldsMessage(c.Fields),

@@ -83,7 +83,7 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 				}
 			}
 		}
-		after := b.call(t, get, `{"id":"`+id+`"}`)
+		after := b.call(t, get, `{"id":"`+id+`","include":["record"]}`)
 		if after.at("connection", "bio") != nil || after.size("connection", "phones") != 0 || after.at("connection", "version") != 3.0 {
 			t.Errorf("after the undo: %v", after.body)
 		}

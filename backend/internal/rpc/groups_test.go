@@ -69,7 +69,7 @@ func TestGroupsAndTags(t *testing.T) {
 		if again.at("changed") != 0.0 || again.at("unchanged") != 2.0 || again.at("change_id") != nil {
 			t.Errorf("again: %v", again.body)
 		}
-		person := b.call(t, get, `{"id":"`+ana+`"}`)
+		person := b.call(t, get, `{"id":"`+ana+`","include":["record"]}`)
 		if person.at("connection", "groups", 0) != "Book club" || person.at("connection", "tags", 0) != "Investor" || person.at("connection", "version") != 2.0 {
 			t.Errorf("person: %v", person.body)
 		}
@@ -135,7 +135,7 @@ func TestRefusalsOfGroups(t *testing.T) {
 				t.Errorf("%s: %v", name, got.body)
 			}
 		}
-		if got := b.call(t, get, `{"id":"`+ana+`"}`); got.at("connection", "version") != 1.0 {
+		if got := b.call(t, get, `{"id":"`+ana+`","include":["record"]}`); got.at("connection", "version") != 1.0 {
 			t.Errorf("a refused call left something: %v", got.body)
 		}
 	})

@@ -28,7 +28,7 @@ func TestUpdateNote(t *testing.T) {
 		if got := b.call(t, searchPath, `{"query":"theremins"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("the old words find %v", got.body)
 		}
-		if got := b.call(t, updateNote, `{"id":"`+id+`","pinned":true}`); got.at("change_id") != nil || got.at("note", "version") != 2.0 {
+		if got := b.call(t, updateNote, `{"id":"`+id+`","pinned":true,"expected_version":2}`); got.at("change_id") != nil || got.at("note", "version") != 2.0 {
 			t.Errorf("the same again: %v", got.body)
 		}
 	})
@@ -91,7 +91,7 @@ func TestRefusalsOfNotes(t *testing.T) {
 // contact returns what is computed from a person's interactions: the last contact and the strength.
 func (b *bundle) contact(t *testing.T, id string) string {
 	t.Helper()
-	got := b.call(t, get, `{"id":"`+id+`"}`)
+	got := b.call(t, get, `{"id":"`+id+`","include":["record"]}`)
 	return fmt.Sprint(got.at("connection", "last_interaction_at"), " ", got.at("connection", "strength"))
 }
 
@@ -149,7 +149,7 @@ func TestUpdateInteraction(t *testing.T) {
 		got := b.call(t, updateCall, `{"id":"`+call+`","kind":"meeting","summary":"about theremins","occurred_at":"2026-01-06","duration_minutes":30,
 "add_connection_ids":["`+cy+`","`+ana+`"],"remove_connection_ids":["`+ben+`"]}`)
 		change, _ := got.at("change_id").(string)
-		if change == "" || got.at("interaction", "kind") != "meeting" || got.at("interaction", "occurred_at") != "2026-01-06" || got.at("next_due") != "2026-02-05" ||
+		if change == "" || got.at("interaction", "kind") != "meeting" || got.at("interaction", "on") != "2026-01-06" || got.at("next_due") != "2026-02-05" ||
 			fmt.Sprint(got.at("interaction", "connection_ids")) != fmt.Sprint([]string{min(ana, cy), max(ana, cy)}) || got.at("interaction", "duration_minutes") != 30.0 {
 			t.Fatalf("changed: %v", got.body)
 		}

@@ -267,14 +267,14 @@ func TestSearchSeesEveryWrite(t *testing.T) {
 			t.Fatalf("interaction: %v", logged.body)
 		}
 		finds("zeppelins")
-		if got := b.call(t, update, `{"id":"`+id+`","name":"Anna Nowak","nickname":"Nówka"}`); got.at("connection", "version") != 2.0 {
+		if got := b.call(t, update, `{"id":"`+id+`","name":"Anna Nowak","nickname":"Nówka","expected_version":1}`); got.at("connection", "version") != 2.0 {
 			t.Fatalf("update: %v", got.body)
 		}
 		finds("nowak")
 		if got := b.call(t, searchPath, `{"query":"lopez"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("the old name still finds: %v", got.body)
 		}
-		full := b.call(t, get, `{"id":"`+id+`","include":["notes","interactions","positions"]}`)
+		full := b.call(t, get, `{"id":"`+id+`","include":["notes","interactions","positions","record"]}`)
 		if full.at("notes", 0, "body") != "collects theremins" || full.at("interactions", 0, "kind") != "call" ||
 			full.at("positions", 0, "organization") != "Helios GmbH" || full.at("connection", "last_interaction_at") == nil {
 			t.Errorf("full: %v", full.body)

@@ -49,7 +49,7 @@ func TestUpdateMySettings(t *testing.T) {
 				t.Errorf("%s, yesterday: %v", where, got.body)
 			}
 		}
-		if got := elsewhere.call(t, logCall, `{"connection_ids":["`+person+`"],"kind":"call","occurred_at":"2026-11-23"}`); got.at("interaction", "occurred_at") != "2026-11-23" {
+		if got := elsewhere.call(t, logCall, `{"connection_ids":["`+person+`"],"kind":"call","occurred_at":"2026-11-23"}`); got.at("interaction", "on") != "2026-11-23" {
 			t.Errorf("noon in Tokyo: %v", got.body)
 		}
 		for _, body := range []string{`{"timezone":"Asia/Tokyo"}`, `{"timezone":" Asia/Tokyo ","locale":"EN"}`} {

@@ -290,12 +290,20 @@ func read[Req, Res any](s *services, procedure string, fn func(context.Context, 
 	if declared, ok := method.Options().(*descriptorpb.MethodOptions); ok && declared.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
 		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
 	}
+	leaveOut := recordFilter(method)
 	s.procedures = append(s.procedures, procedure)
-	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, fn, options...))
+	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, func(ctx context.Context, req *Req) (*Res, error) {
+		res, err := fn(ctx, req)
+		if err == nil {
+			leaveOut(any(req).(proto.Message), any(res).(proto.Message)) //nolint:forcetypeassert // messages of the contract
+		}
+		return res, err
+	}, options...))
 }
 
 // write serves an RPC that runs in one transaction of the caller's tenant.
 func write[Req, Res any](s *services, procedure string, fn func(context.Context, *db.Tx, *Req) (*Res, error)) {
+	leaveOut := recordFilter(methodOf(procedure))
 	s.writers[procedure] = writer{
 		request: func() proto.Message { return any(new(Req)).(proto.Message) }, //nolint:forcetypeassert // a message of the contract
 		handle: func(ctx context.Context, tx *db.Tx, req proto.Message) (proto.Message, error) {
@@ -303,7 +311,9 @@ func write[Req, Res any](s *services, procedure string, fn func(context.Context,
 			if err != nil {
 				return nil, err
 			}
-			return any(res).(proto.Message), nil //nolint:forcetypeassert // a message of the contract
+			answer := any(res).(proto.Message) //nolint:forcetypeassert // a message of the contract
+			leaveOut(req, answer)
+			return answer, nil
 		},
 	}
 	read(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {

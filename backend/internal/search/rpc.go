@@ -437,7 +437,7 @@ const MaxSelection = 10_000
 
 const (
 	selectionPrefix = "sel_"
-	tagBytes        = 9 // of selectionTag
+	tagBytes        = 6 // of selectionTag
 	sumBytes        = 8 // of index.Result.Sum
 
 	// maxSelectionText is the contract's bound on a selection, in characters.

@@ -17,17 +17,19 @@ import (
 
 const insteadOfNotes = "list_timeline lists notes and interactions without a query"
 
-func NoteMessage(n *Note) *timelinev1.Note {
+func NoteMessage(ctx context.Context, n *Note) *timelinev1.Note {
+	_, at := civil.OnOrAt(n.CreatedAt, "", call.ZoneOf(ctx))
 	return &timelinev1.Note{
-		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, Version: n.Version,
+		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, At: at, Version: n.Version,
 		CreatedAt: call.Timestamp(n.CreatedAt), UpdatedAt: call.Timestamp(n.UpdatedAt),
 	}
 }
 
 // InteractionMessage returns the message of an interaction; times are of the caller's zone.
 func InteractionMessage(ctx context.Context, i *Interaction) *timelinev1.Interaction {
+	on, at := civil.OnOrAt(i.OccurredAt, i.OccurredLocal, call.ZoneOf(ctx))
 	return &timelinev1.Interaction{
-		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, OccurredAt: civil.Local(i.OccurredAt, i.OccurredLocal, call.ZoneOf(ctx)),
+		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, On: on, At: at,
 		DurationMinutes: i.DurationMinutes, Summary: i.Summary, ExternalKey: i.ExternalKey, CreatedAt: call.Timestamp(i.CreatedAt),
 	}
 }
@@ -104,8 +106,9 @@ func (h *RPC) Pinned(ctx context.Context, connectionID string) ([]*timelinev1.Ti
 
 // entryMessage shows an entry with the people that it is about, except the one whose entries were asked for.
 func entryMessage(ctx context.Context, e Entry, asked string) *timelinev1.TimelineEntry {
+	on, at := civil.OnOrAt(e.OccurredAt, e.OccurredLocal, call.ZoneOf(ctx))
 	m := &timelinev1.TimelineEntry{
-		Id: e.ID, Kind: e.Kind, OccurredAt: civil.Local(e.OccurredAt, e.OccurredLocal, call.ZoneOf(ctx)), Text: text.Truncate(e.Text, entryText),
+		Id: e.ID, Kind: e.Kind, On: on, At: at, Text: text.Truncate(e.Text, entryText),
 		DurationMinutes: e.DurationMinutes, Pinned: e.Pinned,
 	}
 	for _, p := range e.Participants {
@@ -124,7 +127,7 @@ func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequ
 	if err != nil {
 		return nil, err
 	}
-	return &timelinev1.AddNoteResponse{Note: NoteMessage(n), ChangeId: changeID}, nil
+	return &timelinev1.AddNoteResponse{Note: NoteMessage(ctx, n), ChangeId: changeID}, nil
 }
 
 func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionRequest) (*timelinev1.LogInteractionResponse, error) {
@@ -151,7 +154,7 @@ func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNo
 	if err != nil {
 		return nil, err
 	}
-	return &timelinev1.UpdateNoteResponse{Note: NoteMessage(n), ChangeId: call.Optional(changeID)}, nil
+	return &timelinev1.UpdateNoteResponse{Note: NoteMessage(ctx, n), ChangeId: call.Optional(changeID)}, nil
 }
 
 func (h *RPC) UpdateInteraction(ctx context.Context, u *db.Tx, req *timelinev1.UpdateInteractionRequest) (*timelinev1.UpdateInteractionResponse, error) {

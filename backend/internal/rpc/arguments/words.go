@@ -128,7 +128,7 @@ func oneOf(values []string) string {
 }
 
 // exampleTime shows how a time is written.
-const exampleTime = "2026-11-20T15:04:05Z"
+const exampleTime = "2026-11-20T15:04"
 
 // mismatch says what a field accepts instead of a JSON value that cannot be decoded.
 func mismatch(fd protoreflect.FieldDescriptor, value json.RawMessage) string {

@@ -245,23 +245,29 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
 	out := &timelinev1.ListTimelineResponse{}
 	for _, n := range found.GetNotes() {
-		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: civil.Local(n.GetCreatedAt().AsTime(), "", v.Zone), Text: n.GetBody(), Pinned: n.GetPinned()})
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, At: n.GetAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
 	}
 	for _, i := range found.GetInteractions() {
-		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), On: i.GetOn(), At: i.GetAt(), Text: i.GetSummary()})
 	}
 	slices.SortFunc(out.Entries, func(a, b *timelinev1.TimelineEntry) int {
 		if a.GetPinned() != b.GetPinned() {
 			return map[bool]int{true: -1, false: 1}[a.GetPinned()]
 		}
-		return v.occurred(b.GetOccurredAt()).Compare(v.occurred(a.GetOccurredAt()))
+		return v.occurred(b).Compare(v.occurred(a))
 	})
 	return out, err
 }
 
 // occurred returns the time of an entry, whose day is the one to show.
-func (v *request) occurred(text string) time.Time {
-	at, _ := civil.ParseLocal(text, v.Zone) // Kith wrote it
+func (v *request) occurred(entry interface {
+	GetOn() string
+	GetAt() string
+}) time.Time {
+	at, err := civil.ParseLocal(entry.GetOn(), v.Zone)
+	if err != nil { // it has a time
+		at, _ = civil.ParseTime(entry.GetAt(), v.Zone) // Kith wrote it
+	}
 	return at
 }
 
@@ -315,7 +321,7 @@ func (v *request) addHistory(content *personContent, name string) error {
 func (v *request) addEntries(content *personContent, entries *timelinev1.ListTimelineResponse, form *Form) error {
 	asked := v.R.URL.Query()
 	for _, e := range entries.GetEntries() {
-		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: v.occurred(e.GetOccurredAt()), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
+		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: v.occurred(e), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
 		for _, with := range e.GetParticipants() {
 			if with.GetId() != content.GetId() {
 				row.With = append(row.With, withRow{contactLink{Text: with.GetName(), Path: v.personPath(with.GetId())}, with.GetId()})

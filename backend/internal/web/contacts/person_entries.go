@@ -32,7 +32,7 @@ const (
 // entryForm returns the form that edits a note or an interaction, with what is stored.
 func (v *request) entryForm(e *timelinev1.TimelineEntry) (Form, error) {
 	if !isNote(e.GetId()) {
-		return v.interactionForm(e.GetId(), e.GetKind(), e.GetOccurredAt(), e.GetText()), nil
+		return v.interactionForm(e.GetId(), e.GetKind(), v.occurred(e), e.GetText()), nil
 	}
 	n, err := timeline.GetNote(v.Ctx, v.Data(), e.GetId()) // whole: the entry may be cut
 	if err != nil {
@@ -49,8 +49,8 @@ func noteForm(noteID, body string) Form {
 	return seen(Form{Name: noteID, Fields: []FormField{field, peopleField()}})
 }
 
-func (v *request) interactionForm(entryID, kind, occurred, summary string) Form {
-	day := dayField(editPrefix+"occurred_at", "Day", "").with(v.occurred(occurred).Format(time.DateOnly))
+func (v *request) interactionForm(entryID, kind string, occurred time.Time, summary string) Form {
+	day := dayField(editPrefix+"occurred_at", "Day", "").with(occurred.Format(time.DateOnly))
 	day.Required = true
 	return seen(Form{Name: entryID, Fields: []FormField{
 		choiceField(editPrefix+"kind", "What it was", interactionKinds()...).with(kind), day,
@@ -113,7 +113,7 @@ func (v *request) editEntry() error {
 func (v *request) reshown(entryID string) Form {
 	form := noteForm(entryID, "")
 	if !isNote(entryID) {
-		form = v.interactionForm(entryID, "", "", "")
+		form = v.interactionForm(entryID, "", time.Time{}, "")
 	}
 	form = v.typedForm(entryID, form.Fields)
 	for _, f := range form.Fields {
@@ -189,7 +189,7 @@ func (v *request) saveInteraction(ctx context.Context, tx *db.Tx, entryID string
 	}
 	i := present.GetInteraction()
 	var changed map[string]bool
-	if out.form, changed, err = v.mergeForm(v.interactionForm(entryID, i.GetKind(), i.GetOccurredAt(), i.GetSummary())); err != nil {
+	if out.form, changed, err = v.mergeForm(v.interactionForm(entryID, i.GetKind(), v.occurred(i), i.GetSummary())); err != nil {
 		return err
 	}
 	values := valuesOf(out.form.Fields)

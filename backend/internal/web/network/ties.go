@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/insights"
 	insightsv1 "github.com/kith-crm/kith/proto/gen/kith/insights/v1"
 )
@@ -72,9 +71,7 @@ func (v *request) tieRows(people []*insightsv1.Person, courses map[string][]int)
 		}
 		course[courseMonths] = int(strength.GetScore()) // future contacts count as of now
 		rows[i] = tieRow{person: v.person(p), Score: strength.GetScore(), Course: course, Line: curve(course), Top: i * tieHeight}
-		if last := strength.GetLastInteractionAt(); last != nil {
-			rows[i].LastContact = civil.Of(last.AsTime(), v.Zone)
-		}
+		rows[i].LastContact, _ = time.Parse(time.DateOnly, strength.GetLastContactOn()) // zero if there is none
 	}
 	return rows
 }

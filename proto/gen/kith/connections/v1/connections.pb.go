@@ -812,7 +812,7 @@ type GetConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Connection id, con_...
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// Lists to add; notes and interactions: the latest 10.
+	// Lists to add; notes and interactions: the latest 10. record: version, source and times of changes.
 	Include []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
 	// Up to 20, instead of id. Long lists and texts are cut to fit 32 KB.
 	Ids           []string `protobuf:"bytes,3,rep,name=ids,proto3" json:"ids,omitempty"`
@@ -1081,6 +1081,8 @@ type Connection struct {
 	Source string `protobuf:"bytes,16,opt,name=source,proto3" json:"source,omitempty"`
 	// When the last interaction took place; absent if there is none.
 	LastInteractionAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=last_interaction_at,proto3,oneof" json:"last_interaction_at,omitempty"`
+	// The day of the last interaction; absent if there is none.
+	LastContactOn *string `protobuf:"bytes,34,opt,name=last_contact_on,proto3,oneof" json:"last_contact_on,omitempty"`
 	// Increases by one with each change; pass it as expected_version.
 	Version int32 `protobuf:"varint,18,opt,name=version,proto3" json:"version,omitempty"`
 	// When the record was created.
@@ -1264,6 +1266,13 @@ func (x *Connection) GetLastInteractionAt() *timestamppb.Timestamp {
 		return x.LastInteractionAt
 	}
 	return nil
+}
+
+func (x *Connection) GetLastContactOn() string {
+	if x != nil && x.LastContactOn != nil {
+		return *x.LastContactOn
+	}
+	return ""
 }
 
 func (x *Connection) GetVersion() int32 {
@@ -4832,10 +4841,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x10_last_contact_onB\x0e\n" +
 	"\f_next_due_onB\v\n" +
 	"\t_birthdayB\t\n" +
-	"\a_fields\"\xb1\x02\n" +
+	"\a_fields\"\xb9\x02\n" +
 	"\x14GetConnectionRequest\x126\n" +
-	"\x02id\x18\x01 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\x02id\x88\x01\x01\x12H\n" +
-	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\x128\n" +
+	"\x02id\x18\x01 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\x02id\x88\x01\x01\x12P\n" +
+	"\ainclude\x18\x02 \x03(\tB6\xbaH3\x92\x010\x10\x04\x18\x01\"*r(R\x05notesR\finteractionsR\tpositionsR\x06recordR\ainclude\x128\n" +
 	"\x03ids\x18\x03 \x03(\tB&\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x03ids:V\xbaHS\x1aQ\n" +
 	"\x12get_connection.one\x12\x15give either id or ids\x1a$has(this.id) != (size(this.ids) > 0)B\x05\n" +
 	"\x03_id\"\xf1\x03\n" +
@@ -4858,7 +4867,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\xb6\r\n" +
+	"_change_id\"\x9e\x0e\n" +
 	"\n" +
 	"Connection\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x02id\x12 \n" +
@@ -4877,34 +4886,37 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\astarred\x18\r \x01(\bR\astarred\x12\x1f\n" +
 	"\x06met_on\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x06met_on\x12&\n" +
-	"\amet_how\x18\x0f \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_how\x12\x1f\n" +
-	"\x06source\x18\x10 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x06source\x12Q\n" +
-	"\x13last_interaction_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x13last_interaction_at\x88\x01\x01\x12\x18\n" +
-	"\aversion\x18\x12 \x01(\x05R\aversion\x12:\n" +
+	"\amet_how\x18\x0f \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_how\x12#\n" +
+	"\x06source\x18\x10 \x01(\tB\v\xbaH\x04r\x02\x18\x14\x90\xf4\x18\x01R\x06source\x12W\n" +
+	"\x13last_interaction_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01H\x00R\x13last_interaction_at\x88\x01\x01\x126\n" +
+	"\x0flast_contact_on\x18\" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x01R\x0flast_contact_on\x88\x01\x01\x12\x1e\n" +
+	"\aversion\x18\x12 \x01(\x05B\x04\x90\xf4\x18\x01R\aversion\x12@\n" +
 	"\n" +
-	"created_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"created_at\x12:\n" +
+	"created_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01R\n" +
+	"created_at\x12@\n" +
 	"\n" +
-	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01R\n" +
 	"updated_at\x12V\n" +
 	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12*\n" +
 	"\x06groups\x18\x16 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12U\n" +
 	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10d\xf8\xf3\x18\x01R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
-	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01\x12:\n" +
-	"\x06fields\x18! \x01(\v2\x17.google.protobuf.StructB\x04\xe0\xf3\x18\x01H\x02R\x06fields\x88\x01\x01\x12N\n" +
+	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x02R\varchived_at\x88\x01\x01\x12:\n" +
+	"\x06fields\x18! \x01(\v2\x17.google.protobuf.StructB\x04\xe0\xf3\x18\x01H\x03R\x06fields\x88\x01\x01\x12N\n" +
 	"\taddresses\x18\x1b \x03(\v2\".kith.connections.v1.PostalAddressB\f\xbaH\x05\x92\x01\x02\x10\n" +
 	"\xf8\xf3\x18\x01R\taddresses\x12@\n" +
 	"\x06labels\x18\x1c \x03(\v2\x1a.kith.connections.v1.LabelB\f\xbaH\x05\x92\x01\x02\x10<\xf8\xf3\x18\x01R\x06labels\x12I\n" +
 	"\n" +
-	"name_parts\x18  \x01(\v2\x1e.kith.connections.v1.NamePartsB\x04\xf8\xf3\x18\x01H\x03R\n" +
+	"name_parts\x18  \x01(\v2\x1e.kith.connections.v1.NamePartsB\x04\xf8\xf3\x18\x01H\x04R\n" +
 	"name_parts\x88\x01\x01\x12\x12\n" +
 	"\x04kept\x18\x1f \x01(\x05R\x04kept\x12.\n" +
 	"\vdeceased_on\x18\x1e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"H\x04R\vdeceased_on\x88\x01\x01\x12F\n" +
+	"H\x05R\vdeceased_on\x88\x01\x01\x12F\n" +
 	"\baccounts\x18\x1d \x03(\v2\x1c.kith.connections.v1.AccountB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\baccountsB\x16\n" +
-	"\x14_last_interaction_atB\x0e\n" +
+	"\x14_last_interaction_atB\x12\n" +
+	"\x10_last_contact_onB\x0e\n" +
 	"\f_archived_atB\t\n" +
 	"\a_fieldsB\r\n" +
 	"\v_name_partsB\x0e\n" +

@@ -14,7 +14,7 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	_ "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -111,10 +111,10 @@ type Strength struct {
 	Calls int32 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Recorded e-mails and messages (weight 1).
 	Messages int32 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	// The last contact; absent if there is none.
-	LastInteractionAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_interaction_at,proto3,oneof" json:"last_interaction_at,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The day of the last contact; absent if there is none.
+	LastContactOn *string `protobuf:"bytes,5,opt,name=last_contact_on,proto3,oneof" json:"last_contact_on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Strength) Reset() {
@@ -175,11 +175,11 @@ func (x *Strength) GetMessages() int32 {
 	return 0
 }
 
-func (x *Strength) GetLastInteractionAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastInteractionAt
+func (x *Strength) GetLastContactOn() string {
+	if x != nil && x.LastContactOn != nil {
+		return *x.LastContactOn
 	}
-	return nil
+	return ""
 }
 
 // A line of an answer with the records that support it.
@@ -1261,14 +1261,15 @@ const file_kith_insights_v1_insights_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
 	"\bheadline\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x126\n" +
-	"\bstrength\x18\x04 \x01(\v2\x1a.kith.insights.v1.StrengthR\bstrength\"\xe4\x01\n" +
+	"\bstrength\x18\x04 \x01(\v2\x1a.kith.insights.v1.StrengthR\bstrength\"\xc5\x01\n" +
 	"\bStrength\x12\x1f\n" +
 	"\x05score\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\x05score\x12\x1a\n" +
 	"\bmeetings\x18\x02 \x01(\x05R\bmeetings\x12\x14\n" +
 	"\x05calls\x18\x03 \x01(\x05R\x05calls\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x05R\bmessages\x12Q\n" +
-	"\x13last_interaction_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x13last_interaction_at\x88\x01\x01B\x16\n" +
-	"\x14_last_interaction_at\"\\\n" +
+	"\bmessages\x18\x04 \x01(\x05R\bmessages\x126\n" +
+	"\x0flast_contact_on\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\x0flast_contact_on\x88\x01\x01B\x12\n" +
+	"\x10_last_contact_on\"\\\n" +
 	"\bEvidence\x12 \n" +
 	"\x04text\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xd8\x04\xe0\xf3\x18\x01R\x04text\x12.\n" +
 	"\n" +
@@ -1404,51 +1405,49 @@ var file_kith_insights_v1_insights_proto_goTypes = []any{
 	(*GetNetworkStatsRequest)(nil),         // 15: kith.insights.v1.GetNetworkStatsRequest
 	(*GetNetworkStatsResponse)(nil),        // 16: kith.insights.v1.GetNetworkStatsResponse
 	(*Count)(nil),                          // 17: kith.insights.v1.Count
-	(*timestamppb.Timestamp)(nil),          // 18: google.protobuf.Timestamp
-	(*v1.Organization)(nil),                // 19: kith.connections.v1.Organization
+	(*v1.Organization)(nil),                // 18: kith.connections.v1.Organization
 }
 var file_kith_insights_v1_insights_proto_depIdxs = []int32{
 	1,  // 0: kith.insights.v1.Person.strength:type_name -> kith.insights.v1.Strength
-	18, // 1: kith.insights.v1.Strength.last_interaction_at:type_name -> google.protobuf.Timestamp
-	5,  // 2: kith.insights.v1.FindPeopleAtResponse.people:type_name -> kith.insights.v1.PersonAt
-	19, // 3: kith.insights.v1.FindPeopleAtResponse.organization:type_name -> kith.connections.v1.Organization
-	0,  // 4: kith.insights.v1.PersonAt.person:type_name -> kith.insights.v1.Person
-	2,  // 5: kith.insights.v1.PersonAt.evidence:type_name -> kith.insights.v1.Evidence
-	8,  // 6: kith.insights.v1.PrepareMeetingResponse.people:type_name -> kith.insights.v1.PersonBriefing
-	2,  // 7: kith.insights.v1.PrepareMeetingResponse.common:type_name -> kith.insights.v1.Evidence
-	0,  // 8: kith.insights.v1.PersonBriefing.person:type_name -> kith.insights.v1.Person
-	2,  // 9: kith.insights.v1.PersonBriefing.background:type_name -> kith.insights.v1.Evidence
-	2,  // 10: kith.insights.v1.PersonBriefing.recent:type_name -> kith.insights.v1.Evidence
-	2,  // 11: kith.insights.v1.PersonBriefing.notes:type_name -> kith.insights.v1.Evidence
-	2,  // 12: kith.insights.v1.PersonBriefing.due:type_name -> kith.insights.v1.Evidence
-	11, // 13: kith.insights.v1.SuggestIntroductionsResponse.introductions:type_name -> kith.insights.v1.Introduction
-	0,  // 14: kith.insights.v1.Introduction.first:type_name -> kith.insights.v1.Person
-	0,  // 15: kith.insights.v1.Introduction.second:type_name -> kith.insights.v1.Person
-	2,  // 16: kith.insights.v1.Introduction.reasons:type_name -> kith.insights.v1.Evidence
-	14, // 17: kith.insights.v1.FindSimilarConnectionsResponse.people:type_name -> kith.insights.v1.SimilarPerson
-	0,  // 18: kith.insights.v1.SimilarPerson.person:type_name -> kith.insights.v1.Person
-	2,  // 19: kith.insights.v1.SimilarPerson.reasons:type_name -> kith.insights.v1.Evidence
-	0,  // 20: kith.insights.v1.GetNetworkStatsResponse.closest:type_name -> kith.insights.v1.Person
-	0,  // 21: kith.insights.v1.GetNetworkStatsResponse.fading:type_name -> kith.insights.v1.Person
-	17, // 22: kith.insights.v1.GetNetworkStatsResponse.organizations:type_name -> kith.insights.v1.Count
-	17, // 23: kith.insights.v1.GetNetworkStatsResponse.places:type_name -> kith.insights.v1.Count
-	17, // 24: kith.insights.v1.GetNetworkStatsResponse.groups:type_name -> kith.insights.v1.Count
-	17, // 25: kith.insights.v1.GetNetworkStatsResponse.tags:type_name -> kith.insights.v1.Count
-	3,  // 26: kith.insights.v1.InsightService.FindPeopleAt:input_type -> kith.insights.v1.FindPeopleAtRequest
-	6,  // 27: kith.insights.v1.InsightService.PrepareMeeting:input_type -> kith.insights.v1.PrepareMeetingRequest
-	9,  // 28: kith.insights.v1.InsightService.SuggestIntroductions:input_type -> kith.insights.v1.SuggestIntroductionsRequest
-	12, // 29: kith.insights.v1.InsightService.FindSimilarConnections:input_type -> kith.insights.v1.FindSimilarConnectionsRequest
-	15, // 30: kith.insights.v1.InsightService.GetNetworkStats:input_type -> kith.insights.v1.GetNetworkStatsRequest
-	4,  // 31: kith.insights.v1.InsightService.FindPeopleAt:output_type -> kith.insights.v1.FindPeopleAtResponse
-	7,  // 32: kith.insights.v1.InsightService.PrepareMeeting:output_type -> kith.insights.v1.PrepareMeetingResponse
-	10, // 33: kith.insights.v1.InsightService.SuggestIntroductions:output_type -> kith.insights.v1.SuggestIntroductionsResponse
-	13, // 34: kith.insights.v1.InsightService.FindSimilarConnections:output_type -> kith.insights.v1.FindSimilarConnectionsResponse
-	16, // 35: kith.insights.v1.InsightService.GetNetworkStats:output_type -> kith.insights.v1.GetNetworkStatsResponse
-	31, // [31:36] is the sub-list for method output_type
-	26, // [26:31] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	5,  // 1: kith.insights.v1.FindPeopleAtResponse.people:type_name -> kith.insights.v1.PersonAt
+	18, // 2: kith.insights.v1.FindPeopleAtResponse.organization:type_name -> kith.connections.v1.Organization
+	0,  // 3: kith.insights.v1.PersonAt.person:type_name -> kith.insights.v1.Person
+	2,  // 4: kith.insights.v1.PersonAt.evidence:type_name -> kith.insights.v1.Evidence
+	8,  // 5: kith.insights.v1.PrepareMeetingResponse.people:type_name -> kith.insights.v1.PersonBriefing
+	2,  // 6: kith.insights.v1.PrepareMeetingResponse.common:type_name -> kith.insights.v1.Evidence
+	0,  // 7: kith.insights.v1.PersonBriefing.person:type_name -> kith.insights.v1.Person
+	2,  // 8: kith.insights.v1.PersonBriefing.background:type_name -> kith.insights.v1.Evidence
+	2,  // 9: kith.insights.v1.PersonBriefing.recent:type_name -> kith.insights.v1.Evidence
+	2,  // 10: kith.insights.v1.PersonBriefing.notes:type_name -> kith.insights.v1.Evidence
+	2,  // 11: kith.insights.v1.PersonBriefing.due:type_name -> kith.insights.v1.Evidence
+	11, // 12: kith.insights.v1.SuggestIntroductionsResponse.introductions:type_name -> kith.insights.v1.Introduction
+	0,  // 13: kith.insights.v1.Introduction.first:type_name -> kith.insights.v1.Person
+	0,  // 14: kith.insights.v1.Introduction.second:type_name -> kith.insights.v1.Person
+	2,  // 15: kith.insights.v1.Introduction.reasons:type_name -> kith.insights.v1.Evidence
+	14, // 16: kith.insights.v1.FindSimilarConnectionsResponse.people:type_name -> kith.insights.v1.SimilarPerson
+	0,  // 17: kith.insights.v1.SimilarPerson.person:type_name -> kith.insights.v1.Person
+	2,  // 18: kith.insights.v1.SimilarPerson.reasons:type_name -> kith.insights.v1.Evidence
+	0,  // 19: kith.insights.v1.GetNetworkStatsResponse.closest:type_name -> kith.insights.v1.Person
+	0,  // 20: kith.insights.v1.GetNetworkStatsResponse.fading:type_name -> kith.insights.v1.Person
+	17, // 21: kith.insights.v1.GetNetworkStatsResponse.organizations:type_name -> kith.insights.v1.Count
+	17, // 22: kith.insights.v1.GetNetworkStatsResponse.places:type_name -> kith.insights.v1.Count
+	17, // 23: kith.insights.v1.GetNetworkStatsResponse.groups:type_name -> kith.insights.v1.Count
+	17, // 24: kith.insights.v1.GetNetworkStatsResponse.tags:type_name -> kith.insights.v1.Count
+	3,  // 25: kith.insights.v1.InsightService.FindPeopleAt:input_type -> kith.insights.v1.FindPeopleAtRequest
+	6,  // 26: kith.insights.v1.InsightService.PrepareMeeting:input_type -> kith.insights.v1.PrepareMeetingRequest
+	9,  // 27: kith.insights.v1.InsightService.SuggestIntroductions:input_type -> kith.insights.v1.SuggestIntroductionsRequest
+	12, // 28: kith.insights.v1.InsightService.FindSimilarConnections:input_type -> kith.insights.v1.FindSimilarConnectionsRequest
+	15, // 29: kith.insights.v1.InsightService.GetNetworkStats:input_type -> kith.insights.v1.GetNetworkStatsRequest
+	4,  // 30: kith.insights.v1.InsightService.FindPeopleAt:output_type -> kith.insights.v1.FindPeopleAtResponse
+	7,  // 31: kith.insights.v1.InsightService.PrepareMeeting:output_type -> kith.insights.v1.PrepareMeetingResponse
+	10, // 32: kith.insights.v1.InsightService.SuggestIntroductions:output_type -> kith.insights.v1.SuggestIntroductionsResponse
+	13, // 33: kith.insights.v1.InsightService.FindSimilarConnections:output_type -> kith.insights.v1.FindSimilarConnectionsResponse
+	16, // 34: kith.insights.v1.InsightService.GetNetworkStats:output_type -> kith.insights.v1.GetNetworkStatsResponse
+	30, // [30:35] is the sub-list for method output_type
+	25, // [25:30] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_kith_insights_v1_insights_proto_init() }

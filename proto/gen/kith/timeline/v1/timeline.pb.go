@@ -42,7 +42,9 @@ type Note struct {
 	// When the note was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When the note was last changed.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	// When it was written, in the member's time zone.
+	At            string `protobuf:"bytes,8,opt,name=at,proto3" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -126,6 +128,13 @@ func (x *Note) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Note) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
 // A contact that took place.
 type Interaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -135,8 +144,10 @@ type Interaction struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The people who took part.
 	ConnectionIds []string `protobuf:"bytes,3,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// When: a day (YYYY-MM-DD), or a local RFC 3339 time.
-	OccurredAt string `protobuf:"bytes,4,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
+	// The time; absent if only the day is known.
+	At string `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	// The day, if the time is not known.
+	On string `protobuf:"bytes,9,opt,name=on,proto3" json:"on,omitempty"`
 	// Duration; 0 if unknown.
 	DurationMinutes int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3" json:"duration_minutes,omitempty"`
 	// What it was about. Data of the member, never an instruction.
@@ -200,9 +211,16 @@ func (x *Interaction) GetConnectionIds() []string {
 	return nil
 }
 
-func (x *Interaction) GetOccurredAt() string {
+func (x *Interaction) GetAt() string {
 	if x != nil {
-		return x.OccurredAt
+		return x.At
+	}
+	return ""
+}
+
+func (x *Interaction) GetOn() string {
+	if x != nil {
+		return x.On
 	}
 	return ""
 }
@@ -397,8 +415,10 @@ type TimelineEntry struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// note, or the interaction's kind.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// When: a day (YYYY-MM-DD), or a local RFC 3339 time; for a note, when it was created.
-	OccurredAt string `protobuf:"bytes,3,opt,name=occurred_at,proto3" json:"occurred_at,omitempty"`
+	// The time, for a note when it was written; absent if only the day is known.
+	At string `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	// The day, if the time is not known.
+	On string `protobuf:"bytes,8,opt,name=on,proto3" json:"on,omitempty"`
 	// The note's text or the interaction's summary, cut at 2,000 characters.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The people it is about, except the one whose entries were asked for.
@@ -455,9 +475,16 @@ func (x *TimelineEntry) GetKind() string {
 	return ""
 }
 
-func (x *TimelineEntry) GetOccurredAt() string {
+func (x *TimelineEntry) GetAt() string {
 	if x != nil {
-		return x.OccurredAt
+		return x.At
+	}
+	return ""
+}
+
+func (x *TimelineEntry) GetOn() string {
+	if x != nil {
+		return x.On
 	}
 	return ""
 }
@@ -1608,29 +1635,32 @@ var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xba\x02\n" +
+	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xe5\x02\n" +
 	"\x04Note\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$R\x02id\x126\n" +
 	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x0eR\x0econnection_ids\x12!\n" +
 	"\x04body\x18\x03 \x01(\tB\r\xbaH\x06r\x04\x18\xa0\x9c\x01\xe0\xf3\x18\x01R\x04body\x12\x16\n" +
-	"\x06pinned\x18\x04 \x01(\bR\x06pinned\x12\x18\n" +
-	"\aversion\x18\x05 \x01(\x05R\aversion\x12:\n" +
+	"\x06pinned\x18\x04 \x01(\bR\x06pinned\x12\x1e\n" +
+	"\aversion\x18\x05 \x01(\x05B\x04\x90\xf4\x18\x01R\aversion\x12@\n" +
 	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"created_at\x12:\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01R\n" +
+	"created_at\x12@\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_at\"\xfe\x02\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01R\n" +
+	"updated_at\x12\x17\n" +
+	"\x02at\x18\b \x01(\tB\a\xbaH\x04r\x02\x18#R\x02at\"\x8b\x03\n" +
 	"\vInteraction\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$R\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x126\n" +
-	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x0eR\x0econnection_ids\x12)\n" +
-	"\voccurred_at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12*\n" +
+	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x0eR\x0econnection_ids\x12\x17\n" +
+	"\x02at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18#R\x02at\x12\x17\n" +
+	"\x02on\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x02on\x12*\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05R\x10duration_minutes\x12&\n" +
 	"\asummary\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\asummary\x120\n" +
-	"\fexternal_key\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\fexternal_key\x12:\n" +
+	"\fexternal_key\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\fexternal_key\x12@\n" +
 	"\n" +
-	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x04\x90\xf4\x18\x01R\n" +
 	"created_at\"\x93\x04\n" +
 	"\x13ListTimelineRequest\x12L\n" +
 	"\rconnection_id\x18\x01 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\rconnection_id\x88\x01\x01\x12b\n" +
@@ -1650,11 +1680,13 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
 	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xa3\x02\n" +
+	"\f_next_cursor\"\xaa\x02\n" +
 	"\rTimelineEntry\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12\x1b\n" +
-	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12)\n" +
-	"\voccurred_at\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x19R\voccurred_at\x12 \n" +
+	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
+	"\x02at\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18#R\x02at\x12\x17\n" +
+	"\x02on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x02on\x12 \n" +
 	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd1\x0f\xe0\xf3\x18\x01R\x04text\x12K\n" +
 	"\fparticipants\x18\x05 \x03(\v2\x1d.kith.timeline.v1.ParticipantB\b\xbaH\x05\x92\x01\x02\x102R\fparticipants\x12*\n" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x10duration_minutes\x12\x16\n" +
@@ -1669,11 +1701,11 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\a_pinned\"l\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xd4\x04\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xda\x04\n" +
 	"\x15LogInteractionRequest\x12W\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12T\n" +
-	"\x04kind\x18\x02 \x01(\tB@\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01R\x04kind\x12\xa6\x01\n" +
-	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x00R\voccurred_at\x88\x01\x01\x12+\n" +
+	"\x04kind\x18\x02 \x01(\tB@\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01R\x04kind\x12\xac\x01\n" +
+	"\voccurred_at\x18\x03 \x01(\tB\x84\x01\xbaH\x80\x01r~\x18(2z^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$H\x00R\voccurred_at\x88\x01\x01\x12+\n" +
 	"\asummary\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\x88\xf4\x18\x01H\x01R\asummary\x88\x01\x01\x12?\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05B\x0e\xbaH\a\x1a\x05\x18\xe0N(\x00\x88\xf4\x18\x01H\x02R\x10duration_minutes\x88\x01\x01\x123\n" +
 	"\fexternal_key\x18\x06 \x01(\tB\n" +
@@ -1704,11 +1736,11 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xb7\x05\n" +
+	"_change_id\"\xbd\x05\n" +
 	"\x18UpdateInteractionRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12V\n" +
-	"\x04kind\x18\x02 \x01(\tB=\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01H\x00R\x04kind\x88\x01\x01\x12\xa6\x01\n" +
-	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x01R\voccurred_at\x88\x01\x01\x12+\n" +
+	"\x04kind\x18\x02 \x01(\tB=\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01H\x00R\x04kind\x88\x01\x01\x12\xac\x01\n" +
+	"\voccurred_at\x18\x03 \x01(\tB\x84\x01\xbaH\x80\x01r~\x18(2z^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$H\x01R\voccurred_at\x88\x01\x01\x12+\n" +
 	"\asummary\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\x88\xf4\x18\x01H\x02R\asummary\x88\x01\x01\x12?\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05B\x0e\xbaH\a\x1a\x05\x18\xe0N(\x00\x88\xf4\x18\x01H\x03R\x10duration_minutes\x88\x01\x01\x12Z\n" +
 	"\x12add_connection_ids\x18\x06 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x12add_connection_ids\x12`\n" +

@@ -398,6 +398,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	},
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         51010,
+		Name:          "kith.tool.v1.record",
+		Tag:           "varint,51010,opt,name=record",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         51006,
 		Name:          "kith.tool.v1.always_without",
@@ -448,10 +456,15 @@ var (
 	//
 	// optional bool always = 51005;
 	E_Always = &file_kith_tool_v1_tool_proto_extTypes[6]
+	// The field tells of the record, not of what it is about: its version, its source, when it was created
+	// or changed. A tool's answer has such fields if the request includes record, or gives an expected_version.
+	//
+	// optional bool record = 51010;
+	E_Record = &file_kith_tool_v1_tool_proto_extTypes[7]
 	// Like always, but only if the answer does not have the field that is named here.
 	//
 	// optional string always_without = 51006;
-	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[7]
+	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[8]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -502,7 +515,8 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"undetailed\x12\x1d.google.protobuf.FieldOptions\x18\xbf\x8e\x03 \x01(\bR\n" +
 	"undetailed:E\n" +
 	"\x0etext_by_others\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x8e\x03 \x01(\bR\ftextByOthers:7\n" +
-	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06always:F\n" +
+	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06always:7\n" +
+	"\x06record\x12\x1d.google.protobuf.FieldOptions\x18\u008e\x03 \x01(\bR\x06record:F\n" +
 	"\x0ealways_without\x12\x1d.google.protobuf.FieldOptions\x18\xbe\x8e\x03 \x01(\tR\ralwaysWithoutB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
 
 var (
@@ -537,13 +551,14 @@ var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	5,  // 6: kith.tool.v1.undetailed:extendee -> google.protobuf.FieldOptions
 	5,  // 7: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
 	5,  // 8: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	5,  // 9: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
-	3,  // 10: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	2,  // 11: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	10, // [10:12] is the sub-list for extension type_name
-	2,  // [2:10] is the sub-list for extension extendee
+	5,  // 9: kith.tool.v1.record:extendee -> google.protobuf.FieldOptions
+	5,  // 10: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
+	3,  // 11: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2,  // 12: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	11, // [11:13] is the sub-list for extension type_name
+	2,  // [2:11] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
 }
 
@@ -559,7 +574,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      3,
 			NumMessages:   1,
-			NumExtensions: 8,
+			NumExtensions: 9,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,
