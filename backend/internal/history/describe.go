@@ -190,6 +190,23 @@ func namesIn(ctx context.Context, q db.Reader, changes []Change) (map[string]str
 	return names, err
 }
 
+// summaryFor returns the summary of a change as list_changes shows it to the caller.
+func summaryFor(ctx context.Context, q db.Reader, c *Change) (string, error) {
+	if !shows(ctx, c) {
+		return hidden, nil
+	}
+	names, err := namesIn(ctx, q, []Change{*c})
+	return c.line(names), err
+}
+
+// line returns the summary of a change with the names of the people whom it is about.
+func (c *Change) line(names map[string]string) string {
+	if about := peopleOf(c, names); about != "" {
+		return c.Summary + " (" + about + ")"
+	}
+	return c.Summary
+}
+
 // peopleOf returns the names of the first people whom a change is about, and the number of the
 // others.
 func peopleOf(c *Change, names map[string]string) string {

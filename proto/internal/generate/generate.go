@@ -204,6 +204,9 @@ func (b *builder) checkTool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, t
 	if len(tool.GetActs()) > 0 && output.ByName("change_id") == nil && output.ByName("task_id") == nil {
 		b.fault(m, "has acts, but its answer has neither change_id nor task_id")
 	}
+	if rpc.Writes && output.ByName("change_id") != nil && output.ByName("summary") == nil {
+		b.fault(m, "records a change, but its answer has no summary of it")
+	}
 	if other, taken := b.tools[rpc.Tool.Name]; taken {
 		b.fault(m, "its tool name %s is taken by %s", rpc.Tool.Name, other)
 	}

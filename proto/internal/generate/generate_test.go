@@ -229,3 +229,19 @@ func TestPriceSentence(t *testing.T) {
 		}
 	}
 }
+
+// The answer of a tool that records a change says what it did.
+func TestRecordedChangeNeedsSummary(t *testing.T) {
+	t.Parallel()
+	broken := with(t, "rpc AddThing(Thing) returns (Thing)", "rpc AddThing(Thing) returns (Added)") + `
+// The result.
+message Added {
+  // The recorded change.
+  string change_id = 1 [json_name = "change_id", (buf.validate.field).string.max_len = 14];
+}
+`
+	_, err := generate.Catalog(compile(t, map[string]string{contractPath: broken}))
+	if want := "kith.test.v1.ThingService.AddThing: records a change, but its answer has no summary of it"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -88,6 +88,9 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 	properties := object{}
 	for i := range m.Fields().Len() {
 		f := m.Fields().Get(i)
+		if unlisted, _ := proto.GetExtension(f.Options(), toolv1.E_Unlisted).(bool); unlisted && s.form == output {
+			continue
+		}
 		name := string(f.Name())
 		properties.set(name, s.property(f))
 		if s.isRequired(f) {

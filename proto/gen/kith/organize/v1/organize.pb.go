@@ -363,7 +363,9 @@ type SaveGroupResponse struct {
 	// Whether this call created it.
 	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -415,6 +417,13 @@ func (x *SaveGroupResponse) GetCreated() bool {
 func (x *SaveGroupResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *SaveGroupResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -529,7 +538,9 @@ type UpdateMembershipResponse struct {
 	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,5,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -588,6 +599,13 @@ func (x *UpdateMembershipResponse) GetUnchanged() int32 {
 func (x *UpdateMembershipResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateMembershipResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -664,7 +682,9 @@ type RenameTagResponse struct {
 	// Names of the first of them.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -720,6 +740,13 @@ func (x *RenameTagResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *RenameTagResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
 
 const file_kith_organize_v1_organize_proto_rawDesc = "" +
@@ -755,13 +782,16 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\x0f\n" +
 	"\r_cadence_daysB\x13\n" +
-	"\x11_expected_version\"\xa4\x01\n" +
+	"\x11_expected_version\"\xe1\x01\n" +
 	"\x11SaveGroupResponse\x125\n" +
 	"\x05group\x18\x01 \x01(\v2\x17.kith.organize.v1.GroupB\x06\xbaH\x03\xc8\x01\x01R\x05group\x12\x1e\n" +
 	"\acreated\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\acreated\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x8a\x06\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x8a\x06\n" +
 	"\x17UpdateMembershipRequest\x12R\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x121\n" +
 	"\tselection\x18\x06 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x00R\tselection\x88\x01\x01\x12#\n" +
@@ -781,28 +811,34 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xc3\x01\n" +
+	"\b_dry_run\"\x80\x02\n" +
 	"\x18UpdateMembershipResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
 	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x05 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x87\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x87\x01\n" +
 	"\x10RenameTagRequest\x12$\n" +
 	"\x04from\x18\x01 \x01(\tB\x10\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<\x88\xf4\x18\x01R\x04from\x12\x1c\n" +
 	"\x02to\x18\x02 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x02to\x12#\n" +
 	"\adry_run\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\adry_run\x88\x01\x01B\n" +
 	"\n" +
-	"\b_dry_run\"\x98\x01\n" +
+	"\b_dry_run\"\xd5\x01\n" +
 	"\x11RenameTagResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x02 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\x99\x04\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary2\x99\x04\n" +
 	"\x0fOrganizeService\x12x\n" +
 	"\n" +
 	"ListGroups\x12#.kith.organize.v1.ListGroupsRequest\x1a$.kith.organize.v1.ListGroupsResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\x14List groups and tags\x90\x02\x01\x12t\n" +

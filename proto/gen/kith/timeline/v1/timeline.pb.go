@@ -615,7 +615,9 @@ type AddNoteResponse struct {
 	// The note.
 	Note *Note `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
 	// The recorded change, for undo_change.
-	ChangeId      string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -660,6 +662,13 @@ func (x *AddNoteResponse) GetNote() *Note {
 func (x *AddNoteResponse) GetChangeId() string {
 	if x != nil {
 		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *AddNoteResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -763,7 +772,9 @@ type LogInteractionResponse struct {
 	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if the external_key was known.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -815,6 +826,13 @@ func (x *LogInteractionResponse) GetNextDue() string {
 func (x *LogInteractionResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *LogInteractionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -907,7 +925,9 @@ type UpdateNoteResponse struct {
 	// The note.
 	Note *Note `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -952,6 +972,13 @@ func (x *UpdateNoteResponse) GetNote() *Note {
 func (x *UpdateNoteResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateNoteResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1064,7 +1091,9 @@ type UpdateInteractionResponse struct {
 	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1116,6 +1145,13 @@ func (x *UpdateInteractionResponse) GetNextDue() string {
 func (x *UpdateInteractionResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateInteractionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1172,7 +1208,9 @@ type DeleteTimelineEntryResponse struct {
 	// Whether it existed.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1217,6 +1255,13 @@ func (x *DeleteTimelineEntryResponse) GetDeleted() bool {
 func (x *DeleteTimelineEntryResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *DeleteTimelineEntryResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1666,10 +1711,13 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12&\n" +
 	"\x04body\x18\x02 \x01(\tB\x12\xbaH\v\xc8\x01\x01r\x06\x10\x01\x18\xa0\x9c\x01\x88\xf4\x18\x01R\x04body\x12!\n" +
 	"\x06pinned\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\x06pinned\x88\x01\x01B\t\n" +
-	"\a_pinned\"l\n" +
+	"\a_pinned\"\xa9\x01\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xd4\x04\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x00R\asummary\x88\x01\x01B\n" +
+	"\n" +
+	"\b_summary\"\xd4\x04\n" +
 	"\x15LogInteractionRequest\x12W\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12T\n" +
 	"\x04kind\x18\x02 \x01(\tB@\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01R\x04kind\x12\xa6\x01\n" +
@@ -1682,15 +1730,18 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
 	"\b_summaryB\x13\n" +
 	"\x11_duration_minutesB\x0f\n" +
-	"\r_external_key\"\xd2\x01\n" +
+	"\r_external_key\"\x8f\x02\n" +
 	"\x16LogInteractionResponse\x12G\n" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\xc7\x02\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xc7\x02\n" +
 	"\x11UpdateNoteRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12(\n" +
 	"\x04body\x18\x02 \x01(\tB\x0f\xbaH\br\x06\x10\x01\x18\xa0\x9c\x01\x88\xf4\x18\x01H\x00R\x04body\x88\x01\x01\x12\x1b\n" +
@@ -1699,12 +1750,15 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x10expected_version\x18\x05 \x01(\x05B\v\xbaH\x04\x1a\x02(\x01\x88\xf4\x18\x01H\x02R\x10expected_version\x88\x01\x01B\a\n" +
 	"\x05_bodyB\t\n" +
 	"\a_pinnedB\x13\n" +
-	"\x11_expected_version\"\x82\x01\n" +
+	"\x11_expected_version\"\xbf\x01\n" +
 	"\x12UpdateNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xb7\x05\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xb7\x05\n" +
 	"\x18UpdateInteractionRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12V\n" +
 	"\x04kind\x18\x02 \x01(\tB=\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01H\x00R\x04kind\x88\x01\x01\x12\xa6\x01\n" +
@@ -1717,22 +1771,28 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\f_occurred_atB\n" +
 	"\n" +
 	"\b_summaryB\x13\n" +
-	"\x11_duration_minutes\"\xd5\x01\n" +
+	"\x11_duration_minutes\"\x92\x02\n" +
 	"\x19UpdateInteractionResponse\x12G\n" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"T\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"T\n" +
 	"\x1aDeleteTimelineEntryRequest\x126\n" +
-	"\x02id\x18\x01 \x01(\tB&\xbaH#\xc8\x01\x01r\x1e\x18\x0e2\x1a^(not|int)_[0-9a-z]{1,10}$R\x02id\"w\n" +
+	"\x02id\x18\x01 \x01(\tB&\xbaH#\xc8\x01\x01r\x1e\x18\x0e2\x1a^(not|int)_[0-9a-z]{1,10}$R\x02id\"\xb4\x01\n" +
 	"\x1bDeleteTimelineEntryResponse\x12\x1e\n" +
 	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x89\x02\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x89\x02\n" +
 	"\x12SearchNotesRequest\x12'\n" +
 	"\x05query\x18\x01 \x01(\tB\x11\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02\x88\xf4\x18\x01R\x05query\x12L\n" +
@@ -1864,6 +1924,7 @@ func file_kith_timeline_v1_timeline_proto_init() {
 	file_kith_timeline_v1_timeline_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[6].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[10].OneofWrappers = []any{}
