@@ -161,10 +161,11 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 			Idempotent:  level != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN,
 			OpenWorld:   tool.GetOpenWorld(),
 		},
-		InputSchema:   b.schema(m.Input(), input),
-		BoundedSchema: b.schema(m.Input(), boundedInput),
-		OutputSchema:  b.schema(m.Output(), output),
-		TextByOthers:  textByOthers(m.Output()),
+		InputSchema:    b.schema(m.Input(), input),
+		BoundedSchema:  b.schema(m.Input(), boundedInput),
+		OutputSchema:   b.schema(m.Output(), output),
+		UnlistedSchema: b.unlisted(m.Output()),
+		TextByOthers:   textByOthers(m.Output()),
 	}
 	b.checkTool(m, rpc, tool)
 	if tool.GetAnyCredential() {
