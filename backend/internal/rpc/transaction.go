@@ -300,7 +300,7 @@ func write[Req, Res any](s *services, procedure string, handler func(context.Con
 	fn := func(ctx context.Context, tx *db.Tx, req *Req) (*Res, error) {
 		res, err := handler(ctx, tx, req)
 		if err == nil {
-			summarize(ctx, any(res).(proto.Message)) //nolint:forcetypeassert // a message of the contract
+			summarise(ctx, any(res).(proto.Message)) //nolint:forcetypeassert // a message of the contract
 		}
 		return res, err
 	}
@@ -323,8 +323,8 @@ func write[Req, Res any](s *services, procedure string, handler func(context.Con
 	})
 }
 
-// summarize sets the field summary of an answer that names the change that the call recorded.
-func summarize(ctx context.Context, res proto.Message) {
+// summarise sets the field summary of an answer that names the change that the call recorded.
+func summarise(ctx context.Context, res proto.Message) {
 	changeID, summary := call.Change(ctx)
 	m := res.ProtoReflect()
 	id, field := m.Descriptor().Fields().ByName("change_id"), m.Descriptor().Fields().ByName("summary")
