@@ -58,6 +58,7 @@ func events() map[string]string {
 		"POST /settings/mcp/tokens/revoke":      "personal_token_revoke",
 		"POST /settings/mcp/agents/revoke":      "agent_revoke",
 		"POST /settings/agents/narrow":          "agent_narrow",
+		"POST /settings/agents/widen":           "agent_widen",
 		"POST /settings/agents/pause":           "agent_pause",
 		"POST /settings/agents/resume":          "agent_resume",
 		"POST /settings/security/sign-out":      "sign_out_everywhere",

@@ -53,8 +53,10 @@ const (
 	AccessRevoked EventKind = "access_revoked"
 	// AgentNarrowed means that the member removed scopes or tools from an agent.
 	AgentNarrowed EventKind = "agent_narrowed"
-	AgentPaused   EventKind = "agent_paused"
-	AgentResumed  EventKind = "agent_resumed"
+	// AgentWidened means that the member allowed an agent more than before.
+	AgentWidened EventKind = "agent_widened"
+	AgentPaused  EventKind = "agent_paused"
+	AgentResumed EventKind = "agent_resumed"
 	// AgentAsks means that the member changed for which acts an agent or a token needs approval.
 	AgentAsks EventKind = "agent_asks"
 
@@ -106,7 +108,7 @@ const ManyFailures = 10
 
 // notifiedKinds are the kinds of events about which the member is notified at once.
 func notifiedKinds() []EventKind {
-	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
+	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, AgentWidened, TokenCreated, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
 		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported, DeletedForGood)
 }
 
@@ -353,6 +355,7 @@ func objectWords() map[EventKind][2]string {
 	return map[EventKind][2]string{
 		AgentAllowed:  {"Connected the agent %s", "Connected an agent"},
 		AgentNarrowed: {"Reduced the access of the agent %s", "Reduced the access of an agent"},
+		AgentWidened:  {"Allowed more to the agent %s", "Allowed more to an agent"},
 		AgentPaused:   {"Paused the agent %s", "Paused an agent"},
 		AgentResumed:  {"Resumed the agent %s", "Resumed an agent"},
 		AgentAsks:     {"Changed which actions of %s need approval", "Changed which actions of an agent need approval"},

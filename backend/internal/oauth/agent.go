@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -116,23 +117,14 @@ func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) 
 // and with fault.Invalid, and changes nothing, if no grant would be left.
 func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		if err := account.LockForChange(ctx, tx, owner); err != nil {
+		grants, err := lockGrants(ctx, s, tx, owner, clientID)
+		if err != nil {
 			return err
 		}
 		for _, step := range endPending(owner, clientID) {
 			if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
 				return err
 			}
-		}
-		// The update changes nothing, but it locks the grants.
-		var grants []Grant
-		err := tx.NewRaw("UPDATE grants SET client_id = client_id WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL RETURNING ?",
-			clientID, owner, db.Columns[Grant](s)).Scan(ctx, &grants)
-		if err != nil {
-			return err
-		}
-		if len(grants) == 0 {
-			return noSuchAgent()
 		}
 		left := 0
 		for _, g := range grants {
@@ -159,6 +151,55 @@ func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 		}
 		return nil
 	})
+}
+
+// WidenAgent adds the scopes to every grant of a client. If the scopes let it write, its grants are
+// limited to the tools; if tools is empty, or a grant has no such limit yet, they are not limited. It takes nothing
+// away. Access tokens that had all of their grant's scopes get the new ones, too. It fails with
+// fault.NotFound if the client has no grant.
+func WidenAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		grants, err := lockGrants(ctx, s, tx, owner, clientID)
+		if err != nil {
+			return err
+		}
+		for _, g := range grants {
+			had := strings.Fields(g.Scopes)
+			has := append(had, slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return slices.Contains(had, scope) })...)
+			limit := strings.Fields(g.Tools)
+			switch writes := slices.Contains(had, catalog.ScopeWrite); {
+			case !slices.Contains(scopes, catalog.ScopeWrite): // tools stay as they are
+			case len(tools) == 0 || writes && len(limit) == 0:
+				limit = nil
+			default:
+				limit = slices.Compact(slices.Sorted(slices.Values(append(limit, tools...))))
+			}
+			wide := strings.Join(has, " ")
+			for _, step := range []step{
+				{"UPDATE access_tokens SET scopes = ? WHERE grant_id = ? AND scopes = ?", []any{wide, g.ID, g.Scopes}},
+				{"UPDATE grants SET scopes = ?, tools = ? WHERE id = ?", []any{wide, strings.Join(limit, " "), g.ID}},
+			} {
+				if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// lockGrants locks and returns the live grants of a client. It fails with fault.NotFound if there is none.
+func lockGrants(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, clientID string) (grants []Grant, err error) {
+	if err := account.LockForChange(ctx, tx, owner); err != nil {
+		return nil, err
+	}
+	// The update changes nothing, but it locks the grants.
+	err = tx.NewRaw("UPDATE grants SET client_id = client_id WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL RETURNING ?",
+		clientID, owner, db.Columns[Grant](s)).Scan(ctx, &grants)
+	if err == nil && len(grants) == 0 {
+		err = noSuchAgent()
+	}
+	return grants, err
 }
 
 // permitsNothing reports whether scopes name no area.

@@ -287,3 +287,60 @@ func TestNarrowAgent(t *testing.T) {
 		}},
 	})
 }
+
+func TestWidenAgent(t *testing.T) {
+	t.Parallel()
+	testRows(t, []row{
+		{"the next call and the next refresh", func(t *testing.T, a agent, b *webtest.Browser) {
+			pair := a.tokens(t, b, "scope", "connections")
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"timeline", "write"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if p := a.principal(t, pair.AccessToken); !slices.Equal(p.Credential.Scopes, []string{"connections", "timeline", "write"}) {
+				t.Errorf("the next call has %v", p.Credential.Scopes)
+			}
+			if next := a.refresh(t, pair.RefreshToken); next.Scope != "connections timeline write" {
+				t.Errorf("refreshed: %s", next.Body)
+			}
+		}},
+		{"a token that asked for less keeps less", func(t *testing.T, a agent, b *webtest.Browser) {
+			pair := a.tokens(t, b, "scope", "connections timeline")
+			slim := a.refresh(t, pair.RefreshToken, "scope", "connections")
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"insights"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if p := a.principal(t, slim.AccessToken); !slices.Equal(p.Credential.Scopes, []string{"connections"}) {
+				t.Errorf("it has %v", p.Credential.Scopes)
+			}
+		}},
+		{"tools", func(t *testing.T, a agent, b *webtest.Browser) {
+			pair := a.chosen(t, b, values("preset", "add"))
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"timeline", "write"}, []string{"update_note"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.principal(t, pair.AccessToken).Credential.Tools; !slices.Contains(got, "update_note") || !slices.Contains(got, "add_note") {
+				t.Errorf("it is limited to %v", got)
+			}
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"write"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			// A limit never comes back by allowing more.
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"write"}, []string{"add_note"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.principal(t, pair.AccessToken).Credential.Tools; len(got) > 0 {
+				t.Errorf("it is limited to %v", got)
+			}
+		}},
+		{"a revoked grant stays revoked", func(t *testing.T, a agent, b *webtest.Browser) {
+			pair := a.tokens(t, b, "scope", "connections")
+			if err := oauth.RevokeAgent(t.Context(), a.site.Store, b.Owner, a.id); err != nil {
+				t.Fatal(err)
+			}
+			if err := oauth.WidenAgent(t.Context(), a.site.Store, b.Owner, a.id, []string{"timeline"}, nil); !fault.Is(err, fault.NotFound) {
+				t.Errorf("widened: %v", err)
+			}
+			a.wantDead(t, pair)
+		}},
+	})
+}

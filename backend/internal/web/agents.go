@@ -44,6 +44,8 @@ type agentRow struct {
 	Did   did
 	// Less is the form that takes away a part of the access.
 	Less allowForm
+	// More is the form that allows more; nil if it may do everything.
+	More *allowForm
 	// Ask is the form that chooses which acts of the agent need the member's approval; nil if the
 	// agent can only read.
 	Ask *askForm
@@ -83,6 +85,9 @@ func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentR
 	for i, clientID := range order {
 		rows[i] = v.agentRow(byClient[clientID], reads, changes)
 		rows[i].Less.Prefix = "agent-" + strconv.Itoa(i) + "-"
+		if rows[i].More != nil {
+			rows[i].More.Prefix = rows[i].Less.Prefix + "more-"
+		}
 		if rows[i].Ask != nil {
 			rows[i].Ask.Prefix = rows[i].Less.Prefix
 		}
@@ -122,9 +127,28 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 		presets = presets[:at+1]
 	}
 	row.Less = allowFormOf(scopes, scopes, presets, preset)
+	row.More = v.moreForm(scopes, preset)
 	row.Did = didOf(row.GrantIDs, row.Name, changes)
 	row.Ask = askFormOf("", scopes, g.Asks)
 	return row
+}
+
+// moreForm returns the form that allows more to an agent with these scopes and the preset, or nil if it
+// may do everything.
+func (v *request) moreForm(scopes []string, preset oauth.Preset) *allowForm {
+	all := v.Catalog.Scopes()
+	if len(scopes) == len(all) && preset == oauth.PresetAll {
+		return nil
+	}
+	presets := oauth.PresetsOf(v.Catalog, all)
+	form := allowFormOf(all, scopes, presets[max(0, slices.Index(presets, preset)):], preset)
+	form.Reads = nil // it lists what could be read
+	for i, p := range form.Presets {
+		if p.Value == oauth.PresetAll {
+			form.Presets[i].Label = "Read and change everything in its areas"
+		}
+	}
+	return &form
 }
 
 // heldBy returns the scopes that grants have together, in the catalogue's order, and the
@@ -159,6 +183,19 @@ func onAgent(act agentAct, kind account.EventKind, path, notice string) func(*re
 
 // narrowAgent limits the access of an agent to what the form allows. It never adds access.
 func (v *request) narrowAgent() error {
+	return v.changeAccess(oauth.NarrowAgent, account.AgentNarrowed, "agent-narrowed", func(row *agentRow) *allowForm { return &row.Less })
+}
+
+// widenAgent allows an agent what the form allows, besides what it may do. It never takes access away.
+func (v *request) widenAgent() error {
+	return v.changeAccess(oauth.WidenAgent, account.AgentWidened, "agent-widened", func(row *agentRow) *allowForm { return row.More })
+}
+
+// changeAccess changes the access of an agent by a form of its row.
+func (v *request) changeAccess(
+	change func(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error,
+	kind account.EventKind, notice string, formOf func(*agentRow) *allowForm,
+) error {
 	ticked, preset := v.R.PostForm["scope"], oauth.Preset(v.R.PostForm.Get("preset"))
 	scopes, tools, err := preset.Apply(v.Catalog, ticked)
 	field, mistake := "preset", "Choose what it may do."
@@ -168,8 +205,8 @@ func (v *request) narrowAgent() error {
 	}
 	if err == nil {
 		err = v.actOnAgent(func(ctx context.Context, store *db.DB, owner tenant.ID, clientID string) error {
-			return oauth.NarrowAgent(ctx, store, owner, clientID, scopes, tools)
-		}, account.AgentNarrowed, page.PathAgents, "agent-narrowed")
+			return change(ctx, store, owner, clientID, scopes, tools)
+		}, kind, page.PathAgents, notice)
 	}
 	if !fault.Is(err, fault.Invalid) {
 		return err
@@ -180,8 +217,10 @@ func (v *request) narrowAgent() error {
 		if i < 0 {
 			return fault.New(fault.NotFound, "there is no such connected agent")
 		}
-		c.Agents[i].Less.refill(ticked, preset, field, mistake)
-		m.Add(c.Agents[i].Less.Prefix+field, mistake)
+		if form := formOf(&c.Agents[i]); form != nil {
+			form.refill(ticked, preset, field, mistake)
+			m.Add(form.Prefix+field, mistake)
+		}
 		return nil
 	})
 }

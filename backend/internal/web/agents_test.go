@@ -90,6 +90,37 @@ func TestNarrowOnThePage(t *testing.T) {
 	})
 }
 
+// A member who was sent here by an agent's refusal allows it more, and it may do so with the tokens that it has.
+func TestWidenOnThePage(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		access := wideAgent(t, s, b, s.Client(t, "Agent Smith", "https://a.example/cb"))
+		if len(b.Get("/settings/agents").Forms("/settings/agents/widen")) > 0 {
+			t.Error("it may do everything, and is offered more")
+		}
+		b.Submit(b.Get("/settings/agents"), "/settings/agents/narrow", url.Values{"scope": {"connections"}, "preset": {"read"}})
+		page := b.Get("/settings/agents")
+		if form := page.Form("/settings/agents/widen"); form.Get("preset") != "read" || !slices.Equal(form["scope"], []string{"connections"}) {
+			t.Errorf("it begins with %v", form)
+		}
+		wrong := b.Submit(page, "/settings/agents/widen", url.Values{"scope": {"connections"}, "preset": {"x"}})
+		want(t, wrong, http.StatusUnprocessableEntity, "Choose what it may do")
+		if wrong.ByID("agent-0-more-preset") == nil {
+			t.Error("the link of the error has no target")
+		}
+		wantRedirect(t, b.Submit(page, "/settings/agents/widen", url.Values{"scope": {"timeline"}, "preset": {"add"}}), "/settings/agents?done=agent-widened")
+		p, err := oauth.Authenticate(t.Context(), s.Store, access)
+		if err != nil || !slices.Equal(p.Credential.Scopes, []string{"connections", "timeline", "write"}) || !slices.Contains(p.Credential.Tools, "add_note") || slices.Contains(p.Credential.Tools, "delete_connection") {
+			t.Errorf("it has %+v, %v", p, err)
+		}
+		wantRedirect(t, b.Submit(b.Get("/settings/agents"), "/settings/agents/widen", webtest.Values("preset", "all")), "/settings/agents?done=agent-widened")
+		if p, err := oauth.Authenticate(t.Context(), s.Store, access); err != nil || len(p.Credential.Tools) > 0 {
+			t.Errorf("it is limited to %v, %v", p.Credential.Tools, err)
+		}
+	})
+}
+
 // A member can do nothing to another member's agents, even to one of the same client.
 func TestAgentsOfAnotherMember(t *testing.T) {
 	t.Parallel()
@@ -98,7 +129,7 @@ func TestAgentsOfAnotherMember(t *testing.T) {
 		c := s.Client(t, "Agent Smith", "https://a.example/cb")
 		access := wideAgent(t, s, victim, c)
 		_, token := tokensOf(attacker)
-		for _, path := range []string{"/settings/agents/pause", "/settings/agents/resume", "/settings/agents/narrow", "/settings/mcp/agents/revoke"} {
+		for _, path := range []string{"/settings/agents/pause", "/settings/agents/resume", "/settings/agents/narrow", "/settings/agents/widen", "/settings/mcp/agents/revoke"} {
 			for _, form := range []url.Values{{"preset": {"read"}, "scope": {"timeline"}}, {"preset": {"read"}}} {
 				form.Set("form_token", token)
 				form.Set("id", c.ID)

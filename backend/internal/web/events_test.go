@@ -120,8 +120,8 @@ func TestSecurityEvents(t *testing.T) {
 		for _, act := range []struct {
 			name string
 			kind account.EventKind
-		}{{"narrow", account.AgentNarrowed}, {"pause", account.AgentPaused}, {"resume", account.AgentResumed}} {
-			b.Submit(b.Get("/settings/agents"), "/settings/agents/"+act.name, nil)
+		}{{"narrow", account.AgentNarrowed}, {"widen", account.AgentWidened}, {"pause", account.AgentPaused}, {"resume", account.AgentResumed}} {
+			b.Submit(b.Get("/settings/agents"), "/settings/agents/"+act.name, webtest.Values("preset", "read", "scope", "connections"))
 			happened(act.kind)
 		}
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil)

@@ -75,6 +75,8 @@ func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object stri
 		return notice{"New sign-in to your Kith account", "Somebody signed in to " + of + " in a browser that was not used for it before."}
 	case account.AgentAllowed:
 		return notice{"A new agent has access to your Kith account", "The agent " + object + " was connected to " + of + "."}
+	case account.AgentWidened:
+		return notice{"An agent may do more with your Kith account", "The agent " + object + " was allowed more of " + of + " than before."}
 	case account.TokenCreated:
 		return notice{"A new token for your Kith account", "The personal token " + object + " was made for " + of + ". Whoever has it can use the account."}
 	case account.PasswordChanged:

@@ -150,6 +150,7 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "GET " + page.PathMCP, Handle: with((*request).showMCP)},
 		{Pattern: "GET " + page.PathAgents, Handle: with((*request).showMCP)},
 		{Pattern: "POST " + page.PathAgents + "/narrow", Handle: with((*request).narrowAgent)},
+		{Pattern: "POST " + page.PathAgents + "/widen", Handle: with((*request).widenAgent), Fresh: true},
 		{Pattern: "POST " + page.PathAgents + "/ask", Handle: with((*request).setAsks)},
 		{Pattern: "POST " + page.PathAgents + "/pause", Handle: with(onAgent(oauth.PauseAgent, account.AgentPaused, page.PathAgents, "agent-paused"))},
 		{Pattern: "POST " + page.PathAgents + "/resume", Handle: with(onAgent(oauth.ResumeAgent, account.AgentResumed, page.PathAgents, "agent-resumed"))},

@@ -249,7 +249,7 @@ func (k keepsake) checkUntouched(t *testing.T, owner harness.Agent) {
 	if changes := harness.At[[]any](t, owner.Call(t, "list_changes", harness.Arguments{"limit": 50}), "changes"); harness.Encode(t, changes) != harness.Encode(t, k.changes) {
 		t.Errorf("the other member's calls recorded changes: %v", changes)
 	}
-	c := owner.Call(t, "get_connection", harness.Arguments{"id": k.person, "include": []string{"notes", "interactions"}})
+	c := owner.Call(t, "get_connection", harness.Arguments{"id": k.person, "include": []string{"notes", "interactions", "record"}})
 	notes, interactions := harness.At[[]any](t, c, "notes"), harness.At[[]any](t, c, "interactions")
 	if len(notes) == 0 {
 		t.Fatalf("the note is gone: %v", c)

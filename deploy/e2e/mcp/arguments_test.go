@@ -231,7 +231,7 @@ func TestBadArguments(t *testing.T) {
 				}
 			})
 		}
-		c := a.Call(t, "get_connection", harness.Arguments{"id": person, "include": []string{"notes", "interactions"}})
+		c := a.Call(t, "get_connection", harness.Arguments{"id": person, "include": []string{"notes", "interactions", "record"}})
 		if harness.At[string](t, c, "connection", "name") != "Original Name" || harness.At[float64](t, c, "connection", "version") != 1 {
 			t.Errorf("the person was changed: %v", c)
 		}

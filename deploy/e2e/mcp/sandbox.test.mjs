@@ -193,9 +193,10 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
         const answer = await call(client, 'list_timeline', { limit: 20, ...(cursor && { cursor }) });
         for (const entry of answer.entries) {
           assert.ok(!seen.has(entry.id), `${entry.id} comes twice`);
-          assert.ok(Date.parse(entry.occurred_at) <= (Date.parse(last) || Infinity), 'the order is broken');
+          const at = entry.at ?? `${entry.on}T23:59`;
+          assert.ok(Date.parse(at) <= (Date.parse(last) || Infinity), 'the order is broken');
           seen.add(entry.id);
-          last = entry.occurred_at;
+          last = at;
         }
         if (!answer.has_more) break;
         cursor = answer.next_cursor;
@@ -294,7 +295,7 @@ function mistakes(word) {
 
 /** Returns valid arguments for each reading tool, and a check of its answer. */
 function reads(people) {
-  const person = people.find((one) => one.organization && one.tags.length > 0 && one.last_interaction_at);
+  const person = people.find((one) => one.organization && one.tags.length > 0 && one.last_contact_on);
   const other = people.find((one) => one !== person);
   const { id, name } = person;
   const about = (list) => list.some((one) => one.person.id === id);

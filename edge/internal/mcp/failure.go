@@ -239,7 +239,7 @@ type refusalJSON struct {
 	Reason         string   `json:"reason"`
 	RequiredScopes []string `json:"required_scopes"`
 	AllowedTools   []string `json:"allowed_tools,omitempty"`
-	// AuthorizeURL is the page on which the person sees what this agent may do, and how to allow more.
+	// AuthorizeURL is the page on which the person sees what this agent may do, and can allow more.
 	AuthorizeURL string `json:"authorize_url,omitempty"`
 }
 

@@ -204,6 +204,7 @@ func settingsPages() []route.Route {
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
 		{Name: "settings-agents", Methods: get, Pattern: "/settings/agents", Summary: "Connected agents, personal tokens and credits; the same as /settings/mcp."},
 		{Name: "settings-agents-narrow", Methods: post, Pattern: "/settings/agents/narrow", Summary: "Removes scopes or tools from an agent."},
+		{Name: "settings-agents-widen", Methods: post, Pattern: "/settings/agents/widen", Summary: "Allows more scopes or tools to an agent."},
 		{Name: "settings-agents-ask", Methods: post, Pattern: "/settings/agents/ask", Summary: "Chooses for which changes an agent or a token needs the member's approval."},
 		{Name: "settings-agents-pause", Methods: post, Pattern: "/settings/agents/pause", Summary: "Pauses an agent: its calls are refused."},
 		{Name: "settings-agents-resume", Methods: post, Pattern: "/settings/agents/resume", Summary: "Ends the pause of an agent."},

@@ -114,6 +114,7 @@ var notices = map[string]string{
 	"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",
 	"sending-stopped":    "Nothing is sent any more.",
 	"agent-revoked":      "The agent is disconnected. Its access ended at once.",
+	"agent-widened":      "The agent may do more now. That applies from its next call on.",
 	"agent-narrowed":     "The agent may do less now. That applies from its next call on.",
 	"agent-paused":       "The agent is paused: its calls are refused until you resume it.",
 	"agent-resumed":      "The agent may work again, as before.",
