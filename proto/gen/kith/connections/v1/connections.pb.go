@@ -4910,13 +4910,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\x128\n" +
 	"\x03ids\x18\x03 \x03(\tB&\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x03ids:V\xbaHS\x1aQ\n" +
 	"\x12get_connection.one\x12\x15give either id or ids\x1a$has(this.id) != (size(this.ids) > 0)B\x05\n" +
-	"\x03_id\"\xf1\x03\n" +
+	"\x03_id\"\xf9\x03\n" +
 	"\x15GetConnectionResponse\x12?\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionR\n" +
-	"connection\x127\n" +
-	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x05notes\x12L\n" +
-	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\finteractions\x12F\n" +
+	"connection\x12;\n" +
+	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xf8\xf3\x18\x01R\x05notes\x12P\n" +
+	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xf8\xf3\x18\x01R\finteractions\x12F\n" +
 	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tpositions\x12K\n" +
 	"\vconnections\x18\x05 \x03(\v2\x1f.kith.connections.v1.ConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\vconnections\x12J\n" +
 	"\amissing\x18\x06 \x03(\v2&.kith.connections.v1.MissingConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\amissing\x12!\n" +
@@ -5338,7 +5338,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\x9e\x03\n" +
+	"\a_cursor\"\xa2\x03\n" +
 	"\x19ExportConnectionsResponse\x12+\n" +
 	"\acontent\x18\x01 \x01(\tB\x11\xbaH\x06r\x04\x18\x80\x80\x02\xe0\xf3\x18\x01\xe8\xf3\x18\x01R\acontent\x12'\n" +
 	"\n" +
@@ -5348,8 +5348,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12&\n" +
 	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x12\x1c\n" +
-	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04note\x124\n" +
-	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12$\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04note\x128\n" +
+	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\f\xbaH\x05\x92\x01\x02\x10\x02\xf8\xf3\x18\x01R\x04next\x12$\n" +
 	"\bleft_out\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bleft_outB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
