@@ -105,14 +105,10 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 			one, _, oneErr := reminders.List(ctx, data, nil, q)
 			return []any{all, err, one}, oneErr
 		},
-		"EachEntry": func(ctx context.Context, v victim) (any, error) {
-			var all []any
-			for _, of := range []timeline.Query{{}, {ConnectionID: v.connection}, {Among: []string{v.connection}}} {
-				for e, err := range timeline.EachEntry(ctx, data, of) {
-					all = append(all, e, err)
-				}
-			}
-			return all, nil
+		"SearchWords": func(ctx context.Context, v victim) (any, error) {
+			found, err := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, Limit: 50})
+			_, aboutErr := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, ConnectionID: v.connection, Limit: 50})
+			return []any{found.Entries, found.Archived, err}, aboutErr
 		},
 		"AddParticipants": func(ctx context.Context, v victim) (any, error) {
 			entries := []timeline.Entry{{ID: v.note}, {ID: v.interaction}}
