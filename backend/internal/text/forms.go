@@ -30,7 +30,7 @@ func Forms(word string) []string {
 	if stem, ok := strings.CutSuffix(word, "ies"); ok {
 		add(stem + "y")
 	}
-	for _, singular := range forms[:len(forms):len(forms)] {
+	for _, singular := range slices.Clip(forms) {
 		stem, y := strings.CutSuffix(singular, "y")
 		switch {
 		case hisses(singular):
