@@ -81,6 +81,8 @@ type Tool struct {
 	// the answer. They are valid under JSON Schema draft-07 and 2020-12.
 	InputSchema  json.RawMessage `json:"input_schema"`
 	OutputSchema json.RawMessage `json:"output_schema"`
+	// UnlistedSchema describes the fields of the answer that OutputSchema leaves out, to save tokens.
+	UnlistedSchema json.RawMessage `json:"unlisted_schema,omitempty"`
 	// BoundedSchema is InputSchema with the bounds that the server checks, and without null. It
 	// is for documentation and tests.
 	BoundedSchema json.RawMessage `json:"bounded_schema"`

@@ -13,7 +13,7 @@ import (
 // dates, codes, closed sets of words, addresses (which have no spaces), the service's own
 // sentences, and the names of the member and of the calling credential.
 const written = `
-id connection_id connection_ids change_id import_id reminder_id last_contact_id source_ids undoes undone_by duplicate_of
+id ids connection_id connection_ids change_id import_id reminder_id last_contact_id source_ids undoes undone_by duplicate_of
 date birthday locale merged_into touched due_on ended_on last_contact_on deceased_on met_on occurred_at next_due next_due_on started_on period today timezone
 action code fields kind matched_by matched_fields mode_used object outcome recurrence source state tie visibility
 of country email emails phones url urls avatar_url poll decide_url username

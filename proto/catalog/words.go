@@ -44,7 +44,7 @@ func ScopeWords(scope string) Words {
 		"organize": {
 			"Groups and tags",
 			"See your groups and tags, and who is in them.",
-			"Create and change groups, rename tags, and change the groups and tags of people.",
+			"Create, change and delete groups, rename tags, and change the groups and tags of people.",
 			"change groups and tags",
 		},
 		"reminders": {

@@ -12,9 +12,9 @@ import (
 var acts = map[string]string{
 	"create_connection": "Add", "update_connection": "change people", "archive_connections": "archive people", "delete_connection": "delete people (you can restore them for 30 days)",
 	"merge_connections": "merge duplicates", "update_organization": "change and merge organisations", "link_connections": "how they are related", "export_connections": "export all",
-	"add_note": "Add", "update_note": "change notes", "log_interaction": "log meetings, calls and messages",
+	"add_note": "Add", "update_note": "change notes", "log_interaction": "log meetings, calls and messages", "log_interactions": "log meetings, calls and messages",
 	"update_interaction": "change what was logged", "delete_timeline_entry": "delete notes and what was logged",
-	"save_group": "Create and change groups", "update_membership": "groups and tags of people", "rename_tag": "rename tags",
+	"save_group": "Create, change", "delete_group": "delete groups", "update_membership": "groups and tags of people", "rename_tag": "rename tags",
 	"create_reminder": "Set", "update_reminder": "change and complete reminders", "complete_reminder": "complete reminders", "set_cadence": "how often to keep in touch",
 	"import_file": "Import people", "embed_objects": "prepare semantic search",
 	"update_my_profile": "Change your own page", "update_my_settings": "Set your time zone", "define_field": "custom fields", "undo_change": "undo changes", "cancel_job": "cancel jobs",

@@ -87,6 +87,9 @@ type State struct {
 	Effect Effect
 	// Allows reports whether the caller may call a tool.
 	Allows func(tool string) bool
+	// ChangeID and Summary are the last change that the call recorded, and what it did, as its caller
+	// may read it.
+	ChangeID, Summary string
 }
 
 // Effect writes in the transaction that charges for the call.
@@ -128,6 +131,24 @@ func Show(ctx context.Context, shown json.RawMessage) {
 	if s, ok := ctx.Value(stateKey{}).(*State); ok {
 		s.Shown = shown
 	}
+}
+
+// Recorded tells the pipeline which change the call recorded, and what it did: the answer says so.
+// summary is called only in a call.
+func Recorded(ctx context.Context, changeID string, summary func() (string, error)) (err error) {
+	if s, ok := ctx.Value(stateKey{}).(*State); ok {
+		s.ChangeID = changeID
+		s.Summary, err = summary()
+	}
+	return err
+}
+
+// Change returns the last change that the call recorded, and what it did; empty for none.
+func Change(ctx context.Context) (changeID, summary string) {
+	if s, ok := ctx.Value(stateKey{}).(*State); ok {
+		return s.ChangeID, s.Summary
+	}
+	return "", ""
 }
 
 // SkipCharge makes a write free, for when its work was already done.

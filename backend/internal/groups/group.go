@@ -284,8 +284,8 @@ func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
 
 // FindGroup returns the group with an id or a name. It fails with fault.NotFound, which
 // lists the nearest names.
-func FindGroup(ctx context.Context, t *db.Tenant, idOrName string) (*Group, error) {
-	groups, err := ListGroups(ctx, t)
+func FindGroup(ctx context.Context, q db.Reader, idOrName string) (*Group, error) {
+	groups, err := ListGroups(ctx, q)
 	if err != nil {
 		return nil, err
 	}

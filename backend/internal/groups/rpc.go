@@ -61,6 +61,19 @@ func (h *RPC) SaveGroup(ctx context.Context, u *db.Tx, req *organizev1.SaveGroup
 	}, nil
 }
 
+// DeleteGroup implements the RPC.
+func (h *RPC) DeleteGroup(ctx context.Context, u *db.Tx, req *organizev1.DeleteGroupRequest) (*organizev1.DeleteGroupResponse, error) {
+	g, err := FindGroup(ctx, u, req.GetGroup())
+	if err != nil {
+		return nil, err
+	}
+	changeID, err := Delete(ctx, u, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &organizev1.DeleteGroupResponse{ChangeId: changeID}, nil
+}
+
 func (h *RPC) UpdateMembership(ctx context.Context, u *db.Tx, req *organizev1.UpdateMembershipRequest) (*organizev1.UpdateMembershipResponse, error) {
 	ids, err := call.People(ctx, req.GetConnectionIds(), req.Selection, h.Selected)
 	if err != nil {

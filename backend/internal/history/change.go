@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -166,7 +167,10 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("record change: %w", err)
 	}
-	return row.ID, recordObjects(ctx, tx, row.ID, effects)
+	if err := recordObjects(ctx, tx, row.ID, effects); err != nil {
+		return "", err
+	}
+	return row.ID, call.Recorded(ctx, row.ID, func() (string, error) { return summaryFor(ctx, tx, &row) })
 }
 
 // changeObject is the row that says that a change is about an object.
@@ -486,7 +490,7 @@ func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, id
 		})
 	case objects > maxTried:
 		err = t.Preview(ctx, func(ctx context.Context, tx *db.Tx) error {
-			u := undo{restorers: kinds.in(tx), compares: true}
+			u := undo{q: tx, restorers: kinds.in(tx), compares: true}
 			return each(ctx, func(ctx context.Context, c *UndoneChange) (Undone, error) { return u.whole(ctx, tx, &c.Change, true) })
 		})
 	default:

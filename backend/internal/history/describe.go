@@ -153,21 +153,29 @@ func valueOf(v any) any {
 // namedParticipants is how many people a summary names.
 const namedParticipants = 2
 
-// participants returns the people that a change of one note, interaction or reminder is about.
-// Stored summaries do not have their names, so that no name is left when a person is deleted for
-// good.
-func (c *Change) participants() []string {
-	if len(c.Effects) != 1 || !slices.Contains([]string{Note, Interaction, Reminder}, c.Effects[0].Kind) {
-		return nil
+// participants returns the people that a change of notes, interactions or reminders is about, and of
+// nothing else. Stored summaries do not have their names, so that no name is left when a person is
+// deleted for good.
+func (c *Change) participants() (ids []string) {
+	for i := range c.Effects {
+		e := &c.Effects[i]
+		if !slices.Contains([]string{Note, Interaction, Reminder}, e.Kind) {
+			return nil
+		}
+		before, after, err := e.states()
+		if err != nil {
+			return nil
+		}
+		if after == nil {
+			after = before
+		}
+		for _, id := range after.people() {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
 	}
-	before, after, err := c.Effects[0].states()
-	if err != nil {
-		return nil
-	}
-	if after == nil {
-		after = before
-	}
-	return after.people()
+	return ids
 }
 
 // namesIn returns the names of the people whom changes are about, by id, without people who are no
@@ -188,6 +196,23 @@ func namesIn(ctx context.Context, q db.Reader, changes []Change) (map[string]str
 		names[row.ID] = row.Name
 	}
 	return names, err
+}
+
+// summaryFor returns the summary of a change as list_changes shows it to the caller.
+func summaryFor(ctx context.Context, q db.Reader, c *Change) (string, error) {
+	if !shows(ctx, c) {
+		return hidden, nil
+	}
+	names, err := namesIn(ctx, q, []Change{*c})
+	return c.line(names), err
+}
+
+// line returns the summary of a change with the names of the people whom it is about.
+func (c *Change) line(names map[string]string) string {
+	if about := peopleOf(c, names); about != "" {
+		return c.Summary + " (" + about + ")"
+	}
+	return c.Summary
 }
 
 // peopleOf returns the names of the first people whom a change is about, and the number of the

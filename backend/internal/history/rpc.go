@@ -110,11 +110,8 @@ func queryOf(ctx context.Context, req *accountv1.ListChangesRequest, p *tenant.P
 // most changes share: that the caller's credential made them, and that they can be undone.
 func changeMessage(c *Change, p *tenant.Principal, names map[string]string, whole bool) *accountv1.Change {
 	m := &accountv1.Change{
-		Id: c.ID, Tool: c.Tool, Summary: c.Summary, Touched: touched(c.Effects), UndoneBy: call.Optional(c.UndoneBy), Undoes: call.Optional(c.Undoes),
+		Id: c.ID, Tool: c.Tool, Summary: c.line(names), Touched: touched(c.Effects), UndoneBy: call.Optional(c.UndoneBy), Undoes: call.Optional(c.Undoes),
 		CreatedAt: call.Timestamp(c.CreatedAt.Truncate(time.Second)),
-	}
-	if about := peopleOf(c, names); about != "" {
-		m.Summary += " (" + about + ")"
 	}
 	if c.CredentialID == "" {
 		m.Actor = cmp.Or(c.CredentialName, p.DisplayName, p.Username)

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/uptrace/bun"
 )
 
 // Kinds makes the restorer of each kind of object for a transaction.
@@ -60,7 +61,7 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, changeID string, dryRun bo
 	if err != nil {
 		return Undone{}, err
 	}
-	u := undo{restorers: kinds.in(w), compares: dryRun && c.large()}
+	u := undo{q: w, restorers: kinds.in(w), compares: dryRun && c.large()}
 	return u.whole(ctx, w, c, dryRun)
 }
 
@@ -189,7 +190,7 @@ func (c *Conflict) objects() (ids []string) {
 // change stays in force. The changes that it records belong to undoID, as c belongs to
 // its import.
 func UndoImport(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
-	u := undo{restorers: kinds.in(w), imported: true}
+	u := undo{q: w, restorers: kinds.in(w), imported: true}
 	if err := u.revertAll(ctx, c); err != nil {
 		return Undone{}, err
 	}
@@ -207,14 +208,18 @@ func UndoImport(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID st
 
 // undo is an undo in progress.
 type undo struct {
+	q         db.Reader
 	restorers map[string]Restorer
 	// imported means that each object is undone on its own: an import may have been undone
 	// in part.
 	imported bool
 	// compares is set if nothing is written. planned then has the states that the undo would have
 	// given objects so far, by kind and id.
-	compares  bool
-	planned   map[[2]string]state
+	compares bool
+	planned  map[[2]string]state
+	// separated are the people whom the change merged into others. Its undo restores what is about
+	// them before it restores them.
+	separated map[string]bool
 	done      []Effect
 	conflicts []Conflict
 }
@@ -377,6 +382,12 @@ const maxRun = 500
 // to another, and their order matters.
 func (u *undo) revertAll(ctx context.Context, c *Change) error {
 	effects := slices.DeleteFunc(slices.Clone(c.Effects), func(e Effect) bool { return e.empty() })
+	u.separated = map[string]bool{}
+	for _, e := range effects {
+		if e.Kind == Connection && e.describe().Action == ActionMerged {
+			u.separated[e.ID] = true
+		}
+	}
 	most := 1
 	if c.ImportID != "" || !slices.ContainsFunc(effects, Effect.mayMoveRows) {
 		most = maxRun
@@ -448,7 +459,7 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 		return err
 	}
 	u.usePlanned(effects, present)
-	reversals, targets, err := u.plan(effects, present)
+	reversals, targets, err := u.plan(ctx, effects, present)
 	if err != nil || len(reversals) == 0 {
 		return err
 	}
@@ -522,7 +533,7 @@ func (u *undo) usePlanned(effects []Effect, present map[string]state) {
 
 // plan returns what to do with each effect, the last one first, and the states to set
 // objects to. Effects that need nothing are left out.
-func (u *undo) plan(effects []Effect, present map[string]state) (reversals []reversal, targets map[string]json.RawMessage, err error) {
+func (u *undo) plan(ctx context.Context, effects []Effect, present map[string]state) (reversals []reversal, targets map[string]json.RawMessage, err error) {
 	targets = map[string]json.RawMessage{}
 	for _, e := range slices.Backward(effects) {
 		before, after, err := e.states()
@@ -541,7 +552,51 @@ func (u *undo) plan(effects []Effect, present map[string]state) (reversals []rev
 		}
 		reversals = append(reversals, r)
 	}
-	return reversals, targets, nil
+	return reversals, targets, u.refuseMerged(ctx, reversals, targets)
+}
+
+// refuseMerged notes a conflict for each object that would be about a person whom a later change
+// merged into another: what is about the two is about the one who stayed.
+func (u *undo) refuseMerged(ctx context.Context, reversals []reversal, targets map[string]json.RawMessage) error {
+	about := make([][]string, len(reversals))
+	var all []string
+	for i, r := range reversals {
+		if r.conflict != "" || r.Kind == Connection {
+			continue
+		}
+		target, err := decode(targets[r.ID])
+		if err != nil {
+			return err
+		}
+		now := r.present.people()
+		about[i] = slices.DeleteFunc(target.people(), func(id string) bool { return u.separated[id] || slices.Contains(now, id) })
+		if r.Kind == Membership && !empty(target["groups"]) && !u.separated[r.ID] {
+			about[i] = []string{r.ID}
+		}
+		all = append(all, about[i]...)
+	}
+	slices.Sort(all)
+	merged := map[string]string{}
+	for some := range slices.Chunk(slices.Compact(all), maxRun) {
+		var rows []struct{ ID, MergedInto string }
+		err := u.q.NewRaw("SELECT id, merged_into FROM connections WHERE tenant_id = ? AND id IN (?) AND merged_into IS NOT NULL",
+			u.q.TenantID(), bun.List(some)).Scan(ctx, &rows)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			merged[row.ID] = row.MergedInto
+		}
+	}
+	for i, r := range reversals {
+		for _, id := range about[i] {
+			if merged[id] != "" && reversals[i].conflict == "" {
+				reversals[i].conflict = fmt.Sprintf("%s, whom it is about, was merged into %s since", id, merged[id])
+				delete(targets, r.ID)
+			}
+		}
+	}
+	return nil
 }
 
 // states returns the current states of the effects' objects, by id.

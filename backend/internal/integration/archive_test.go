@@ -35,7 +35,7 @@ func addNote(t *testing.T, s *db.DB, owner tenant.ID, ids ...string) string {
 		if err != nil {
 			return "", err
 		}
-		_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: ids})
+		_, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: ids})
 		return n.ID, err
 	})
 }

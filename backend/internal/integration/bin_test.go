@@ -125,7 +125,7 @@ func wellKnown(t *testing.T, s *db.DB, owner tenant.ID) (id, friend string) {
 		if _, _, err := people.Link(ctx, u, id, friend, people.RelationFriend, false); err != nil {
 			return nil, err
 		}
-		if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "xylophone", ConnectionIDs: []string{id}}); err != nil {
+		if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: "xylophone", ConnectionIDs: []string{id}}); err != nil {
 			return nil, err
 		}
 		if _, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "xylophone", DueOn: "2040-01-01", ConnectionID: id}, u.Now()); err != nil {

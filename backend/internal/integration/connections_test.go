@@ -230,7 +230,7 @@ func TestTimeline(t *testing.T) {
 		base := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 			for i := range 5 {
-				if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{
+				if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{
 					Kind: "call", OccurredAt: base.AddDate(0, 0, i), Summary: "call", ConnectionIDs: []string{ana.ID, ben.ID}[:1+i%2],
 				}); err != nil {
 					return err
@@ -298,9 +298,9 @@ func TestExternalKey(t *testing.T) {
 		var ids []string
 		for range 2 {
 			err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-				logged, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{ana.ID}, ExternalKey: "event-1"})
+				logged, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{ana.ID}, ExternalKey: "event-1"})
 				if err == nil {
-					ids = append(ids, logged.Interaction.ID, logged.ChangeID)
+					ids = append(ids, logged.Interactions[0].ID, logged.ChangeID)
 				}
 				return err
 			})

@@ -94,7 +94,7 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		if _, err := photos.Set(ctx, u, made.Connection.ID, photo(t)); err != nil {
 			return err
 		}
-		if _, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
+		if _, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
 		if _, _, err := job.StartJob(ctx, u, job.Draft{Kind: importer.JobKind, Params: username}); err != nil {

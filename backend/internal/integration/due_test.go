@@ -64,7 +64,7 @@ func TestListDue(t *testing.T) {
 					return err
 				}
 			}
-			if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", OccurredAt: now.AddDate(0, 0, -9), ConnectionIDs: []string{ana.ID, ben.ID}}); err != nil {
+			if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", OccurredAt: now.AddDate(0, 0, -9), ConnectionIDs: []string{ana.ID, ben.ID}}); err != nil {
 				return err
 			}
 			_, err := groups.Save(ctx, u, groups.Patch{Name: new("Weekly"), CadenceDays: new(7)})

@@ -117,7 +117,7 @@ func TestCandidatesTellWhatAVectorIsMadeFrom(t *testing.T) {
 				return err
 			}
 			id = made.Connection.ID
-			_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "spoke", ConnectionIDs: []string{id}})
+			_, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: "spoke", ConnectionIDs: []string{id}})
 			return err
 		})
 		for i := range 7 {
@@ -181,7 +181,7 @@ func TestVectorsAreCurrentAsLongAsTheTextIs(t *testing.T) {
 			if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "new", ConnectionIDs: []string{a}}); err != nil {
 				return err
 			}
-			if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{b}}); err != nil {
+			if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{b}}); err != nil {
 				return err
 			}
 			return people.SetArchived(ctx, u, []string{c}, u.Now())

@@ -54,7 +54,7 @@ func TestExport(t *testing.T) {
 				if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "note", ConnectionIDs: about}); err != nil {
 					return err
 				}
-				if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "call", ConnectionIDs: about}); err != nil {
+				if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: "call", ConnectionIDs: about}); err != nil {
 					return err
 				}
 				if _, err := arrange(ctx, u, about[0], "arranged"); err != nil {

@@ -38,7 +38,7 @@ func TestStrengthIsThatOfTheDefinition(t *testing.T) {
 						OccurredAt: now.Add(-time.Duration(rapid.IntRange(-20*3600, 1000*24*3600).Draw(rt, "age")) * time.Second),
 					}
 					contacts = append(contacts, c)
-					if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: c.Kind, OccurredAt: c.OccurredAt, ConnectionIDs: []string{id}}); err != nil {
+					if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: c.Kind, OccurredAt: c.OccurredAt, ConnectionIDs: []string{id}}); err != nil {
 						return err
 					}
 				}

@@ -128,7 +128,7 @@ func TestInteractionsAreCounted(t *testing.T) {
 				who = other
 			}
 			err := write(t, s, who, func(ctx context.Context, u *db.Tx) error {
-				_, err := timeline.LogInteraction(ctx, u, i)
+				_, err := timeline.LogInteractions(ctx, u, i)
 				return err
 			})
 			if err != nil {

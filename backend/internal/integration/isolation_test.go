@@ -83,7 +83,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 		if err != nil {
 			return err
 		}
-		logged, err := timeline.LogInteraction(ctx, u, timeline.Interaction{
+		logged, err := timeline.LogInteractions(ctx, u, timeline.Interaction{
 			Kind: "call", Summary: secret, ConnectionIDs: []string{v.connection}, ExternalKey: v.externalKey,
 		})
 		if err != nil {
@@ -98,7 +98,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 		if v.decisionJob, err = job.GetJob(ctx, u, v.decision.TaskID); err != nil {
 			return err
 		}
-		v.note, v.interaction, v.change = note.ID, logged.Interaction.ID, changeID
+		v.note, v.interaction, v.change = note.ID, logged.Interactions[0].ID, changeID
 		if v.brought, err = bring(ctx, u, v.connection, secret); err != nil {
 			return err
 		}

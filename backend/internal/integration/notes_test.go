@@ -43,7 +43,7 @@ func TestSearchWords(t *testing.T) {
 		add("sailing, SAILING in Lodz", ana.ID, ben.ID)
 		add("sailing in another's network near Lodz", theirs.ID)
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-			_, err := timeline.LogInteraction(ctx, u, timeline.Interaction{
+			_, err := timeline.LogInteractions(ctx, u, timeline.Interaction{
 				Kind: "call", Summary: "sailing at łodz", OccurredAt: now.Add(-90 * time.Second), DurationMinutes: 20, ConnectionIDs: []string{ben.ID},
 			})
 			return err

@@ -73,7 +73,7 @@ func TestOrganizationIsReadFromItsPeople(t *testing.T) {
 		at := s.Now().Add(-time.Hour).Truncate(time.Second)
 		for person, when := range map[string]time.Time{ana.ID: at, cleo.ID: s.Now().Add(-time.Minute), gone.ID: s.Now().Add(-time.Minute)} {
 			do(t, s, owner, func(ctx context.Context, u *db.Tx) (any, error) {
-				return timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{person}, OccurredAt: when})
+				return timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: []string{person}, OccurredAt: when})
 			})
 		}
 		archive(t, s, owner, true, gone.ID)

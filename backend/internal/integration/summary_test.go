@@ -112,7 +112,7 @@ func (n *summarised) write(t *testing.T, rt *rapid.T, now time.Time) {
 				n.ids = append(n.ids, made.Connection.ID)
 			}
 		case 3, 4:
-			_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: rapid.SampledFrom([]string{"meeting", "call", "email", "event"}).Draw(rt, "kind"), OccurredAt: moment(), ConnectionIDs: slices.Compact([]string{who(), who()})})
+			_, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: rapid.SampledFrom([]string{"meeting", "call", "email", "event"}).Draw(rt, "kind"), OccurredAt: moment(), ConnectionIDs: slices.Compact([]string{who(), who()})})
 		case 5:
 			_, _, err = timeline.AddNote(ctx, u, timeline.Note{Body: "x", ConnectionIDs: []string{who()}})
 		case 6:

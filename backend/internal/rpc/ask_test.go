@@ -763,7 +763,7 @@ func TestToolsThatAreActs(t *testing.T) {
 		}
 	}
 	const want = "update_connection delete, archive_connections delete bulk, delete_connection delete, merge_connections merge bulk, update_organization delete bulk, link_connections delete, " +
-		"update_note delete, update_interaction delete, delete_timeline_entry delete, save_group delete, update_membership delete bulk, rename_tag delete bulk, " +
+		"update_note delete, update_interaction delete, delete_timeline_entry delete, save_group delete, delete_group delete, update_membership delete bulk, rename_tag delete bulk, " +
 		"update_reminder delete, set_cadence delete bulk, import_file import bulk, update_my_profile delete, undo_change delete import bulk, define_field delete bulk"
 	if got := strings.Join(acting, ", "); got != want {
 		t.Errorf("got %s", got)

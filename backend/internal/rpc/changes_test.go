@@ -94,6 +94,95 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 	})
 }
 
+// Each answer of a write says what it did, in the words of list_changes, and so does the undo.
+func TestWritesSayWhatTheyDid(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ben := b.made(t, `{"name":"Ana Lopez"}`), b.made(t, `{"name":"Ben Okri"}`)
+		both := idsOf(t, ana, ben)
+		undone := func(changeID any) answer { return b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, changeID)) }
+		note := b.call(t, addNote, `{"connection_ids":`+idsOf(t, ana)+`,"body":"n"}`)
+		cases := []struct {
+			got  answer
+			want string
+		}{
+			{b.call(t, create, `{"name":"Cleo Dahl"}`), "Added Cleo Dahl"},
+			{note, "Added a note (Ana Lopez)"},
+			{b.call(t, logCall, `{"connection_ids":`+idsOf(t, ben)+`,"kind":"call"}`), "Logged: call (Ben Okri)"},
+			{b.call(t, createReminder, `{"text":"Call","due_on":"2999-01-01","connection_id":"`+ana+`"}`), ""},
+			{b.call(t, createReminder, `{"text":"Call","due_on":"2030-01-01","connection_id":"`+ana+`"}`), "Added a reminder: Call (Ana Lopez)"},
+			{b.call(t, setCadence, `{"connection_ids":`+both+`,"days":30}`), "Set the keep-in-touch interval of Ana Lopez and Ben Okri"},
+			{b.call(t, setCadence, `{"connection_ids":`+both+`,"days":60,"dry_run":true}`), ""},
+			{undone(note.at("change_id")), "Undid: Added a note (Ana Lopez)"},
+			{undone(note.at("change_id")), ""},
+		}
+		for _, c := range cases {
+			summary, _ := c.got.at("summary").(string)
+			if summary != c.want {
+				t.Errorf("%q, want %q: %v", summary, c.want, c.got.body)
+			}
+			if c.want == "" {
+				continue
+			}
+			if listed := b.call(t, listChanges, fmt.Sprintf(`{"change_id":%q}`, c.got.at("change_id"))); listed.at("changes", 0, "summary") != c.want {
+				t.Errorf("list_changes says %v, want %q", listed.at("changes", 0, "summary"), c.want)
+			}
+		}
+		blind := dbtest.Token(t, b.store, b.member, "account", "write")
+		if got := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, cases[0].got.at("change_id")), "Authorization", "Bearer "+blind); got.at("change_id") == nil ||
+			strings.Contains(fmt.Sprint(got.at("summary")), "Cleo") {
+			t.Errorf("a credential that reads no people: %v", got.body)
+		}
+	})
+}
+
+// An undo links nothing to a person whom a later change merged into another: it names that change.
+// After its undo, it restores everything.
+func TestUndoKeepsOffMergedPeople(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, anna, ben := b.made(t, `{"name":"Ana Lopez"}`), b.made(t, `{"name":"Anna Lopez"}`), b.made(t, `{"name":"Ben Okri"}`)
+		about := `"connection_ids":` + idsOf(t, anna)
+		note := b.call(t, addNote, `{`+about+`,"body":"n"}`).at("note", "id")
+		gone := b.call(t, addNote, `{`+about+`,"body":"m"}`).at("note", "id")
+		met := b.call(t, logCall, `{`+about+`,"kind":"call"}`).at("interaction", "id")
+		reminder := b.call(t, createReminder, `{"text":"Call","due_on":"2030-01-01","connection_id":"`+anna+`"}`).at("reminder", "id")
+		b.call(t, saveGroup, `{"name":"Friends"}`)
+		b.call(t, updateMembership, `{`+about+`,"add_groups":["Friends"]}`)
+		changes := []answer{
+			b.call(t, updateNote, fmt.Sprintf(`{"id":%q,"connection_ids":%s}`, note, idsOf(t, ben))),
+			b.call(t, deleteEntry, fmt.Sprintf(`{"id":%q}`, gone)),
+			b.call(t, deleteEntry, fmt.Sprintf(`{"id":%q}`, met)),
+			b.call(t, updateReminder, fmt.Sprintf(`{"id":%q,"connection_id":%q}`, reminder, ben)),
+			b.call(t, updateMembership, `{`+about+`,"remove_groups":["Friends"]}`),
+		}
+		merged := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":`+idsOf(t, anna)+`,"dry_run":false}`)
+		if merged.at("change_id") == nil {
+			t.Fatal(merged.body)
+		}
+		undo := func(c answer) answer {
+			return b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, c.at("change_id")))
+		}
+		for _, c := range changes {
+			if got := undo(c); got.at("change_id") != nil || got.size("conflicts") != 1 || got.at("conflicts", 0, "change_id") != merged.at("change_id") ||
+				got.at("conflicts", 0, "reason") != anna+", whom it is about, was merged into "+ana+" since" {
+				t.Errorf("the undo of %v: %v", c.at("summary"), got.body)
+			}
+		}
+		if got := undo(merged); got.at("change_id") == nil {
+			t.Fatal(got.body)
+		}
+		for _, c := range changes {
+			if got := undo(c); got.at("change_id") == nil {
+				t.Errorf("the undo of %v after that of the merge: %v", c.at("summary"), got.body)
+			}
+		}
+		if got := b.call(t, list, `{"connection_id":"`+anna+`"}`); got.size("entries") != 3 {
+			t.Errorf("her entries: %v", got.body)
+		}
+	})
+}
+
 // An undo compares fields one by one: what other calls changed since stays, and a conflict
 // names the field and the latest change of it.
 func TestUndoIsFieldByField(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 const (
 	listGroups       = "/kith.organize.v1.OrganizeService/ListGroups"
 	saveGroup        = "/kith.organize.v1.OrganizeService/SaveGroup"
+	deleteGroup      = "/kith.organize.v1.OrganizeService/DeleteGroup"
 	updateMembership = "/kith.organize.v1.OrganizeService/UpdateMembership"
 )
 
@@ -154,6 +155,30 @@ func TestLimitsOfGroups(t *testing.T) {
 			if want := []string{"", "", "invalid_argument"}[n]; got.code() != want {
 				t.Errorf("%d tags: %v", 20*(n+1), got.body)
 			}
+		}
+	})
+}
+
+// A deleted group is found by id or name; its people stay, and an undo restores both.
+func TestDeleteGroup(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana Lopez"}`)
+		b.call(t, saveGroup, `{"name":"Friends","cadence_days":30}`)
+		b.call(t, updateMembership, `{"connection_ids":`+idsOf(t, ana)+`,"add_groups":["Friends"]}`)
+		gone := b.call(t, deleteGroup, `{"group":"FRIENDS"}`)
+		if gone.at("change_id") == nil || gone.at("summary") != "Deleted the group Friends" {
+			t.Fatal(gone.body)
+		}
+		if groups := b.call(t, listGroups, `{}`); groups.size("groups") != 0 {
+			t.Errorf("groups: %v", groups.body)
+		}
+		if again := b.call(t, deleteGroup, `{"group":"Friends"}`); again.code() != "not_found" {
+			t.Errorf("again: %v", again.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id")))
+		if groups := b.call(t, listGroups, `{}`); groups.at("groups", 0, "people") != 1.0 || groups.at("groups", 0, "cadence_days") != 30.0 {
+			t.Errorf("after the undo: %v", groups.body)
 		}
 	})
 }

@@ -176,6 +176,7 @@ func registerPeople(s *services, h *handlers.Handlers) {
 
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, h.Groups.ListGroups)
 	write(s, organizev1connect.OrganizeServiceSaveGroupProcedure, h.Groups.SaveGroup)
+	write(s, organizev1connect.OrganizeServiceDeleteGroupProcedure, h.Groups.DeleteGroup)
 	write(s, organizev1connect.OrganizeServiceUpdateMembershipProcedure, h.Groups.UpdateMembership)
 	write(s, organizev1connect.OrganizeServiceRenameTagProcedure, h.Groups.RenameTag)
 }
@@ -186,6 +187,7 @@ func registerTimeline(s *services, h *handlers.Handlers) {
 	read(s, timelinev1connect.TimelineServiceListTimelineProcedure, h.Timeline.ListTimeline)
 	write(s, timelinev1connect.TimelineServiceDeleteTimelineEntryProcedure, h.Timeline.DeleteTimelineEntry)
 	write(s, timelinev1connect.TimelineServiceLogInteractionProcedure, h.Timeline.LogInteraction)
+	write(s, timelinev1connect.TimelineServiceLogInteractionsProcedure, h.Timeline.LogInteractions)
 	read(s, timelinev1connect.TimelineServiceCountInteractionsProcedure, h.Timeline.CountInteractions)
 	read(s, timelinev1connect.TimelineServiceSearchNotesProcedure, h.Timeline.SearchNotes)
 	write(s, timelinev1connect.TimelineServiceUpdateInteractionProcedure, h.Timeline.UpdateInteraction)

@@ -9,6 +9,7 @@ import (
 const (
 	updateNote  = "/kith.timeline.v1.TimelineService/UpdateNote"
 	searchNotes = "/kith.timeline.v1.TimelineService/SearchNotes"
+	logMany     = "/kith.timeline.v1.TimelineService/LogInteractions"
 	updateCall  = "/kith.timeline.v1.TimelineService/UpdateInteraction"
 	deleteEntry = "/kith.timeline.v1.TimelineService/DeleteTimelineEntry"
 )
@@ -139,6 +140,48 @@ func TestDeleteTimelineEntry(t *testing.T) {
 }
 
 // An interaction is changed, with the last contact of all who took part before or after.
+func TestLogInteractions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ben := b.made(t, `{"name":"Ana Lopez"}`), b.made(t, `{"name":"Ben Okri"}`)
+		b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"days":30}`)
+		first := b.call(t, logCall, `{"connection_ids":`+idsOf(t, ana)+`,"kind":"call","occurred_at":"2026-01-05","external_key":"e1"}`).at("interaction", "id")
+		calendar := `{"connection_ids":` + idsOf(t, ana) + `,"kind":"email","external_key":"e1"},
+			{"connection_ids":` + idsOf(t, ben) + `,"kind":"meeting","occurred_at":"2026-01-07","summary":"zithers","external_key":"e2"},
+			{"connection_ids":` + idsOf(t, ana, ben) + `,"kind":"call","occurred_at":"2026-01-06","external_key":"e3"},
+			{"connection_ids":` + idsOf(t, ana) + `,"kind":"call","occurred_at":"2026-01-08","external_key":"e3"}`
+		got := b.call(t, logMany, `{"interactions":[`+calendar+`]}`)
+		if got.size("ids") != 4 || got.at("ids", 0) != first || got.at("ids", 2) != got.at("ids", 3) || got.at("ids", 1) == got.at("ids", 2) || got.at("known") != 2.0 ||
+			got.at("next_due") != "2026-02-05" || got.at("summary") != "Logged 2 interactions (Ben Okri, Ana Lopez)" {
+			t.Fatalf("logged: %v", got.body)
+		}
+		if again := b.call(t, logMany, `{"interactions":[`+calendar+`]}`); again.at("known") != 4.0 || again.at("change_id") != nil || fmt.Sprint(again.at("ids")) != fmt.Sprint(got.at("ids")) {
+			t.Errorf("again: %v", again.body)
+		}
+		if entries := b.call(t, list, `{}`); entries.size("entries") != 3 {
+			t.Errorf("the timeline: %v", entries.body)
+		}
+		if contact := b.contact(t, ben); !strings.HasPrefix(contact, "2026-01-07") {
+			t.Errorf("the last contact: %s", contact)
+		}
+		more := `{"connection_ids":` + idsOf(t, ben) + `,"kind":"call"}`
+		for body, want := range map[string]string{
+			more + `,{"connection_ids":` + idsOf(t, ben) + `,"kind":"call","occurred_at":"2999-01-01"}`: "interactions[1].occurred_at",
+			more + `,{"connection_ids":["con_zzzzzzzzzz"],"kind":"call"}`:                               "there is no connection con_zzzzzzzzzz",
+		} {
+			if wrong := b.call(t, logMany, `{"interactions":[`+body+`]}`); !strings.Contains(fmt.Sprint(wrong.at("message")), want) {
+				t.Errorf("%v, want %s", wrong.body, want)
+			}
+		}
+		if entries := b.call(t, list, `{}`); entries.size("entries") != 3 {
+			t.Errorf("a call that failed wrote: %v", entries.body)
+		}
+		if done := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, got.at("change_id"))); done.at("restored_count") != 2.0 || b.contact(t, ben) != "<nil> <nil>" {
+			t.Errorf("undone: %v, %s", done.body, b.contact(t, ben))
+		}
+	})
+}
+
 func TestUpdateInteraction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -120,6 +120,9 @@ func (b *bundle) call(t *testing.T, procedure, body string, headers ...string) a
 	if err := json.Unmarshal(data, &out.body); err != nil {
 		t.Fatalf("%s answers %q: %v", procedure, data, err)
 	}
+	if changeID, summary := out.at("change_id"), out.at("summary"); (changeID == nil) != (summary == nil) {
+		t.Errorf("%s says that the change %v did %v", procedure, changeID, summary)
+	}
 	return out
 }
 

@@ -295,7 +295,15 @@ func read[Req, Res any](s *services, procedure string, fn func(context.Context, 
 }
 
 // write serves an RPC that runs in one transaction of the caller's tenant.
-func write[Req, Res any](s *services, procedure string, fn func(context.Context, *db.Tx, *Req) (*Res, error)) {
+// The answer says what the change that it names did.
+func write[Req, Res any](s *services, procedure string, handler func(context.Context, *db.Tx, *Req) (*Res, error)) {
+	fn := func(ctx context.Context, tx *db.Tx, req *Req) (*Res, error) {
+		res, err := handler(ctx, tx, req)
+		if err == nil {
+			summarise(ctx, any(res).(proto.Message)) //nolint:forcetypeassert // a message of the contract
+		}
+		return res, err
+	}
 	s.writers[procedure] = writer{
 		request: func() proto.Message { return any(new(Req)).(proto.Message) }, //nolint:forcetypeassert // a message of the contract
 		handle: func(ctx context.Context, tx *db.Tx, req proto.Message) (proto.Message, error) {
@@ -313,6 +321,16 @@ func write[Req, Res any](s *services, procedure string, fn func(context.Context,
 		}
 		return fn(ctx, tx, req)
 	})
+}
+
+// summarise sets the field summary of an answer that names the change that the call recorded.
+func summarise(ctx context.Context, res proto.Message) {
+	changeID, summary := call.Change(ctx)
+	m := res.ProtoReflect()
+	id, field := m.Descriptor().Fields().ByName("change_id"), m.Descriptor().Fields().ByName("summary")
+	if changeID != "" && id != nil && field != nil && m.Get(id).String() == changeID {
+		m.Set(field, protoreflect.ValueOfString(summary))
+	}
 }
 
 // after makes a write complete its answer when its transaction is committed.

@@ -165,7 +165,7 @@ func TestEverybodyGetsAVectorOnce(t *testing.T) {
 			if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "x", ConnectionIDs: b.ids[:1]}); err != nil {
 				return err
 			}
-			_, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: b.ids[1:2]})
+			_, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", ConnectionIDs: b.ids[1:2]})
 			return err
 		})
 		calls := b.provider.calls

@@ -34,7 +34,7 @@ func TestDeleteEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{met.Interaction.ID, n.ID} {
+	for _, id := range []string{met.Interactions[0].ID, n.ID} {
 		deleted, changeID := w.remove(id)
 		c := w.changes()[0]
 		if !deleted || changeID != c.ID || len(c.Effects) != 1 || c.Effects[0].ID != id || string(c.Effects[0].After) != "null" || string(c.Effects[0].Before) == "null" || c.Summary == "" {
@@ -45,7 +45,7 @@ func TestDeleteEntry(t *testing.T) {
 		}
 	}
 	w.wantCounts(t, 0, 1, 4)
-	if !w.lastContact("con_1").Equal(older.Interaction.OccurredAt) || !w.lastContact("con_2").IsZero() {
+	if !w.lastContact("con_1").Equal(older.Interactions[0].OccurredAt) || !w.lastContact("con_2").IsZero() {
 		t.Errorf("last contacts %s, %s", w.lastContact("con_1"), w.lastContact("con_2"))
 	}
 	for _, id := range []string{"not_9", "int_9"} {
@@ -76,9 +76,9 @@ func TestUpdateInteractionCountsContacts(t *testing.T) {
 	w.archive("con_4")
 	before := noon.AddDate(0, 0, -5)
 	got, err := w.updateInteraction(timeline.InteractionPatch{
-		ID: made.Interaction.ID, OccurredAt: before, Add: []string{"con_3", "con_1"}, Remove: []string{"con_2"},
+		ID: made.Interactions[0].ID, OccurredAt: before, Add: []string{"con_3", "con_1"}, Remove: []string{"con_2"},
 	})
-	if err != nil || got.ChangeID != w.changes()[0].ID || len(got.Interaction.ConnectionIDs) != 3 || got.Interaction.Kind != "call" {
+	if err != nil || got.ChangeID != w.changes()[0].ID || len(got.Interactions[0].ConnectionIDs) != 3 || got.Interactions[0].Kind != "call" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if due, ok := got.NextDue(time.UTC); !ok || !due.Equal(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) {
@@ -87,18 +87,18 @@ func TestUpdateInteractionCountsContacts(t *testing.T) {
 	if !w.lastContact("con_1").Equal(before) || !w.lastContact("con_3").Equal(before) || !w.lastContact("con_2").IsZero() {
 		t.Errorf("last contacts %s, %s, %s", w.lastContact("con_1"), w.lastContact("con_3"), w.lastContact("con_2"))
 	}
-	if same, err := w.updateInteraction(timeline.InteractionPatch{ID: made.Interaction.ID, Kind: "call", OccurredAt: before, Add: []string{"con_1"}}); err != nil || same.ChangeID != "" {
+	if same, err := w.updateInteraction(timeline.InteractionPatch{ID: made.Interactions[0].ID, Kind: "call", OccurredAt: before, Add: []string{"con_1"}}); err != nil || same.ChangeID != "" {
 		t.Errorf("the same again: %+v, %v", same, err)
 	}
 	for name, p := range map[string]timeline.InteractionPatch{
 		"tomorrow": {OccurredAt: noon.Add(25 * time.Hour)}, "nobody": {Remove: []string{"con_1", "con_3", "con_4"}},
 	} {
-		p.ID = made.Interaction.ID
+		p.ID = made.Interactions[0].ID
 		if _, err := w.updateInteraction(p); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.updateInteraction(timeline.InteractionPatch{ID: made.Interaction.ID, Add: []string{"con_4", "con_9"}}); !fault.Is(err, fault.NotFound) {
+	if _, err := w.updateInteraction(timeline.InteractionPatch{ID: made.Interactions[0].ID, Add: []string{"con_4", "con_9"}}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown person: %v", err)
 	}
 	w.wantCounts(t, 0, 1, 2)

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -128,20 +129,42 @@ func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequ
 }
 
 func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionRequest) (*timelinev1.LogInteractionResponse, error) {
-	at, local, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
-	if err != nil {
-		return nil, err
-	}
-	logged, err := LogInteraction(ctx, u, Interaction{
-		ConnectionIDs: req.GetConnectionIds(), Kind: req.GetKind(), Summary: req.GetSummary(),
-		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(), OccurredAt: at, OccurredLocal: local,
-	})
+	logged, err := logAll(ctx, u, []*timelinev1.LogInteractionRequest{req})
 	if err != nil {
 		return nil, err
 	}
 	return &timelinev1.LogInteractionResponse{
-		Interaction: InteractionMessage(ctx, logged.Interaction), NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
+		Interaction: InteractionMessage(ctx, &logged.Interactions[0]), NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
 	}, nil
+}
+
+func (h *RPC) LogInteractions(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionsRequest) (*timelinev1.LogInteractionsResponse, error) {
+	logged, err := logAll(ctx, u, req.GetInteractions())
+	if err != nil {
+		return nil, err
+	}
+	return &timelinev1.LogInteractionsResponse{
+		Ids: people.IDs(logged.Interactions, func(i Interaction) string { return i.ID }), Known: int32(logged.Known),
+		NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
+	}, nil
+}
+
+// logAll logs the interactions of requests.
+func logAll(ctx context.Context, u *db.Tx, requests []*timelinev1.LogInteractionRequest) (Logged, error) {
+	all := make([]Interaction, len(requests))
+	var wrong []error
+	for n, req := range requests {
+		at, local, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
+		wrong = append(wrong, ofEntry(err, n, len(requests)))
+		all[n] = Interaction{
+			ConnectionIDs: req.GetConnectionIds(), Kind: req.GetKind(), Summary: req.GetSummary(),
+			DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(), OccurredAt: at, OccurredLocal: local,
+		}
+	}
+	if err := fault.Join(wrong...); err != nil {
+		return Logged{}, err
+	}
+	return LogInteractions(ctx, u, all...)
 }
 
 func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNoteRequest) (*timelinev1.UpdateNoteResponse, error) {
@@ -167,7 +190,7 @@ func (h *RPC) UpdateInteraction(ctx context.Context, u *db.Tx, req *timelinev1.U
 		return nil, err
 	}
 	return &timelinev1.UpdateInteractionResponse{
-		Interaction: InteractionMessage(ctx, changed.Interaction), NextDue: nextDue(ctx, changed), ChangeId: call.Optional(changed.ChangeID),
+		Interaction: InteractionMessage(ctx, &changed.Interactions[0]), NextDue: nextDue(ctx, changed), ChangeId: call.Optional(changed.ChangeID),
 	}, nil
 }
 

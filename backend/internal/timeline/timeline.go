@@ -2,8 +2,6 @@ package timeline
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/uptrace/bun"
 )
 
@@ -101,17 +100,31 @@ type (
 
 // FindInteraction returns the one with the external key, or nil.
 func FindInteraction(ctx context.Context, tx *db.Tx, externalKey string) (*Interaction, error) {
-	i := &Interaction{}
-	err := tx.From(i).Where("external_key = ?", externalKey).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	found, err := findInteractions(ctx, tx, []Interaction{{ExternalKey: externalKey}})
+	return found[externalKey], err
+}
+
+// findInteractions returns the stored interactions that have external keys of others, by the key.
+func findInteractions(ctx context.Context, tx *db.Tx, others []Interaction) (map[string]*Interaction, error) {
+	var keys []string
+	for _, i := range others {
+		if key := text.Line(i.ExternalKey); key != "" {
+			keys = append(keys, key)
+		}
 	}
-	if err != nil {
-		return nil, err
+	found := map[string]*Interaction{}
+	if len(keys) == 0 {
+		return found, nil
 	}
-	err = tx.NewRaw("SELECT connection_id FROM interaction_connections WHERE tenant_id = ? AND interaction_id = ? ORDER BY connection_id",
-		tx.TenantID(), i.ID).Scan(ctx, &i.ConnectionIDs)
-	return i, err
+	var rows []Interaction
+	if err := tx.From(&rows).Where("external_key IN (?)", bun.List(keys)).Scan(ctx); err != nil || len(rows) == 0 {
+		return found, err
+	}
+	err := FillInteractions(ctx, tx, rows)
+	for i := range rows {
+		found[rows[i].ExternalKey] = &rows[i]
+	}
+	return found, err
 }
 
 // ListTimeline returns entries, latest first. It fails with fault.NotFound for a

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -49,47 +50,86 @@ func StoreNote(ctx context.Context, w *db.Tx, connectionID, body string) (histor
 	return history.EffectDraft{Kind: history.Note, ID: n.ID, After: n}, nil
 }
 
-// Logged is the result of LogInteraction.
+// Logged is the result of logging and changing interactions.
 type Logged struct {
-	Interaction *Interaction
+	// Interactions are in the order of the arguments, as they are stored.
+	Interactions []Interaction
+	// Known is how many of them were stored before, with the same external key.
+	Known int
 	// People are the participants as they are now, without their lists.
 	People []people.Connection
-	// ChangeID is empty when an interaction with the external key exists already.
+	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
 
-// LogInteraction records a contact; zero OccurredAt means now. An external key is recorded
-// only once.
-func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error) {
-	i.Summary, i.ExternalKey, i.CreatedAt = text.Clean(i.Summary), text.Line(i.ExternalKey), w.Now()
-	if i.OccurredAt.IsZero() {
-		i.OccurredAt, i.OccurredLocal = w.Now(), ""
-	}
-	if err := checkOccurred(i.OccurredAt, w.Now()); err != nil {
-		return Logged{}, err
-	}
-	if i.ExternalKey != "" {
-		existing, err := FindInteraction(ctx, w, i.ExternalKey)
-		if err != nil {
-			return Logged{}, err
-		}
-		if existing != nil {
-			people, err := people.LiveOf(ctx, w, existing.ConnectionIDs) // without those who have been archived since
-			return logged(ctx, w, existing, people, "", err)
-		}
-	}
-	if _, err := people.Participants(ctx, w, i.ConnectionIDs); err != nil {
-		return Logged{}, err
-	}
-	if err := InsertInteraction(ctx, w, &i); err != nil {
-		return Logged{}, err
-	}
-	changeID, err := history.Record(ctx, w, history.One("Logged: "+i.Kind, history.Interaction, i.ID, nil, i))
+// LogInteractions records contacts as one change; zero OccurredAt means now. An external key is
+// recorded only once: if it is known, the stored interaction is returned. It fails with
+// fault.Invalid for a time in the future, and with fault.NotFound if a person does not exist.
+func LogInteractions(ctx context.Context, w *db.Tx, all ...Interaction) (Logged, error) {
+	known, err := findInteractions(ctx, w, all)
 	if err != nil {
 		return Logged{}, err
 	}
-	people, err := people.Participants(ctx, w, i.ConnectionIDs)
-	return logged(ctx, w, &i, people, changeID, err)
+	var about []string // people of the new ones
+	for n := range all {
+		i := &all[n]
+		i.Summary, i.ExternalKey, i.CreatedAt = text.Clean(i.Summary), text.Line(i.ExternalKey), w.Now()
+		if i.OccurredAt.IsZero() {
+			i.OccurredAt, i.OccurredLocal = w.Now(), ""
+		}
+		if err := checkOccurred(i.OccurredAt, w.Now()); err != nil {
+			return Logged{}, ofEntry(err, n, len(all))
+		}
+		if known[i.ExternalKey] == nil {
+			about = append(about, i.ConnectionIDs...)
+		}
+	}
+	if about = people.DistinctIDs(about); len(about) > 0 {
+		if _, err := people.Participants(ctx, w, about); err != nil {
+			return Logged{}, err
+		}
+	}
+	out := Logged{Interactions: make([]Interaction, len(all))}
+	draft := history.Draft{}
+	for n, i := range all {
+		stored := known[i.ExternalKey]
+		if stored == nil {
+			if err := InsertInteraction(ctx, w, &i); err != nil {
+				return Logged{}, err
+			}
+			draft.Effects = append(draft.Effects, history.EffectDraft{Kind: history.Interaction, ID: i.ID, After: i})
+			draft.Summary = "Logged: " + i.Kind
+			if i.ExternalKey != "" {
+				known[i.ExternalKey] = &i
+			}
+			stored = &i
+		} else {
+			out.Known++
+		}
+		out.Interactions[n] = *stored
+	}
+	if made := len(draft.Effects); made > 1 {
+		draft.Summary = fmt.Sprintf("Logged %d interactions", made)
+	}
+	if len(draft.Effects) > 0 {
+		if out.ChangeID, err = history.Record(ctx, w, draft); err != nil {
+			return Logged{}, err
+		}
+	}
+	return out, out.addPeople(ctx, w)
+}
+
+// ofEntry names an entry of several in the fields of an error.
+func ofEntry(err error, n, of int) error {
+	coded := (*fault.Error)(nil)
+	if of == 1 || !errors.As(err, &coded) || len(coded.Fields) == 0 {
+		return err
+	}
+	named := make([]error, len(coded.Fields))
+	for i, f := range coded.Fields {
+		named[i] = fault.InvalidField(fmt.Sprintf("interactions[%d].%s", n, f.Name), "%s", f.Message)
+	}
+	return fault.Join(named...)
 }
 
 // checkOccurred fails with fault.Invalid for a time in the future.
@@ -100,18 +140,21 @@ func checkOccurred(at, now time.Time) error {
 	return nil
 }
 
-func logged(ctx context.Context, w *db.Tx, i *Interaction, participants []people.Connection, changeID string, err error) (Logged, error) {
-	if err != nil {
-		return Logged{}, err
+// addPeople reads the participants, without those who are archived.
+func (l *Logged) addPeople(ctx context.Context, w *db.Tx) (err error) {
+	var ids []string
+	for _, i := range l.Interactions {
+		ids = append(ids, i.ConnectionIDs...)
 	}
-	cadences, err := people.GroupCadences(ctx, w, i.ConnectionIDs)
-	if err != nil {
-		return Logged{}, err
+	ids = people.DistinctIDs(ids)
+	if l.People, err = people.LiveOf(ctx, w, ids); err != nil {
+		return err
 	}
-	for n := range participants {
-		participants[n].GroupCadence = cadences[participants[n].ID]
+	cadences, err := people.GroupCadences(ctx, w, ids)
+	for n := range l.People {
+		l.People[n].GroupCadence = cadences[l.People[n].ID]
 	}
-	return Logged{Interaction: i, People: participants, ChangeID: changeID}, nil
+	return err
 }
 
 // NextDue returns the earliest day on which a participant is due, in a time zone, and
@@ -270,8 +313,8 @@ func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logge
 			return Logged{}, err
 		}
 	}
-	participants, err := people.LiveOf(ctx, w, after.ConnectionIDs)
-	return logged(ctx, w, &after, participants, changeID, err)
+	out := Logged{Interactions: []Interaction{after}, ChangeID: changeID}
+	return out, out.addPeople(ctx, w)
 }
 
 func (p InteractionPatch) apply(i *Interaction, now time.Time) error {

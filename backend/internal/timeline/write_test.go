@@ -102,7 +102,7 @@ func (w *writer) addNote(n timeline.Note) (made *timeline.Note, changeID string,
 func (w *writer) log(i timeline.Interaction) (logged timeline.Logged, err error) {
 	w.t.Helper()
 	err = w.do(func(ctx context.Context, tx *db.Tx) error {
-		logged, err = timeline.LogInteraction(ctx, tx, i)
+		logged, err = timeline.LogInteractions(ctx, tx, i)
 		return err
 	})
 	return logged, err
@@ -216,10 +216,10 @@ func TestLogInteraction(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &timeline.Interaction{
-		TenantID: w.TenantID(), ID: got.Interaction.ID, Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: "About\ntea.", ExternalKey: "cal 7",
+		TenantID: w.TenantID(), ID: got.Interactions[0].ID, Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: "About\ntea.", ExternalKey: "cal 7",
 		CreatedAt: noon, ConnectionIDs: []string{"con_1"},
 	}
-	if diff := cmp.Diff(want, got.Interaction); diff != "" || len(got.People) != 1 || got.People[0].ID != "con_1" || got.ChangeID != w.changes()[0].ID {
+	if diff := cmp.Diff(want, &got.Interactions[0]); diff != "" || len(got.People) != 1 || got.People[0].ID != "con_1" || got.ChangeID != w.changes()[0].ID {
 		t.Errorf("logged %+v (-want +got):\n%s", got, diff)
 	}
 	w.wantCounts(t, 0, 1, 1)
@@ -254,8 +254,8 @@ func TestOccurredAt(t *testing.T) {
 				w.wantCounts(t, 0, 0, 0)
 				return
 			}
-			if err != nil || !got.Interaction.OccurredAt.Equal(c.want) {
-				t.Errorf("got %+v, %v", got.Interaction, err)
+			if err != nil || !got.Interactions[0].OccurredAt.Equal(c.want) {
+				t.Errorf("got %+v, %v", got.Interactions, err)
 			}
 		})
 	}
@@ -278,7 +278,7 @@ func TestExternalKeyOfAnArchivedPerson(t *testing.T) {
 	w.archive("con_1")
 	again := log()
 	due, ok := again.NextDue(time.UTC)
-	if again.ChangeID != "" || again.Interaction.ID != first.Interaction.ID || !ok || !due.Equal(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)) {
+	if again.ChangeID != "" || again.Interactions[0].ID != first.Interactions[0].ID || !ok || !due.Equal(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, due %v", again, due)
 	}
 	w.archive("con_2")
@@ -302,7 +302,7 @@ func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	w.wantCounts(t, 0, 1, 1)
 
 	again := log(timeline.Interaction{Kind: "email", Summary: "two", ExternalKey: " k\n", ConnectionIDs: []string{"con_2"}})
-	if diff := cmp.Diff(first.Interaction, again.Interaction); diff != "" || again.ChangeID != "" || len(again.People) != 1 || again.People[0].ID != "con_1" {
+	if diff := cmp.Diff(first.Interactions, again.Interactions); diff != "" || again.ChangeID != "" || len(again.People) != 1 || again.People[0].ID != "con_1" {
 		t.Errorf("repeated %+v (-want +got):\n%s", again, diff)
 	}
 	w.wantCounts(t, 0, 1, 1)

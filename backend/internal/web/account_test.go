@@ -115,7 +115,7 @@ func TestExport(t *testing.T) {
 			if _, _, err = timeline.AddNote(ctx, u, timeline.Note{Body: "Wrote a compiler", ConnectionIDs: people}); err != nil {
 				return err
 			}
-			_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "About bugs", OccurredAt: s.Clock.Now(), ConnectionIDs: people})
+			_, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: "About bugs", OccurredAt: s.Clock.Now(), ConnectionIDs: people})
 			return err
 		})
 		if err != nil {

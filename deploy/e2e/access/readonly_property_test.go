@@ -151,6 +151,8 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	group, tag, employer := harness.NewWord(), harness.NewWord(), harness.NewWord()
 	a.Create(t, harness.Arguments{"name": harness.NewWord(), "tags": []string{tag}, "organization": employer})
 	a.Call(t, "save_group", harness.Arguments{"name": group})
+	spare := harness.NewWord()
+	a.Call(t, "save_group", harness.Arguments{"name": spare})
 	return map[string]harness.Arguments{
 		"create_connection":     {"name": harness.NewWord()},
 		"update_connection":     {"id": person(), "bio": harness.NewWord()},
@@ -160,10 +162,12 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 		"link_connections":      {"from_id": person(), "to_id": person(), "type": "friend"},
 		"add_note":              {"connection_ids": []string{person()}, "body": harness.NewWord()},
 		"log_interaction":       {"connection_ids": []string{person()}, "kind": "call"},
+		"log_interactions":      {"interactions": []harness.Arguments{{"connection_ids": []string{person()}, "kind": "call"}, {"connection_ids": []string{person()}, "kind": "email"}}},
 		"update_interaction":    {"id": harness.At[string](t, met, "interaction", "id"), "summary": harness.NewWord()},
 		"delete_timeline_entry": {"id": harness.At[string](t, note(), "note", "id")},
 		"update_note":           {"id": harness.At[string](t, note(), "note", "id"), "body": harness.NewWord()},
 		"save_group":            {"name": harness.NewWord()},
+		"delete_group":          {"group": spare},
 		"update_membership":     {"connection_ids": []string{person()}, "add_groups": []string{group}},
 		"update_organization":   {"name": employer, "notes": harness.NewWord()},
 		"rename_tag":            {"from": tag, "to": harness.NewWord()},

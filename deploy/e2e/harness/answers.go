@@ -81,7 +81,7 @@ func (s *seenAnswers) check() error {
 	schemas := map[string]any{}
 	for _, rpc := range tools.AllTools() {
 		schemas[rpc.Tool.Name] = map[string]any{
-			"input": rpc.Tool.InputSchema, "output": rpc.Tool.OutputSchema, "text_by_others": rpc.Tool.TextByOthers,
+			"input": rpc.Tool.InputSchema, "output": rpc.Tool.OutputSchema, "unlisted": rpc.Tool.UnlistedSchema, "text_by_others": rpc.Tool.TextByOthers,
 		}
 	}
 	out := bufio.NewWriter(file)

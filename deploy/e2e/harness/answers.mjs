@@ -15,8 +15,9 @@ function closed(schema) {
 }
 
 /** The schema of a tool's answers, which may begin with the names of its fields with text by others. */
-function answer({ output, text_by_others: names }) {
+function answer({ output, unlisted, text_by_others: names }) {
   const schema = closed(output);
+  Object.assign(schema.properties, unlisted?.properties);
   if (names) schema.properties.text_by_others = { type: 'array', items: { enum: names }, minItems: 1, uniqueItems: true };
   return schema;
 }

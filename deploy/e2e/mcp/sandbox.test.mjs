@@ -7,8 +7,8 @@ import { call, connect, fail, mustFind, search } from '../harness/client.mjs';
 // Removing a tool, or its name, is a breaking change; adding one is not.
 const TOOLS = [
   'search_connections', 'get_connection', 'create_connection', 'update_connection', 'resolve_people', 'archive_connections', 'delete_connection',
-  'find_duplicates', 'merge_connections', 'update_organization', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
-  'update_interaction', 'delete_timeline_entry', 'search_notes', 'count_interactions', 'list_groups', 'save_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
+  'find_duplicates', 'merge_connections', 'update_organization', 'link_connections', 'define_field', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'log_interactions', 'update_note',
+  'update_interaction', 'delete_timeline_entry', 'search_notes', 'count_interactions', 'list_groups', 'save_group', 'delete_group', 'update_membership', 'rename_tag', 'list_due', 'create_reminder',
   'update_reminder', 'complete_reminder', 'set_cadence',
   'find_people_at', 'prepare_meeting', 'suggest_introductions', 'find_similar_connections', 'get_network_stats', 'search_directory',
   'get_member_profile', 'update_my_profile', 'get_account', 'update_my_settings', 'list_changes', 'undo_change',
@@ -333,10 +333,12 @@ function writes([{ id, name }, other]) {
     link_connections: { from_id: id, to_id: other.id, type: 'friend' },
     add_note: { connection_ids: ids, body: 'Zeb' },
     log_interaction: { connection_ids: ids, kind: 'call' },
+    log_interactions: { interactions: [{ connection_ids: ids, kind: 'call' }] },
     update_note: { id: 'not_vk440wx355', body: 'Zeb' },
     update_interaction: { id: 'int_zf775mk147', kind: 'call' },
     delete_timeline_entry: { id: 'not_vk440wx355' },
     save_group: { name: 'Zeb' },
+    delete_group: { group: 'Zeb' },
     update_membership: { connection_ids: ids, add_tags: ['zeb'] },
     rename_tag: { from: 'zeb', to: 'zebra' },
     update_organization: { name: 'Zeb', notes: 'Zeb' },

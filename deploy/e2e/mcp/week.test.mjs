@@ -117,6 +117,17 @@ test('Tuesday: brief, and log', async () => {
   assert.deepEqual({ ...repeated.interaction, connection_ids: repeated.interaction.connection_ids.sort() }, meeting);
   assert.equal(repeated.change_id, undefined);
 
+  const today = [
+    { connection_ids: [kath], kind: 'call', external_key: 'calendar-1' },
+    { connection_ids: [dorothy], kind: 'email', occurred_at: day(-11), external_key: 'calendar-2' },
+    { connection_ids: [kath, dorothy], kind: 'meeting', occurred_at: day(-12) },
+  ];
+  const many = await pay('log_interactions', { interactions: today });
+  assert.deepEqual([many.ids[0], many.ids.length, many.known, many.summary], [meeting.id, 3, 1, 'Logged 2 interactions (Dorothy Vaughan, Katherine Johnson)']);
+  const retried = await pay('log_interactions', { interactions: today.slice(0, 2) });
+  assert.deepEqual([retried.ids, retried.known, retried.change_id], [many.ids.slice(0, 2), 2, undefined]);
+  assert.equal((await pay('undo_change', { change_id: many.change_id })).restored_count, 2);
+
   const { note } = await pay('add_note', { connection_ids: [kath], body: 'Draws **charts** by hand', pinned: true });
   const { note: changed } = await pay('update_note', { id: note.id, expected_version: 1, body: 'Draws charts by hand, over tea' });
   assert.deepEqual({ ...changed, updated_at: '' }, { ...note, body: 'Draws charts by hand, over tea', version: 2, updated_at: '' });
@@ -194,6 +205,9 @@ test('Thursday: organise', async () => {
   assert.deepEqual([created, group.people, group.version], [true, 0, 1]);
   const { group: renamed, created: second } = await pay('save_group', { name: 'MATHEMATICIANS', cadence_days: 60 });
   assert.deepEqual([second, renamed.id, renamed.cadence_days, renamed.description], [false, group.id, 60, 'Who calculates']);
+
+  await pay('save_group', { name: 'Spare' });
+  assert.equal((await pay('delete_group', { group: 'spare' })).summary, 'Deleted the group Spare');
 
   const put = await pay('update_membership', { connection_ids: [kath, dorothy], add_groups: ['mathematicians'], add_tags: ['nasa'] });
   assert.deepEqual([put.changed, put.unchanged], [2, 0]);

@@ -179,6 +179,13 @@ func (s *site) tool(rpc *catalog.RPC, example jsontext.Value) (t toolDoc, err er
 	if err != nil {
 		return t, err
 	}
+	if rpc.Tool.UnlistedSchema != nil {
+		unlisted, err := argumentsOf(rpc.Tool.UnlistedSchema)
+		if err != nil {
+			return t, err
+		}
+		answer = append(answer, unlisted...)
+	}
 	t.Answer = answerFields(answer, rpc.Tool.TextByOthers)
 	t.Undo = undo(rpc, t.Answer)
 	q, err := s.exampleOf(rpc, example)

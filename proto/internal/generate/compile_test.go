@@ -89,6 +89,8 @@ message SearchThingsResponse {
   bool has_more = 3 [json_name = "has_more", (kith.tool.v1.explained) = true];
   // The others.
   repeated Thing others = 9 [(buf.validate.field).repeated.max_items = 3, (kith.tool.v1.undetailed) = true];
+  // What was done.
+  string summary = 10 [(buf.validate.field).string.max_len = 20, (kith.tool.v1.unlisted) = true];
 }
 
 // A thing.

@@ -161,10 +161,11 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 			Idempotent:  level != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN,
 			OpenWorld:   tool.GetOpenWorld(),
 		},
-		InputSchema:   b.schema(m.Input(), input),
-		BoundedSchema: b.schema(m.Input(), boundedInput),
-		OutputSchema:  b.schema(m.Output(), output),
-		TextByOthers:  textByOthers(m.Output()),
+		InputSchema:    b.schema(m.Input(), input),
+		BoundedSchema:  b.schema(m.Input(), boundedInput),
+		OutputSchema:   b.schema(m.Output(), output),
+		UnlistedSchema: b.unlisted(m.Output()),
+		TextByOthers:   textByOthers(m.Output()),
 	}
 	b.checkTool(m, rpc, tool)
 	if tool.GetAnyCredential() {
@@ -203,6 +204,9 @@ func (b *builder) checkTool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, t
 	output := m.Output().Fields()
 	if len(tool.GetActs()) > 0 && output.ByName("change_id") == nil && output.ByName("task_id") == nil {
 		b.fault(m, "has acts, but its answer has neither change_id nor task_id")
+	}
+	if rpc.Writes && output.ByName("change_id") != nil && output.ByName("summary") == nil {
+		b.fault(m, "records a change, but its answer has no summary of it")
 	}
 	if other, taken := b.tools[rpc.Tool.Name]; taken {
 		b.fault(m, "its tool name %s is taken by %s", rpc.Tool.Name, other)

@@ -65,7 +65,7 @@ func TestCatalog(t *testing.T) {
 	}
 	for i, got := range file.RPCs {
 		if got.Tool != nil { // TestSchemas checks them
-			got.Tool.InputSchema, got.Tool.BoundedSchema, got.Tool.OutputSchema = nil, nil, nil
+			got.Tool.InputSchema, got.Tool.BoundedSchema, got.Tool.OutputSchema, got.Tool.UnlistedSchema = nil, nil, nil, nil
 		}
 		if !reflect.DeepEqual(got, want[i]) {
 			t.Errorf("RPC %d is\n%s, want\n%s", i, show(t, got), show(t, want[i]))
@@ -227,5 +227,21 @@ func TestPriceSentence(t *testing.T) {
 		if tool := file.RPCs[i].Tool; tool.Credits != credits || !strings.HasSuffix(tool.Description, "nothing. "+sentence) {
 			t.Errorf("%d credits: %q", tool.Credits, tool.Description)
 		}
+	}
+}
+
+// The answer of a tool that records a change says what it did.
+func TestRecordedChangeNeedsSummary(t *testing.T) {
+	t.Parallel()
+	broken := with(t, "rpc AddThing(Thing) returns (Thing)", "rpc AddThing(Thing) returns (Added)") + `
+// The result.
+message Added {
+  // The recorded change.
+  string change_id = 1 [json_name = "change_id", (buf.validate.field).string.max_len = 14];
+}
+`
+	_, err := generate.Catalog(compile(t, map[string]string{contractPath: broken}))
+	if want := "kith.test.v1.ThingService.AddThing: records a change, but its answer has no summary of it"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

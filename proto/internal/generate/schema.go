@@ -88,6 +88,9 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 	properties := object{}
 	for i := range m.Fields().Len() {
 		f := m.Fields().Get(i)
+		if s.form == output && isUnlisted(f) {
+			continue
+		}
 		name := string(f.Name())
 		properties.set(name, s.property(f))
 		if s.isRequired(f) {
@@ -102,6 +105,33 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 		out.set("additionalProperties", false)
 	}
 	return out
+}
+
+// unlisted returns the schema of the fields of an answer that its schema leaves out, with their
+// comments; nil for none.
+func (b *builder) unlisted(m protoreflect.MessageDescriptor) json.RawMessage {
+	s := &schemas{builder: b, form: output}
+	properties := object{}
+	for i := range m.Fields().Len() {
+		if f := m.Fields().Get(i); isUnlisted(f) {
+			property := s.property(f)
+			property.set("description", paragraph(f))
+			properties.set(string(f.Name()), property)
+		}
+	}
+	if len(properties) == 0 {
+		return nil
+	}
+	data, err := encode(object{{"type", "object"}, {"properties", properties}})
+	if err != nil {
+		b.fault(m, "the schema of its unlisted fields cannot be written: %v", err)
+	}
+	return data
+}
+
+func isUnlisted(f protoreflect.FieldDescriptor) bool {
+	unlisted, _ := proto.GetExtension(f.Options(), toolv1.E_Unlisted).(bool)
+	return unlisted
 }
 
 // isRequired reports whether an argument must be set, or for answers whether the field is always

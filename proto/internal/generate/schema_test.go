@@ -92,6 +92,7 @@ func TestOutputSchema(t *testing.T) {
 "made_at":{"type":"string"},
 "count":{"type":"integer"}
 }}}}`)
+	wantText(t, searchTool(t, contract).UnlistedSchema, `{"type":"object","properties":{"summary":{"type":"string","description":"What was done."}}}`)
 }
 
 // wantText compares texts, because the order of members is the contract's.

@@ -135,7 +135,7 @@ func TestPrompts(t *testing.T) {
 				}
 				ids = append(ids, made.Connection.ID)
 			}
-			_, err := timeline.LogInteraction(ctx, tx, timeline.Interaction{Kind: "call", OccurredAt: s.Clock.Now().Add(-400 * 24 * time.Hour), ConnectionIDs: ids[1:]})
+			_, err := timeline.LogInteractions(ctx, tx, timeline.Interaction{Kind: "call", OccurredAt: s.Clock.Now().Add(-400 * 24 * time.Hour), ConnectionIDs: ids[1:]})
 			return err
 		})
 		if err != nil {

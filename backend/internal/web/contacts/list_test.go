@@ -49,7 +49,7 @@ func TestEachFilter(t *testing.T) {
 	ben := add(t, s, b.Owner, people.Draft{Name: "Ben Okafor"}, "")
 	addGroup(t, s, b.Owner, "Book club", ada)
 	write(t, s, b.Owner, func(ctx context.Context, tx *db.Tx) error {
-		_, err := timeline.LogInteraction(ctx, tx, timeline.Interaction{Kind: "call", Summary: "call", OccurredAt: s.Clock.Now().Add(-48 * time.Hour), ConnectionIDs: []string{ada}})
+		_, err := timeline.LogInteractions(ctx, tx, timeline.Interaction{Kind: "call", Summary: "call", OccurredAt: s.Clock.Now().Add(-48 * time.Hour), ConnectionIDs: []string{ada}})
 		if err != nil {
 			return err
 		}

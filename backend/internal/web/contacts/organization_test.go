@@ -27,7 +27,7 @@ func TestOrganization(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		ada := add(t, s, b.Owner, people.Draft{Name: "Ada Stone", Emails: []string{"ada@helios.example"}, Jobs: []people.JobDraft{{Organization: "Helios", Title: "Founder", StartedOn: "2021"}}}, "")
 		webtest.By(t, s, b.Owner, "test", func(ctx context.Context, tx *db.Tx) (any, error) {
-			return timeline.LogInteraction(ctx, tx, timeline.Interaction{Kind: "call", ConnectionIDs: []string{ada}, OccurredAt: s.Clock.Now().Add(-time.Hour)})
+			return timeline.LogInteractions(ctx, tx, timeline.Interaction{Kind: "call", ConnectionIDs: []string{ada}, OccurredAt: s.Clock.Now().Add(-time.Hour)})
 		})
 		add(t, s, b.Owner, people.Draft{Name: "Ben Okafor", Jobs: []people.JobDraft{{Organization: "Helios", EndedOn: "2020"}, {Organization: "Helios Energy"}}}, "")
 		p := b.Get("/people/" + ada)

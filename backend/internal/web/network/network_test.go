@@ -34,7 +34,7 @@ func met(t *testing.T, s *webtest.Site, owner tenant.ID, person string, days ...
 	t.Helper()
 	for _, ago := range days {
 		webtest.By(t, s, owner, "test", func(ctx context.Context, tx *db.Tx) (any, error) {
-			return timeline.LogInteraction(ctx, tx, timeline.Interaction{ConnectionIDs: []string{person}, Kind: "meeting", OccurredAt: s.Clock.Now().AddDate(0, 0, -ago)})
+			return timeline.LogInteractions(ctx, tx, timeline.Interaction{ConnectionIDs: []string{person}, Kind: "meeting", OccurredAt: s.Clock.Now().AddDate(0, 0, -ago)})
 		})
 	}
 }

@@ -60,7 +60,7 @@ func remind(t *testing.T, s *webtest.Site, owner tenant.ID, r reminders.Reminder
 func logged(t *testing.T, s *webtest.Site, owner tenant.ID, person string, days int) {
 	t.Helper()
 	write(t, s, owner, db.Actor{Tool: "test"}, func(ctx context.Context, tx *db.Tx) error {
-		_, err := timeline.LogInteraction(ctx, tx, timeline.Interaction{ConnectionIDs: []string{person}, Kind: "meeting", OccurredAt: s.Clock.Now().AddDate(0, 0, -days)})
+		_, err := timeline.LogInteractions(ctx, tx, timeline.Interaction{ConnectionIDs: []string{person}, Kind: "meeting", OccurredAt: s.Clock.Now().AddDate(0, 0, -days)})
 		return err
 	})
 }

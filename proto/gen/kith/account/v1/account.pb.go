@@ -702,7 +702,9 @@ type UpdateMySettingsResponse struct {
 	// Today's date there, YYYY-MM-DD.
 	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
 	// For undo_change; absent if nothing changed.
-	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,5,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -761,6 +763,13 @@ func (x *UpdateMySettingsResponse) GetToday() string {
 func (x *UpdateMySettingsResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateMySettingsResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1229,7 +1238,9 @@ type UndoChangeResponse struct {
 	// that was undone before.
 	TaskId *int32 `protobuf:"varint,6,opt,name=task_id,proto3,oneof" json:"task_id,omitempty"`
 	// What to call next.
-	Next          []*v1.NextCall `protobuf:"bytes,7,rep,name=next,proto3" json:"next,omitempty"`
+	Next []*v1.NextCall `protobuf:"bytes,7,rep,name=next,proto3" json:"next,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,8,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1313,6 +1324,13 @@ func (x *UndoChangeResponse) GetNext() []*v1.NextCall {
 	return nil
 }
 
+func (x *UndoChangeResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 // An object that was changed again since.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1393,14 +1411,14 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"G\n" +
 	"\x11GetAccountRequest\x122\n" +
 	"\ainclude\x18\x01 \x03(\tB\x18\xbaH\x11\x92\x01\x0e\x10\x01\"\n" +
-	"r\bR\x06prices\x88\xf4\x18\x01R\ainclude\"\xd1\x03\n" +
+	"r\bR\x06prices\x88\xf4\x18\x01R\ainclude\"\xd5\x03\n" +
 	"\x12GetAccountResponse\x127\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.kith.account.v1.MemberB\x06\xbaH\x03\xc8\x01\x01R\x06member\x12C\n" +
 	"\n" +
 	"credential\x18\x02 \x01(\v2\x1b.kith.account.v1.CredentialB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"credential\x12Y\n" +
-	"\x11unavailable_tools\x18\x03 \x03(\v2 .kith.account.v1.UnavailableToolB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x11unavailable_tools\x12=\n" +
-	"\x06prices\x18\x04 \x03(\v2\x1a.kith.account.v1.ToolPriceB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x06prices\x122\n" +
+	"\x11unavailable_tools\x18\x03 \x03(\v2 .kith.account.v1.UnavailableToolB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x11unavailable_tools\x12A\n" +
+	"\x06prices\x18\x04 \x03(\v2\x1a.kith.account.v1.ToolPriceB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xf8\xf3\x18\x01R\x06prices\x122\n" +
 	"\acredits\x18\x05 \x01(\v2\x18.kith.account.v1.CreditsR\acredits\x12;\n" +
 	"\n" +
 	"embeddings\x18\x06 \x01(\v2\x1b.kith.account.v1.EmbeddingsR\n" +
@@ -1462,15 +1480,18 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x06locale\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18#H\x01R\x06locale\x88\x01\x01:k\xbaHh\x1af\n" +
 	"\x1cupdate_my_settings.something\x12\x1egive timezone, locale, or both\x1a&has(this.timezone) || has(this.locale)B\v\n" +
 	"\t_timezoneB\t\n" +
-	"\a_locale\"\xb9\x01\n" +
+	"\a_locale\"\xf6\x01\n" +
 	"\x18UpdateMySettingsResponse\x12#\n" +
 	"\btimezone\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1f\n" +
 	"\x06locale\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18#R\x06locale\x12\x1d\n" +
 	"\x05today\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x05today\x12*\n" +
-	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x05 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x87\x05\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x87\x05\n" +
 	"\x12ListChangesRequest\x12@\n" +
 	"\tchange_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^chg_[0-9a-z]{1,10}$H\x00R\tchange_id\x88\x01\x01\x12\x1d\n" +
 	"\x04mine\x18\x02 \x01(\bB\x04\x88\xf4\x18\x01H\x01R\x04mine\x88\x01\x01\x12(\n" +
@@ -1531,21 +1552,24 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_import_idB\n" +
 	"\n" +
-	"\b_dry_run\"\xd7\x03\n" +
+	"\b_dry_run\"\x98\x04\n" +
 	"\x12UndoChangeResponse\x12O\n" +
 	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\x13\xbaH\x05\x92\x01\x02\x10d\xf2\xf3\x18\atask_idR\brestored\x12+\n" +
 	"\x0erestored_count\x18\x02 \x01(\x05H\x00R\x0erestored_count\x88\x01\x01\x12L\n" +
 	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\x13\xbaH\x05\x92\x01\x02\x10d\xf2\xf3\x18\atask_idR\tconflicts\x12+\n" +
 	"\x0ealready_undone\x18\x04 \x01(\bH\x01R\x0ealready_undone\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x02R\tchange_id\x88\x01\x01\x12&\n" +
-	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x03R\atask_id\x88\x01\x01\x124\n" +
-	"\x04next\x18\a \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\x11\n" +
+	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x03R\atask_id\x88\x01\x01\x128\n" +
+	"\x04next\x18\a \x03(\v2\x16.kith.tool.v1.NextCallB\f\xbaH\x05\x92\x01\x02\x10\x02\xf8\xf3\x18\x01R\x04next\x12/\n" +
+	"\asummary\x18\b \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x04R\asummary\x88\x01\x01B\x11\n" +
 	"\x0f_restored_countB\x11\n" +
 	"\x0f_already_undoneB\f\n" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_task_id\"\xa0\x01\n" +
+	"\b_task_idB\n" +
+	"\n" +
+	"\b_summary\"\xa0\x01\n" +
 	"\bConflict\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
 	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12$\n" +

@@ -2248,7 +2248,9 @@ type CreateConnectionResponse struct {
 	SameAddress []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
 	// Other people with the same name; five at most. merge_connections merges them if they
 	// are the same person.
-	SameName      []*ResolvedPerson `protobuf:"bytes,5,rep,name=same_name,proto3" json:"same_name,omitempty"`
+	SameName []*ResolvedPerson `protobuf:"bytes,5,rep,name=same_name,proto3" json:"same_name,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,6,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2316,6 +2318,13 @@ func (x *CreateConnectionResponse) GetSameName() []*ResolvedPerson {
 		return x.SameName
 	}
 	return nil
+}
+
+func (x *CreateConnectionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
 }
 
 // Another person with the same address.
@@ -2725,8 +2734,10 @@ type UpdateConnectionResponse struct {
 	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// Important dates that this call removed.
 	RemovedImportantDates []*ImportantDate `protobuf:"bytes,3,rep,name=removed_important_dates,proto3" json:"removed_important_dates,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionResponse) Reset() {
@@ -2778,6 +2789,13 @@ func (x *UpdateConnectionResponse) GetRemovedImportantDates() []*ImportantDate {
 		return x.RemovedImportantDates
 	}
 	return nil
+}
+
+func (x *UpdateConnectionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
 }
 
 // The entries to look up. They may be mixed.
@@ -3101,7 +3119,9 @@ type ArchiveConnectionsResponse struct {
 	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,5,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3160,6 +3180,13 @@ func (x *ArchiveConnectionsResponse) GetUnchanged() int32 {
 func (x *ArchiveConnectionsResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *ArchiveConnectionsResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -3232,8 +3259,10 @@ type DeleteConnectionResponse struct {
 	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// Until when it can be undone.
 	RestorableUntil *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=restorable_until,proto3" json:"restorable_until,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,6,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeleteConnectionResponse) Reset() {
@@ -3299,6 +3328,13 @@ func (x *DeleteConnectionResponse) GetRestorableUntil() *timestamppb.Timestamp {
 		return x.RestorableUntil
 	}
 	return nil
+}
+
+func (x *DeleteConnectionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
 }
 
 // The pairs to look for.
@@ -3655,7 +3691,9 @@ type MergeConnectionsResponse struct {
 	// For pairs: those who stay.
 	People []*MergedPerson `protobuf:"bytes,6,rep,name=people,proto3" json:"people,omitempty"`
 	// For a dry run: that nothing was written, and what to pass.
-	Note          *string `protobuf:"bytes,7,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	Note *string `protobuf:"bytes,7,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,8,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3735,6 +3773,13 @@ func (x *MergeConnectionsResponse) GetPeople() []*MergedPerson {
 func (x *MergeConnectionsResponse) GetNote() string {
 	if x != nil && x.Note != nil {
 		return *x.Note
+	}
+	return ""
+}
+
+func (x *MergeConnectionsResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -3964,7 +4009,9 @@ type LinkConnectionsResponse struct {
 	// The relationships of the two people to each other, from the side of from_id.
 	Relationships []*Relationship `protobuf:"bytes,1,rep,name=relationships,proto3" json:"relationships,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4009,6 +4056,13 @@ func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
 func (x *LinkConnectionsResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *LinkConnectionsResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -4303,7 +4357,9 @@ type DefineFieldResponse struct {
 	// How many people have a value that changed with it.
 	People int32 `protobuf:"varint,2,opt,name=people,proto3" json:"people,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4355,6 +4411,13 @@ func (x *DefineFieldResponse) GetPeople() int32 {
 func (x *DefineFieldResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *DefineFieldResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -4638,7 +4701,9 @@ type UpdateOrganizationResponse struct {
 	// The organisation.
 	Organization *Organization `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4683,6 +4748,13 @@ func (x *UpdateOrganizationResponse) GetOrganization() *Organization {
 func (x *UpdateOrganizationResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateOrganizationResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -4838,13 +4910,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\x128\n" +
 	"\x03ids\x18\x03 \x03(\tB&\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x03ids:V\xbaHS\x1aQ\n" +
 	"\x12get_connection.one\x12\x15give either id or ids\x1a$has(this.id) != (size(this.ids) > 0)B\x05\n" +
-	"\x03_id\"\xf1\x03\n" +
+	"\x03_id\"\xf9\x03\n" +
 	"\x15GetConnectionResponse\x12?\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionR\n" +
-	"connection\x127\n" +
-	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x05notes\x12L\n" +
-	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\finteractions\x12F\n" +
+	"connection\x12;\n" +
+	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xf8\xf3\x18\x01R\x05notes\x12P\n" +
+	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xf8\xf3\x18\x01R\finteractions\x12F\n" +
 	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tpositions\x12K\n" +
 	"\vconnections\x18\x05 \x03(\v2\x1f.kith.connections.v1.ConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\vconnections\x12J\n" +
 	"\amissing\x18\x06 \x03(\v2&.kith.connections.v1.MissingConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\amissing\x12!\n" +
@@ -5030,7 +5102,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\r_organizationB\b\n" +
 	"\x06_titleB\r\n" +
 	"\v_started_onB\v\n" +
-	"\t_ended_on\"\x81\x03\n" +
+	"\t_ended_on\"\xbe\x03\n" +
 	"\x18CreateConnectionResponse\x12K\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
@@ -5039,10 +5111,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\fduplicate_of\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\fduplicate_of\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12N\n" +
 	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_address\x12K\n" +
-	"\tsame_name\x18\x05 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\tsame_nameB\x0f\n" +
+	"\tsame_name\x18\x05 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\tsame_name\x12/\n" +
+	"\asummary\x18\x06 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
-	"_change_id\"e\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"e\n" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
@@ -5107,16 +5182,19 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"\b_met_howB\x0e\n" +
 	"\f_deceased_onB\r\n" +
-	"\v_set_fields\"\x89\x02\n" +
+	"\v_set_fields\"\xc6\x02\n" +
 	"\x18UpdateConnectionResponse\x12K\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\n" +
 	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\n" +
 	"connection\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12f\n" +
-	"\x17removed_important_dates\x18\x03 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x17removed_important_datesB\f\n" +
+	"\x17removed_important_dates\x18\x03 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x17removed_important_dates\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"I\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"I\n" +
 	"\x14ResolvePeopleRequest\x121\n" +
 	"\aentries\x18\x01 \x03(\tB\x17\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\xfe\x01\x88\xf4\x18\x01R\aentries\"c\n" +
 	"\x15ResolvePeopleResponse\x12J\n" +
@@ -5143,27 +5221,33 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xc5\x01\n" +
+	"\b_dry_run\"\x82\x02\n" +
 	"\x1aArchiveConnectionsResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
 	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x05 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x82\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x82\x01\n" +
 	"\x17DeleteConnectionRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x121\n" +
 	"\fconfirm_name\x18\x02 \x01(\tB\r\xbaH\n" +
-	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\x96\x02\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\xd3\x02\n" +
 	"\x18DeleteConnectionResponse\x12\x1e\n" +
 	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12$\n" +
 	"\rnotes_deleted\x18\x02 \x01(\x05R\rnotes_deleted\x122\n" +
 	"\x14interactions_deleted\x18\x03 \x01(\x05R\x14interactions_deleted\x12*\n" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12F\n" +
-	"\x10restorable_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x10restorable_untilB\f\n" +
+	"\x10restorable_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x10restorable_until\x12/\n" +
+	"\asummary\x18\x06 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xf5\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xf5\x01\n" +
 	"\x15FindDuplicatesRequest\x12L\n" +
 	"\rconnection_id\x18\x01 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\rconnection_id\x88\x01\x01\x12:\n" +
 	"\tmin_score\x18\x02 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x9a\x99\x99\x99\x99\x99\xd9?H\x01R\tmin_score\x88\x01\x01\x12(\n" +
@@ -5198,7 +5282,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"_selection\"\x8d\x01\n" +
 	"\tMergePair\x12>\n" +
 	"\akeep_id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\akeep_id\x12@\n" +
-	"\bmerge_id\x18\x02 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\bmerge_id\"\x8c\x03\n" +
+	"\bmerge_id\x18\x02 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\bmerge_id\"\xc9\x03\n" +
 	"\x18MergeConnectionsResponse\x12E\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x04\xf8\xf3\x18\x01R\n" +
@@ -5208,10 +5292,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05moved\x18\x04 \x01(\x05R\x05moved\x12*\n" +
 	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12C\n" +
 	"\x06people\x18\x06 \x03(\v2!.kith.connections.v1.MergedPersonB\b\xbaH\x05\x92\x01\x02\x102R\x06people\x12!\n" +
-	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04note\x88\x01\x01B\f\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04note\x88\x01\x01\x12/\n" +
+	"\asummary\x18\b \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_idB\a\n" +
-	"\x05_note\"r\n" +
+	"\x05_noteB\n" +
+	"\n" +
+	"\b_summary\"r\n" +
 	"\fMergedPerson\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12'\n" +
@@ -5231,12 +5318,15 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x16link_connections.other\x124give to_id or, for somebody who is not on file, name\x1a!has(this.to_id) != has(this.name)B\b\n" +
 	"\x06_to_idB\t\n" +
 	"\a_removeB\a\n" +
-	"\x05_name\"\xaa\x01\n" +
+	"\x05_name\"\xe7\x01\n" +
 	"\x17LinkConnectionsResponse\x12U\n" +
 	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10\x14\xe8\xf3\x18\x01R\rrelationships\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xba\x03\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xba\x03\n" +
 	"\x18ExportConnectionsRequest\x12E\n" +
 	"\x06format\x18\x01 \x01(\tB-\xbaH*\xc8\x01\x01r%R\x04jsonR\x03csvR\x05vcardR\x06vcard3R\tjscontactR\x06format\x12=\n" +
 	"\x03ids\x18\x02 \x03(\tB+\xbaH$\x92\x01!\x10\xc8\x01\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x03ids\x121\n" +
@@ -5248,7 +5338,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\x9e\x03\n" +
+	"\a_cursor\"\xa2\x03\n" +
 	"\x19ExportConnectionsResponse\x12+\n" +
 	"\acontent\x18\x01 \x01(\tB\x11\xbaH\x06r\x04\x18\x80\x80\x02\xe0\xf3\x18\x01\xe8\xf3\x18\x01R\acontent\x12'\n" +
 	"\n" +
@@ -5258,8 +5348,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12&\n" +
 	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x12\x1c\n" +
-	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04note\x124\n" +
-	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\x12$\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04note\x128\n" +
+	"\x04next\x18\b \x03(\v2\x16.kith.tool.v1.NextCallB\f\xbaH\x05\x92\x01\x02\x10\x02\xf8\xf3\x18\x01R\x04next\x12$\n" +
 	"\bleft_out\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bleft_outB\x0e\n" +
 	"\f_next_cursorB\n" +
 	"\n" +
@@ -5273,13 +5363,16 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x06remove\x18\x05 \x01(\bH\x02R\x06remove\x88\x01\x01B\a\n" +
 	"\x05_typeB\v\n" +
 	"\t_new_nameB\t\n" +
-	"\a_remove\"\xaf\x01\n" +
+	"\a_remove\"\xec\x01\n" +
 	"\x13DefineFieldResponse\x12F\n" +
 	"\x06fields\x18\x01 \x03(\v2 .kith.connections.v1.CustomFieldB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\x06fields\x12\x16\n" +
 	"\x06people\x18\x02 \x01(\x05R\x06people\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"y\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"y\n" +
 	"\vCustomField\x12\x1f\n" +
 	"\x04name\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
 	"\x04type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
@@ -5315,13 +5408,16 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\b_websiteB\n" +
 	"\n" +
 	"\b_addressB\b\n" +
-	"\x06_notes\"\xa9\x01\n" +
+	"\x06_notes\"\xe6\x01\n" +
 	"\x1aUpdateOrganizationResponse\x12Q\n" +
 	"\forganization\x18\x01 \x01(\v2!.kith.connections.v1.OrganizationB\n" +
 	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\forganization\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\x83\x0f\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary2\x83\x0f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +

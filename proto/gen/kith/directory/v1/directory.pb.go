@@ -955,7 +955,9 @@ type UpdateMyProfileResponse struct {
 	// The profile in full, as get_member_profile returns it.
 	Profile *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1000,6 +1002,13 @@ func (x *UpdateMyProfileResponse) GetProfile() *Profile {
 func (x *UpdateMyProfileResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1108,13 +1117,16 @@ const file_kith_directory_v1_directory_proto_rawDesc = "" +
 	"\t_locationB\x0f\n" +
 	"\r_organizationB\b\n" +
 	"\x06_titleB\t\n" +
-	"\a_listed\"\x95\x01\n" +
+	"\a_listed\"\xd2\x01\n" +
 	"\x17UpdateMyProfileResponse\x12@\n" +
 	"\aprofile\x18\x01 \x01(\v2\x1a.kith.directory.v1.ProfileB\n" +
 	"\xbaH\x03\xc8\x01\x01\xf8\xf3\x18\x01R\aprofile\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\xf5\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary2\xf5\x01\n" +
 	"\x16PublicDirectoryService\x12t\n" +
 	"\x10BatchGetProfiles\x12*.kith.directory.v1.BatchGetProfilesRequest\x1a+.kith.directory.v1.BatchGetProfilesResponse\"\a\xd0\xf3\x18\x01\x90\x02\x01\x12e\n" +
 	"\vListMembers\x12%.kith.directory.v1.ListMembersRequest\x1a&.kith.directory.v1.ListMembersResponse\"\a\xd0\xf3\x18\x01\x90\x02\x012\xcb\x03\n" +

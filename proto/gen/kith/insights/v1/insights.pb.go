@@ -1256,12 +1256,12 @@ var File_kith_insights_v1_insights_proto protoreflect.FileDescriptor
 
 const file_kith_insights_v1_insights_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xa5\x01\n" +
+	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xab\x01\n" +
 	"\x06Person\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
-	"\bheadline\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x126\n" +
-	"\bstrength\x18\x04 \x01(\v2\x1a.kith.insights.v1.StrengthR\bstrength\"\xe4\x01\n" +
+	"\bheadline\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x12<\n" +
+	"\bstrength\x18\x04 \x01(\v2\x1a.kith.insights.v1.StrengthB\x04\xf8\xf3\x18\x01R\bstrength\"\xe4\x01\n" +
 	"\bStrength\x12\x1f\n" +
 	"\x05score\x18\x01 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\x05score\x12\x1a\n" +
 	"\bmeetings\x18\x02 \x01(\x05R\bmeetings\x12\x14\n" +

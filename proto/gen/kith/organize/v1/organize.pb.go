@@ -363,7 +363,9 @@ type SaveGroupResponse struct {
 	// Whether this call created it.
 	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -419,6 +421,114 @@ func (x *SaveGroupResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *SaveGroupResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
+// The group to delete.
+type DeleteGroupRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id or name.
+	Group         string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteGroupRequest) Reset() {
+	*x = DeleteGroupRequest{}
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteGroupRequest) ProtoMessage() {}
+
+func (x *DeleteGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteGroupRequest.ProtoReflect.Descriptor instead.
+func (*DeleteGroupRequest) Descriptor() ([]byte, []int) {
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *DeleteGroupRequest) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+// The result.
+type DeleteGroupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The recorded change, for undo_change.
+	ChangeId string `protobuf:"bytes,1,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it.
+	Summary       *string `protobuf:"bytes,2,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteGroupResponse) Reset() {
+	*x = DeleteGroupResponse{}
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteGroupResponse) ProtoMessage() {}
+
+func (x *DeleteGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteGroupResponse.ProtoReflect.Descriptor instead.
+func (*DeleteGroupResponse) Descriptor() ([]byte, []int) {
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeleteGroupResponse) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *DeleteGroupResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 // The people, and their groups and tags to add or remove.
 type UpdateMembershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -442,7 +552,7 @@ type UpdateMembershipRequest struct {
 
 func (x *UpdateMembershipRequest) Reset() {
 	*x = UpdateMembershipRequest{}
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[6]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +564,7 @@ func (x *UpdateMembershipRequest) String() string {
 func (*UpdateMembershipRequest) ProtoMessage() {}
 
 func (x *UpdateMembershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[6]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +577,7 @@ func (x *UpdateMembershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMembershipRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMembershipRequest) Descriptor() ([]byte, []int) {
-	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{6}
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateMembershipRequest) GetConnectionIds() []string {
@@ -529,14 +639,16 @@ type UpdateMembershipResponse struct {
 	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,5,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateMembershipResponse) Reset() {
 	*x = UpdateMembershipResponse{}
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[7]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +660,7 @@ func (x *UpdateMembershipResponse) String() string {
 func (*UpdateMembershipResponse) ProtoMessage() {}
 
 func (x *UpdateMembershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[7]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +673,7 @@ func (x *UpdateMembershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMembershipResponse.ProtoReflect.Descriptor instead.
 func (*UpdateMembershipResponse) Descriptor() ([]byte, []int) {
-	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{7}
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateMembershipResponse) GetChanged() int32 {
@@ -592,6 +704,13 @@ func (x *UpdateMembershipResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *UpdateMembershipResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 // The tag and its new name.
 type RenameTagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -607,7 +726,7 @@ type RenameTagRequest struct {
 
 func (x *RenameTagRequest) Reset() {
 	*x = RenameTagRequest{}
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +738,7 @@ func (x *RenameTagRequest) String() string {
 func (*RenameTagRequest) ProtoMessage() {}
 
 func (x *RenameTagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +751,7 @@ func (x *RenameTagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameTagRequest.ProtoReflect.Descriptor instead.
 func (*RenameTagRequest) Descriptor() ([]byte, []int) {
-	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{8}
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RenameTagRequest) GetFrom() string {
@@ -664,14 +783,16 @@ type RenameTagResponse struct {
 	// Names of the first of them.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RenameTagResponse) Reset() {
 	*x = RenameTagResponse{}
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +804,7 @@ func (x *RenameTagResponse) String() string {
 func (*RenameTagResponse) ProtoMessage() {}
 
 func (x *RenameTagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +817,7 @@ func (x *RenameTagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameTagResponse.ProtoReflect.Descriptor instead.
 func (*RenameTagResponse) Descriptor() ([]byte, []int) {
-	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{9}
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RenameTagResponse) GetChanged() int32 {
@@ -716,6 +837,13 @@ func (x *RenameTagResponse) GetNames() []string {
 func (x *RenameTagResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *RenameTagResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -755,13 +883,23 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\x0f\n" +
 	"\r_cadence_daysB\x13\n" +
-	"\x11_expected_version\"\xa4\x01\n" +
+	"\x11_expected_version\"\xe1\x01\n" +
 	"\x11SaveGroupResponse\x125\n" +
 	"\x05group\x18\x01 \x01(\v2\x17.kith.organize.v1.GroupB\x06\xbaH\x03\xc8\x01\x01R\x05group\x12\x1e\n" +
 	"\acreated\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\acreated\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x8a\x06\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"8\n" +
+	"\x12DeleteGroupRequest\x12\"\n" +
+	"\x05group\x18\x01 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18PR\x05group\"y\n" +
+	"\x13DeleteGroupResponse\x12%\n" +
+	"\tchange_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
+	"\asummary\x18\x02 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x00R\asummary\x88\x01\x01B\n" +
+	"\n" +
+	"\b_summary\"\x8a\x06\n" +
 	"\x17UpdateMembershipRequest\x12R\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x121\n" +
 	"\tselection\x18\x06 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x00R\tselection\x88\x01\x01\x12#\n" +
@@ -781,32 +919,39 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xc3\x01\n" +
+	"\b_dry_run\"\x80\x02\n" +
 	"\x18UpdateMembershipResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
 	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x05 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x87\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\x87\x01\n" +
 	"\x10RenameTagRequest\x12$\n" +
 	"\x04from\x18\x01 \x01(\tB\x10\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<\x88\xf4\x18\x01R\x04from\x12\x1c\n" +
 	"\x02to\x18\x02 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x02to\x12#\n" +
 	"\adry_run\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\adry_run\x88\x01\x01B\n" +
 	"\n" +
-	"\b_dry_run\"\x98\x01\n" +
+	"\b_dry_run\"\xd5\x01\n" +
 	"\x11RenameTagResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
 	"\x05names\x18\x02 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\x99\x04\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary2\x94\x05\n" +
 	"\x0fOrganizeService\x12x\n" +
 	"\n" +
 	"ListGroups\x12#.kith.organize.v1.ListGroupsRequest\x1a$.kith.organize.v1.ListGroupsResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\x14List groups and tags\x90\x02\x01\x12t\n" +
-	"\tSaveGroup\x12\".kith.organize.v1.SaveGroupRequest\x1a#.kith.organize.v1.SaveGroupResponse\"\x1e\xca\xf3\x18\x17\b\x03\x12\fSave a group\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x9e\x01\n" +
+	"\tSaveGroup\x12\".kith.organize.v1.SaveGroupRequest\x1a#.kith.organize.v1.SaveGroupResponse\"\x1e\xca\xf3\x18\x17\b\x03\x12\fSave a group\x18\x01 \x01J\x01\x01\x90\x02\x02\x12y\n" +
+	"\vDeleteGroup\x12$.kith.organize.v1.DeleteGroupRequest\x1a%.kith.organize.v1.DeleteGroupResponse\"\x1d\xca\xf3\x18\x19\b\x03\x12\x0eDelete a group\x18\x01 \x01J\x01\x01\x12\x9e\x01\n" +
 	"\x10UpdateMembership\x12).kith.organize.v1.UpdateMembershipRequest\x1a*.kith.organize.v1.UpdateMembershipResponse\"3\xca\xf3\x18,\b\x03\x12 Change groups and tags of people\x18\x01 \x01J\x02\x01\x04\x90\x02\x02\x12u\n" +
 	"\tRenameTag\x12\".kith.organize.v1.RenameTagRequest\x1a#.kith.organize.v1.RenameTagResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\fRename a tag\x18\x01 \x01J\x02\x01\x04\x90\x02\x02B@Z>github.com/kith-crm/kith/proto/gen/kith/organize/v1;organizev1b\x06proto3"
 
@@ -822,7 +967,7 @@ func file_kith_organize_v1_organize_proto_rawDescGZIP() []byte {
 	return file_kith_organize_v1_organize_proto_rawDescData
 }
 
-var file_kith_organize_v1_organize_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_kith_organize_v1_organize_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_kith_organize_v1_organize_proto_goTypes = []any{
 	(*Group)(nil),                    // 0: kith.organize.v1.Group
 	(*Tag)(nil),                      // 1: kith.organize.v1.Tag
@@ -830,27 +975,31 @@ var file_kith_organize_v1_organize_proto_goTypes = []any{
 	(*ListGroupsResponse)(nil),       // 3: kith.organize.v1.ListGroupsResponse
 	(*SaveGroupRequest)(nil),         // 4: kith.organize.v1.SaveGroupRequest
 	(*SaveGroupResponse)(nil),        // 5: kith.organize.v1.SaveGroupResponse
-	(*UpdateMembershipRequest)(nil),  // 6: kith.organize.v1.UpdateMembershipRequest
-	(*UpdateMembershipResponse)(nil), // 7: kith.organize.v1.UpdateMembershipResponse
-	(*RenameTagRequest)(nil),         // 8: kith.organize.v1.RenameTagRequest
-	(*RenameTagResponse)(nil),        // 9: kith.organize.v1.RenameTagResponse
-	(*v1.CustomField)(nil),           // 10: kith.connections.v1.CustomField
+	(*DeleteGroupRequest)(nil),       // 6: kith.organize.v1.DeleteGroupRequest
+	(*DeleteGroupResponse)(nil),      // 7: kith.organize.v1.DeleteGroupResponse
+	(*UpdateMembershipRequest)(nil),  // 8: kith.organize.v1.UpdateMembershipRequest
+	(*UpdateMembershipResponse)(nil), // 9: kith.organize.v1.UpdateMembershipResponse
+	(*RenameTagRequest)(nil),         // 10: kith.organize.v1.RenameTagRequest
+	(*RenameTagResponse)(nil),        // 11: kith.organize.v1.RenameTagResponse
+	(*v1.CustomField)(nil),           // 12: kith.connections.v1.CustomField
 }
 var file_kith_organize_v1_organize_proto_depIdxs = []int32{
 	0,  // 0: kith.organize.v1.ListGroupsResponse.groups:type_name -> kith.organize.v1.Group
 	1,  // 1: kith.organize.v1.ListGroupsResponse.tags:type_name -> kith.organize.v1.Tag
-	10, // 2: kith.organize.v1.ListGroupsResponse.fields:type_name -> kith.connections.v1.CustomField
+	12, // 2: kith.organize.v1.ListGroupsResponse.fields:type_name -> kith.connections.v1.CustomField
 	0,  // 3: kith.organize.v1.SaveGroupResponse.group:type_name -> kith.organize.v1.Group
 	2,  // 4: kith.organize.v1.OrganizeService.ListGroups:input_type -> kith.organize.v1.ListGroupsRequest
 	4,  // 5: kith.organize.v1.OrganizeService.SaveGroup:input_type -> kith.organize.v1.SaveGroupRequest
-	6,  // 6: kith.organize.v1.OrganizeService.UpdateMembership:input_type -> kith.organize.v1.UpdateMembershipRequest
-	8,  // 7: kith.organize.v1.OrganizeService.RenameTag:input_type -> kith.organize.v1.RenameTagRequest
-	3,  // 8: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
-	5,  // 9: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
-	7,  // 10: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
-	9,  // 11: kith.organize.v1.OrganizeService.RenameTag:output_type -> kith.organize.v1.RenameTagResponse
-	8,  // [8:12] is the sub-list for method output_type
-	4,  // [4:8] is the sub-list for method input_type
+	6,  // 6: kith.organize.v1.OrganizeService.DeleteGroup:input_type -> kith.organize.v1.DeleteGroupRequest
+	8,  // 7: kith.organize.v1.OrganizeService.UpdateMembership:input_type -> kith.organize.v1.UpdateMembershipRequest
+	10, // 8: kith.organize.v1.OrganizeService.RenameTag:input_type -> kith.organize.v1.RenameTagRequest
+	3,  // 9: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
+	5,  // 10: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
+	7,  // 11: kith.organize.v1.OrganizeService.DeleteGroup:output_type -> kith.organize.v1.DeleteGroupResponse
+	9,  // 12: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
+	11, // 13: kith.organize.v1.OrganizeService.RenameTag:output_type -> kith.organize.v1.RenameTagResponse
+	9,  // [9:14] is the sub-list for method output_type
+	4,  // [4:9] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -865,17 +1014,18 @@ func file_kith_organize_v1_organize_proto_init() {
 	file_kith_organize_v1_organize_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[5].OneofWrappers = []any{}
-	file_kith_organize_v1_organize_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[9].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_organize_v1_organize_proto_rawDesc), len(file_kith_organize_v1_organize_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

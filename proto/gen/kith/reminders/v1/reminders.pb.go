@@ -560,7 +560,9 @@ type CreateReminderResponse struct {
 	// The reminder.
 	Reminder *Reminder `protobuf:"bytes,1,opt,name=reminder,proto3" json:"reminder,omitempty"`
 	// The recorded change, for undo_change.
-	ChangeId      string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,6 +607,13 @@ func (x *CreateReminderResponse) GetReminder() *Reminder {
 func (x *CreateReminderResponse) GetChangeId() string {
 	if x != nil {
 		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *CreateReminderResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -697,7 +706,9 @@ type UpdateReminderResponse struct {
 	// The reminder.
 	Reminder *Reminder `protobuf:"bytes,1,opt,name=reminder,proto3" json:"reminder,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -742,6 +753,13 @@ func (x *UpdateReminderResponse) GetReminder() *Reminder {
 func (x *UpdateReminderResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateReminderResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -818,7 +836,9 @@ type CompleteReminderResponse struct {
 	// The next day of a recurring reminder, YYYY-MM-DD; absent for others.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -870,6 +890,13 @@ func (x *CompleteReminderResponse) GetNextDue() string {
 func (x *CompleteReminderResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *CompleteReminderResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -968,7 +995,9 @@ type SetCadenceResponse struct {
 	// The first day on which one of them is due, YYYY-MM-DD; absent without an interval.
 	NextDue *string `protobuf:"bytes,5,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,6,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1034,6 +1063,13 @@ func (x *SetCadenceResponse) GetNextDue() string {
 func (x *SetCadenceResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *SetCadenceResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1108,10 +1144,13 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"recurrence\x18\x04 \x01(\tB3\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearly\x88\xf4\x18\x01H\x01R\n" +
 	"recurrence\x88\x01\x01B\x10\n" +
 	"\x0e_connection_idB\r\n" +
-	"\v_recurrence\"\x80\x01\n" +
+	"\v_recurrence\"\xbd\x01\n" +
 	"\x16CreateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xae\x03\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x00R\asummary\x88\x01\x01B\n" +
+	"\n" +
+	"\b_summary\"\xae\x03\n" +
 	"\x15UpdateReminderRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12'\n" +
 	"\x04text\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xf4\x03\x88\xf4\x18\x01H\x00R\x04text\x88\x01\x01\x12]\n" +
@@ -1124,12 +1163,15 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\x05_textB\t\n" +
 	"\a_due_onB\x10\n" +
 	"\x0e_connection_idB\r\n" +
-	"\v_recurrence\"\x93\x01\n" +
+	"\v_recurrence\"\xd0\x01\n" +
 	"\x16UpdateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xfc\x01\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xfc\x01\n" +
 	"\x17CompleteReminderRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x129\n" +
 	"\aoutcome\x18\x02 \x01(\tB\x1a\xbaH\x13r\x11R\x04doneR\tdismissed\x88\xf4\x18\x01H\x00R\aoutcome\x88\x01\x01\x12Y\n" +
@@ -1137,15 +1179,18 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x06due_on\x88\x01\x01B\n" +
 	"\n" +
 	"\b_outcomeB\t\n" +
-	"\a_due_on\"\xcc\x01\n" +
+	"\a_due_on\"\x89\x02\n" +
 	"\x18CompleteReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\xef\x04\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xef\x04\n" +
 	"\x11SetCadenceRequest\x12R\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12#\n" +
 	"\x04days\x18\x02 \x01(\x05B\n" +
@@ -1161,7 +1206,7 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xf4\x01\n" +
+	"\b_dry_run\"\xb1\x02\n" +
 	"\x12SetCadenceResponse\x12\x1e\n" +
 	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12\"\n" +
 	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12)\n" +
@@ -1169,10 +1214,13 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12(\n" +
 	"\bnext_due\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x06 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id2\xab\x05\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary2\xab\x05\n" +
 	"\x0fReminderService\x12o\n" +
 	"\aListDue\x12!.kith.reminders.v1.ListDueRequest\x1a\".kith.reminders.v1.ListDueResponse\"\x1d\xca\xf3\x18\x16\b\x04\x12\x10List what is due\x18\x01\x90\x02\x01\x12\x7f\n" +
 	"\x0eCreateReminder\x12(.kith.reminders.v1.CreateReminderRequest\x1a).kith.reminders.v1.CreateReminderResponse\"\x18\xca\xf3\x18\x14\b\x04\x12\x0eAdd a reminder\x18\x01\x12\x8b\x01\n" +
@@ -1243,6 +1291,7 @@ func file_kith_reminders_v1_reminders_proto_init() {
 	file_kith_reminders_v1_reminders_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[5].OneofWrappers = []any{}
+	file_kith_reminders_v1_reminders_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[9].OneofWrappers = []any{}

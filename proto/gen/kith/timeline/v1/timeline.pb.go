@@ -615,7 +615,9 @@ type AddNoteResponse struct {
 	// The note.
 	Note *Note `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
 	// The recorded change, for undo_change.
-	ChangeId      string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	ChangeId string `protobuf:"bytes,2,opt,name=change_id,proto3" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -660,6 +662,13 @@ func (x *AddNoteResponse) GetNote() *Note {
 func (x *AddNoteResponse) GetChangeId() string {
 	if x != nil {
 		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *AddNoteResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -763,7 +772,9 @@ type LogInteractionResponse struct {
 	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if the external_key was known.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -819,6 +830,141 @@ func (x *LogInteractionResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *LogInteractionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
+// The contacts that took place.
+type LogInteractionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1-50, each with the arguments of log_interaction.
+	Interactions  []*LogInteractionRequest `protobuf:"bytes,1,rep,name=interactions,proto3" json:"interactions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogInteractionsRequest) Reset() {
+	*x = LogInteractionsRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogInteractionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogInteractionsRequest) ProtoMessage() {}
+
+func (x *LogInteractionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogInteractionsRequest.ProtoReflect.Descriptor instead.
+func (*LogInteractionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *LogInteractionsRequest) GetInteractions() []*LogInteractionRequest {
+	if x != nil {
+		return x.Interactions
+	}
+	return nil
+}
+
+// The stored interactions.
+type LogInteractionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their ids, in the order of the arguments.
+	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	// How many were stored before, with the same external_key.
+	Known int32 `protobuf:"varint,2,opt,name=known,proto3" json:"known,omitempty"`
+	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
+	NextDue *string `protobuf:"bytes,3,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
+	// The recorded change, for undo_change; absent if all were known.
+	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,5,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogInteractionsResponse) Reset() {
+	*x = LogInteractionsResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogInteractionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogInteractionsResponse) ProtoMessage() {}
+
+func (x *LogInteractionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogInteractionsResponse.ProtoReflect.Descriptor instead.
+func (*LogInteractionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LogInteractionsResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *LogInteractionsResponse) GetKnown() int32 {
+	if x != nil {
+		return x.Known
+	}
+	return 0
+}
+
+func (x *LogInteractionsResponse) GetNextDue() string {
+	if x != nil && x.NextDue != nil {
+		return *x.NextDue
+	}
+	return ""
+}
+
+func (x *LogInteractionsResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *LogInteractionsResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 // The fields to change. Fields left out stay as they are.
 type UpdateNoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -838,7 +984,7 @@ type UpdateNoteRequest struct {
 
 func (x *UpdateNoteRequest) Reset() {
 	*x = UpdateNoteRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +996,7 @@ func (x *UpdateNoteRequest) String() string {
 func (*UpdateNoteRequest) ProtoMessage() {}
 
 func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +1009,7 @@ func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNoteRequest.ProtoReflect.Descriptor instead.
 func (*UpdateNoteRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{10}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateNoteRequest) GetId() string {
@@ -907,14 +1053,16 @@ type UpdateNoteResponse struct {
 	// The note.
 	Note *Note `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateNoteResponse) Reset() {
 	*x = UpdateNoteResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1074,7 @@ func (x *UpdateNoteResponse) String() string {
 func (*UpdateNoteResponse) ProtoMessage() {}
 
 func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1087,7 @@ func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNoteResponse.ProtoReflect.Descriptor instead.
 func (*UpdateNoteResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{11}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateNoteResponse) GetNote() *Note {
@@ -952,6 +1100,13 @@ func (x *UpdateNoteResponse) GetNote() *Note {
 func (x *UpdateNoteResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UpdateNoteResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -979,7 +1134,7 @@ type UpdateInteractionRequest struct {
 
 func (x *UpdateInteractionRequest) Reset() {
 	*x = UpdateInteractionRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1146,7 @@ func (x *UpdateInteractionRequest) String() string {
 func (*UpdateInteractionRequest) ProtoMessage() {}
 
 func (x *UpdateInteractionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1159,7 @@ func (x *UpdateInteractionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInteractionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateInteractionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{12}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateInteractionRequest) GetId() string {
@@ -1064,14 +1219,16 @@ type UpdateInteractionResponse struct {
 	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateInteractionResponse) Reset() {
 	*x = UpdateInteractionResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1240,7 @@ func (x *UpdateInteractionResponse) String() string {
 func (*UpdateInteractionResponse) ProtoMessage() {}
 
 func (x *UpdateInteractionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1253,7 @@ func (x *UpdateInteractionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInteractionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateInteractionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{13}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateInteractionResponse) GetInteraction() *Interaction {
@@ -1120,6 +1277,13 @@ func (x *UpdateInteractionResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *UpdateInteractionResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
 // The entry to delete.
 type DeleteTimelineEntryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1131,7 +1295,7 @@ type DeleteTimelineEntryRequest struct {
 
 func (x *DeleteTimelineEntryRequest) Reset() {
 	*x = DeleteTimelineEntryRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1307,7 @@ func (x *DeleteTimelineEntryRequest) String() string {
 func (*DeleteTimelineEntryRequest) ProtoMessage() {}
 
 func (x *DeleteTimelineEntryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1320,7 @@ func (x *DeleteTimelineEntryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimelineEntryRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTimelineEntryRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{14}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteTimelineEntryRequest) GetId() string {
@@ -1172,14 +1336,16 @@ type DeleteTimelineEntryResponse struct {
 	// Whether it existed.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// What the change did, as list_changes says it; absent if nothing was written.
+	Summary       *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeleteTimelineEntryResponse) Reset() {
 	*x = DeleteTimelineEntryResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1357,7 @@ func (x *DeleteTimelineEntryResponse) String() string {
 func (*DeleteTimelineEntryResponse) ProtoMessage() {}
 
 func (x *DeleteTimelineEntryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1370,7 @@ func (x *DeleteTimelineEntryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimelineEntryResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTimelineEntryResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{15}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteTimelineEntryResponse) GetDeleted() bool {
@@ -1217,6 +1383,13 @@ func (x *DeleteTimelineEntryResponse) GetDeleted() bool {
 func (x *DeleteTimelineEntryResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *DeleteTimelineEntryResponse) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
 	}
 	return ""
 }
@@ -1244,7 +1417,7 @@ type SearchNotesRequest struct {
 
 func (x *SearchNotesRequest) Reset() {
 	*x = SearchNotesRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1429,7 @@ func (x *SearchNotesRequest) String() string {
 func (*SearchNotesRequest) ProtoMessage() {}
 
 func (x *SearchNotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1442,7 @@ func (x *SearchNotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchNotesRequest.ProtoReflect.Descriptor instead.
 func (*SearchNotesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{16}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SearchNotesRequest) GetQuery() string {
@@ -1338,7 +1511,7 @@ type SearchNotesResponse struct {
 
 func (x *SearchNotesResponse) Reset() {
 	*x = SearchNotesResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1523,7 @@ func (x *SearchNotesResponse) String() string {
 func (*SearchNotesResponse) ProtoMessage() {}
 
 func (x *SearchNotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1536,7 @@ func (x *SearchNotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchNotesResponse.ProtoReflect.Descriptor instead.
 func (*SearchNotesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{17}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SearchNotesResponse) GetEntries() []*TimelineEntry {
@@ -1417,7 +1590,7 @@ type CountInteractionsRequest struct {
 
 func (x *CountInteractionsRequest) Reset() {
 	*x = CountInteractionsRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1429,7 +1602,7 @@ func (x *CountInteractionsRequest) String() string {
 func (*CountInteractionsRequest) ProtoMessage() {}
 
 func (x *CountInteractionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[18]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1442,7 +1615,7 @@ func (x *CountInteractionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountInteractionsRequest.ProtoReflect.Descriptor instead.
 func (*CountInteractionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{18}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CountInteractionsRequest) GetGroupBy() string {
@@ -1511,7 +1684,7 @@ type CountInteractionsResponse struct {
 
 func (x *CountInteractionsResponse) Reset() {
 	*x = CountInteractionsResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1696,7 @@ func (x *CountInteractionsResponse) String() string {
 func (*CountInteractionsResponse) ProtoMessage() {}
 
 func (x *CountInteractionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[19]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1709,7 @@ func (x *CountInteractionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountInteractionsResponse.ProtoReflect.Descriptor instead.
 func (*CountInteractionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{19}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CountInteractionsResponse) GetCount() int32 {
@@ -1584,7 +1757,7 @@ type InteractionCount struct {
 
 func (x *InteractionCount) Reset() {
 	*x = InteractionCount{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1769,7 @@ func (x *InteractionCount) String() string {
 func (*InteractionCount) ProtoMessage() {}
 
 func (x *InteractionCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[20]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1782,7 @@ func (x *InteractionCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InteractionCount.ProtoReflect.Descriptor instead.
 func (*InteractionCount) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{20}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *InteractionCount) GetId() string {
@@ -1702,10 +1875,13 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12&\n" +
 	"\x04body\x18\x02 \x01(\tB\x12\xbaH\v\xc8\x01\x01r\x06\x10\x01\x18\xa0\x9c\x01\x88\xf4\x18\x01R\x04body\x12!\n" +
 	"\x06pinned\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\x06pinned\x88\x01\x01B\t\n" +
-	"\a_pinned\"l\n" +
+	"\a_pinned\"\xa9\x01\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\"\xd4\x04\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x00R\asummary\x88\x01\x01B\n" +
+	"\n" +
+	"\b_summary\"\xd4\x04\n" +
 	"\x15LogInteractionRequest\x12W\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12T\n" +
 	"\x04kind\x18\x02 \x01(\tB@\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01R\x04kind\x12\xa6\x01\n" +
@@ -1718,15 +1894,33 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
 	"\b_summaryB\x13\n" +
 	"\x11_duration_minutesB\x0f\n" +
-	"\r_external_key\"\xd2\x01\n" +
+	"\r_external_key\"\x8f\x02\n" +
 	"\x16LogInteractionResponse\x12G\n" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\xc7\x02\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"x\n" +
+	"\x16LogInteractionsRequest\x12^\n" +
+	"\finteractions\x18\x01 \x03(\v2'.kith.timeline.v1.LogInteractionRequestB\x11\xbaH\n" +
+	"\xc8\x01\x01\x92\x01\x04\b\x01\x102\xf8\xf3\x18\x01R\finteractions\"\x89\x02\n" +
+	"\x17LogInteractionsResponse\x12$\n" +
+	"\x03ids\x18\x01 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x0e\xe8\xf3\x18\x01R\x03ids\x12\x1a\n" +
+	"\x05known\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05known\x12(\n" +
+	"\bnext_due\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x05 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
+	"\t_next_dueB\f\n" +
+	"\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xc7\x02\n" +
 	"\x11UpdateNoteRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12(\n" +
 	"\x04body\x18\x02 \x01(\tB\x0f\xbaH\br\x06\x10\x01\x18\xa0\x9c\x01\x88\xf4\x18\x01H\x00R\x04body\x88\x01\x01\x12\x1b\n" +
@@ -1735,12 +1929,15 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x10expected_version\x18\x05 \x01(\x05B\v\xbaH\x04\x1a\x02(\x01\x88\xf4\x18\x01H\x02R\x10expected_version\x88\x01\x01B\a\n" +
 	"\x05_bodyB\t\n" +
 	"\a_pinnedB\x13\n" +
-	"\x11_expected_version\"\x82\x01\n" +
+	"\x11_expected_version\"\xbf\x01\n" +
 	"\x12UpdateNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xb7\x05\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xb7\x05\n" +
 	"\x18UpdateInteractionRequest\x124\n" +
 	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12V\n" +
 	"\x04kind\x18\x02 \x01(\tB=\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01H\x00R\x04kind\x88\x01\x01\x12\xa6\x01\n" +
@@ -1753,22 +1950,28 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\f_occurred_atB\n" +
 	"\n" +
 	"\b_summaryB\x13\n" +
-	"\x11_duration_minutes\"\xd5\x01\n" +
+	"\x11_duration_minutes\"\x92\x02\n" +
 	"\x19UpdateInteractionResponse\x12G\n" +
 	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
 	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x04 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x02R\asummary\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"T\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"T\n" +
 	"\x1aDeleteTimelineEntryRequest\x126\n" +
-	"\x02id\x18\x01 \x01(\tB&\xbaH#\xc8\x01\x01r\x1e\x18\x0e2\x1a^(not|int)_[0-9a-z]{1,10}$R\x02id\"w\n" +
+	"\x02id\x18\x01 \x01(\tB&\xbaH#\xc8\x01\x01r\x1e\x18\x0e2\x1a^(not|int)_[0-9a-z]{1,10}$R\x02id\"\xb4\x01\n" +
 	"\x1bDeleteTimelineEntryResponse\x12\x1e\n" +
 	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
+	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xbb\x04\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_summary\"\xbb\x04\n" +
 	"\x12SearchNotesRequest\x12'\n" +
 	"\x05query\x18\x01 \x01(\tB\x11\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02\x88\xf4\x18\x01R\x05query\x12L\n" +
@@ -1815,12 +2018,13 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x18\n" +
-	"\aminutes\x18\x04 \x01(\x05R\aminutes2\xbb\b\n" +
+	"\aminutes\x18\x04 \x01(\x05R\aminutes2\xc0\t\n" +
 	"\x0fTimelineService\x12}\n" +
 	"\fListTimeline\x12%.kith.timeline.v1.ListTimelineRequest\x1a&.kith.timeline.v1.ListTimelineResponse\"\x1e\xca\xf3\x18\x17\b\x02\x12\x11Read the timeline\x18\x01\x90\x02\x01\x12d\n" +
 	"\aAddNote\x12 .kith.timeline.v1.AddNoteRequest\x1a!.kith.timeline.v1.AddNoteResponse\"\x14\xca\xf3\x18\x10\b\x02\x12\n" +
 	"Add a note\x18\x01\x12\x81\x01\n" +
-	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12x\n" +
+	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12\x82\x01\n" +
+	"\x0fLogInteractions\x12(.kith.timeline.v1.LogInteractionsRequest\x1a).kith.timeline.v1.LogInteractionsResponse\"\x1a\xca\xf3\x18\x16\b\x02\x12\x10Log interactions\x18\x05\x12x\n" +
 	"\n" +
 	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1f\xca\xf3\x18\x18\b\x02\x12\rChange a note\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x95\x01\n" +
 	"\x11UpdateInteraction\x12*.kith.timeline.v1.UpdateInteractionRequest\x1a+.kith.timeline.v1.UpdateInteractionResponse\"'\xca\xf3\x18 \b\x02\x12\x15Change an interaction\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\xa5\x01\n" +
@@ -1840,7 +2044,7 @@ func file_kith_timeline_v1_timeline_proto_rawDescGZIP() []byte {
 	return file_kith_timeline_v1_timeline_proto_rawDescData
 }
 
-var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*Note)(nil),                        // 0: kith.timeline.v1.Note
 	(*Interaction)(nil),                 // 1: kith.timeline.v1.Interaction
@@ -1852,52 +2056,57 @@ var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*AddNoteResponse)(nil),             // 7: kith.timeline.v1.AddNoteResponse
 	(*LogInteractionRequest)(nil),       // 8: kith.timeline.v1.LogInteractionRequest
 	(*LogInteractionResponse)(nil),      // 9: kith.timeline.v1.LogInteractionResponse
-	(*UpdateNoteRequest)(nil),           // 10: kith.timeline.v1.UpdateNoteRequest
-	(*UpdateNoteResponse)(nil),          // 11: kith.timeline.v1.UpdateNoteResponse
-	(*UpdateInteractionRequest)(nil),    // 12: kith.timeline.v1.UpdateInteractionRequest
-	(*UpdateInteractionResponse)(nil),   // 13: kith.timeline.v1.UpdateInteractionResponse
-	(*DeleteTimelineEntryRequest)(nil),  // 14: kith.timeline.v1.DeleteTimelineEntryRequest
-	(*DeleteTimelineEntryResponse)(nil), // 15: kith.timeline.v1.DeleteTimelineEntryResponse
-	(*SearchNotesRequest)(nil),          // 16: kith.timeline.v1.SearchNotesRequest
-	(*SearchNotesResponse)(nil),         // 17: kith.timeline.v1.SearchNotesResponse
-	(*CountInteractionsRequest)(nil),    // 18: kith.timeline.v1.CountInteractionsRequest
-	(*CountInteractionsResponse)(nil),   // 19: kith.timeline.v1.CountInteractionsResponse
-	(*InteractionCount)(nil),            // 20: kith.timeline.v1.InteractionCount
-	(*timestamppb.Timestamp)(nil),       // 21: google.protobuf.Timestamp
+	(*LogInteractionsRequest)(nil),      // 10: kith.timeline.v1.LogInteractionsRequest
+	(*LogInteractionsResponse)(nil),     // 11: kith.timeline.v1.LogInteractionsResponse
+	(*UpdateNoteRequest)(nil),           // 12: kith.timeline.v1.UpdateNoteRequest
+	(*UpdateNoteResponse)(nil),          // 13: kith.timeline.v1.UpdateNoteResponse
+	(*UpdateInteractionRequest)(nil),    // 14: kith.timeline.v1.UpdateInteractionRequest
+	(*UpdateInteractionResponse)(nil),   // 15: kith.timeline.v1.UpdateInteractionResponse
+	(*DeleteTimelineEntryRequest)(nil),  // 16: kith.timeline.v1.DeleteTimelineEntryRequest
+	(*DeleteTimelineEntryResponse)(nil), // 17: kith.timeline.v1.DeleteTimelineEntryResponse
+	(*SearchNotesRequest)(nil),          // 18: kith.timeline.v1.SearchNotesRequest
+	(*SearchNotesResponse)(nil),         // 19: kith.timeline.v1.SearchNotesResponse
+	(*CountInteractionsRequest)(nil),    // 20: kith.timeline.v1.CountInteractionsRequest
+	(*CountInteractionsResponse)(nil),   // 21: kith.timeline.v1.CountInteractionsResponse
+	(*InteractionCount)(nil),            // 22: kith.timeline.v1.InteractionCount
+	(*timestamppb.Timestamp)(nil),       // 23: google.protobuf.Timestamp
 }
 var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
-	21, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
-	21, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
-	21, // 2: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
+	23, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
+	23, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
+	23, // 2: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 3: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
 	5,  // 4: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
 	0,  // 5: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
 	1,  // 6: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	0,  // 7: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
-	1,  // 8: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	4,  // 9: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	20, // 10: kith.timeline.v1.CountInteractionsResponse.groups:type_name -> kith.timeline.v1.InteractionCount
-	2,  // 11: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 12: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 13: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	10, // 14: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
-	12, // 15: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
-	14, // 16: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
-	16, // 17: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
-	18, // 18: kith.timeline.v1.TimelineService.CountInteractions:input_type -> kith.timeline.v1.CountInteractionsRequest
-	3,  // 19: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 20: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 21: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	11, // 22: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
-	13, // 23: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
-	15, // 24: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
-	17, // 25: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
-	19, // 26: kith.timeline.v1.TimelineService.CountInteractions:output_type -> kith.timeline.v1.CountInteractionsResponse
-	19, // [19:27] is the sub-list for method output_type
-	11, // [11:19] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	8,  // 7: kith.timeline.v1.LogInteractionsRequest.interactions:type_name -> kith.timeline.v1.LogInteractionRequest
+	0,  // 8: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
+	1,  // 9: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
+	4,  // 10: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	22, // 11: kith.timeline.v1.CountInteractionsResponse.groups:type_name -> kith.timeline.v1.InteractionCount
+	2,  // 12: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 13: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 14: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 15: kith.timeline.v1.TimelineService.LogInteractions:input_type -> kith.timeline.v1.LogInteractionsRequest
+	12, // 16: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	14, // 17: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
+	16, // 18: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
+	18, // 19: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	20, // 20: kith.timeline.v1.TimelineService.CountInteractions:input_type -> kith.timeline.v1.CountInteractionsRequest
+	3,  // 21: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 22: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 23: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 24: kith.timeline.v1.TimelineService.LogInteractions:output_type -> kith.timeline.v1.LogInteractionsResponse
+	13, // 25: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	15, // 26: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
+	17, // 27: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
+	19, // 28: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	21, // 29: kith.timeline.v1.TimelineService.CountInteractions:output_type -> kith.timeline.v1.CountInteractionsResponse
+	21, // [21:30] is the sub-list for method output_type
+	12, // [12:21] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }
@@ -1908,23 +2117,25 @@ func file_kith_timeline_v1_timeline_proto_init() {
 	file_kith_timeline_v1_timeline_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[6].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[9].OneofWrappers = []any{}
-	file_kith_timeline_v1_timeline_proto_msgTypes[10].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[14].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[15].OneofWrappers = []any{}
-	file_kith_timeline_v1_timeline_proto_msgTypes[16].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[17].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[18].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[19].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_timeline_v1_timeline_proto_rawDesc), len(file_kith_timeline_v1_timeline_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

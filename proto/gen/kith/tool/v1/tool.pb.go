@@ -383,6 +383,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*bool)(nil),
+		Field:         51010,
+		Name:          "kith.tool.v1.unlisted",
+		Tag:           "varint,51010,opt,name=unlisted",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
 		Field:         51004,
 		Name:          "kith.tool.v1.text_by_others",
 		Tag:           "varint,51004,opt,name=text_by_others",
@@ -436,22 +444,26 @@ var (
 	//
 	// optional bool undetailed = 51007;
 	E_Undetailed = &file_kith_tool_v1_tool_proto_extTypes[4]
+	// The schema of answers leaves out the field, to save tokens: documents describe it once for all tools. The schema is open, so an answer may have it.
+	//
+	// optional bool unlisted = 51010;
+	E_Unlisted = &file_kith_tool_v1_tool_proto_extTypes[5]
 	// The field is free text that someone other than the member may have written, or that
 	// came from a file or a profile. Answers with such text say so: they begin with
 	// text_by_others, the names of these fields.
 	//
 	// optional bool text_by_others = 51004;
-	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[5]
+	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[6]
 	// Always includes the field in answers, even if it is zero, false or empty. Other fields, at
 	// every depth, are then left out. If a zero in a nested message has a meaning of its own, the
 	// field is optional and always set.
 	//
 	// optional bool always = 51005;
-	E_Always = &file_kith_tool_v1_tool_proto_extTypes[6]
+	E_Always = &file_kith_tool_v1_tool_proto_extTypes[7]
 	// Like always, but only if the answer does not have the field that is named here.
 	//
 	// optional string always_without = 51006;
-	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[7]
+	E_AlwaysWithout = &file_kith_tool_v1_tool_proto_extTypes[8]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -500,7 +512,8 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\aobvious\x12\x1d.google.protobuf.FieldOptions\x18\xc1\x8e\x03 \x01(\bR\aobvious:?\n" +
 	"\n" +
 	"undetailed\x12\x1d.google.protobuf.FieldOptions\x18\xbf\x8e\x03 \x01(\bR\n" +
-	"undetailed:E\n" +
+	"undetailed:;\n" +
+	"\bunlisted\x12\x1d.google.protobuf.FieldOptions\x18\u008e\x03 \x01(\bR\bunlisted:E\n" +
 	"\x0etext_by_others\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x8e\x03 \x01(\bR\ftextByOthers:7\n" +
 	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06always:F\n" +
 	"\x0ealways_without\x12\x1d.google.protobuf.FieldOptions\x18\xbe\x8e\x03 \x01(\tR\ralwaysWithoutB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
@@ -535,15 +548,16 @@ var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	5,  // 4: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
 	5,  // 5: kith.tool.v1.obvious:extendee -> google.protobuf.FieldOptions
 	5,  // 6: kith.tool.v1.undetailed:extendee -> google.protobuf.FieldOptions
-	5,  // 7: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
-	5,  // 8: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
-	5,  // 9: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
-	3,  // 10: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	2,  // 11: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	10, // [10:12] is the sub-list for extension type_name
-	2,  // [2:10] is the sub-list for extension extendee
+	5,  // 7: kith.tool.v1.unlisted:extendee -> google.protobuf.FieldOptions
+	5,  // 8: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	5,  // 9: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	5,  // 10: kith.tool.v1.always_without:extendee -> google.protobuf.FieldOptions
+	3,  // 11: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	2,  // 12: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	11, // [11:13] is the sub-list for extension type_name
+	2,  // [2:11] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
 }
 
@@ -559,7 +573,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      3,
 			NumMessages:   1,
-			NumExtensions: 8,
+			NumExtensions: 9,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,

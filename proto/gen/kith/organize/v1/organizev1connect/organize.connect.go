@@ -40,6 +40,9 @@ const (
 	// OrganizeServiceSaveGroupProcedure is the fully-qualified name of the OrganizeService's SaveGroup
 	// RPC.
 	OrganizeServiceSaveGroupProcedure = "/kith.organize.v1.OrganizeService/SaveGroup"
+	// OrganizeServiceDeleteGroupProcedure is the fully-qualified name of the OrganizeService's
+	// DeleteGroup RPC.
+	OrganizeServiceDeleteGroupProcedure = "/kith.organize.v1.OrganizeService/DeleteGroup"
 	// OrganizeServiceUpdateMembershipProcedure is the fully-qualified name of the OrganizeService's
 	// UpdateMembership RPC.
 	OrganizeServiceUpdateMembershipProcedure = "/kith.organize.v1.OrganizeService/UpdateMembership"
@@ -57,6 +60,8 @@ type OrganizeServiceClient interface {
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
+	// Delete a group; its people stay. Undo with change_id.
+	DeleteGroup(context.Context, *v1.DeleteGroupRequest) (*v1.DeleteGroupResponse, error)
 	// Add people to groups or remove them, and add or remove tags: by ids or selection.
 	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
@@ -90,6 +95,12 @@ func NewOrganizeServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
+		deleteGroup: connect.NewClient[v1.DeleteGroupRequest, v1.DeleteGroupResponse](
+			httpClient,
+			baseURL+OrganizeServiceDeleteGroupProcedure,
+			connect.WithSchema(organizeServiceMethods.ByName("DeleteGroup")),
+			connect.WithClientOptions(opts...),
+		),
 		updateMembership: connect.NewClient[v1.UpdateMembershipRequest, v1.UpdateMembershipResponse](
 			httpClient,
 			baseURL+OrganizeServiceUpdateMembershipProcedure,
@@ -111,6 +122,7 @@ func NewOrganizeServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 type organizeServiceClient struct {
 	listGroups       *connect.Client[v1.ListGroupsRequest, v1.ListGroupsResponse]
 	saveGroup        *connect.Client[v1.SaveGroupRequest, v1.SaveGroupResponse]
+	deleteGroup      *connect.Client[v1.DeleteGroupRequest, v1.DeleteGroupResponse]
 	updateMembership *connect.Client[v1.UpdateMembershipRequest, v1.UpdateMembershipResponse]
 	renameTag        *connect.Client[v1.RenameTagRequest, v1.RenameTagResponse]
 }
@@ -127,6 +139,15 @@ func (c *organizeServiceClient) ListGroups(ctx context.Context, req *v1.ListGrou
 // SaveGroup calls kith.organize.v1.OrganizeService.SaveGroup.
 func (c *organizeServiceClient) SaveGroup(ctx context.Context, req *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error) {
 	response, err := c.saveGroup.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteGroup calls kith.organize.v1.OrganizeService.DeleteGroup.
+func (c *organizeServiceClient) DeleteGroup(ctx context.Context, req *v1.DeleteGroupRequest) (*v1.DeleteGroupResponse, error) {
+	response, err := c.deleteGroup.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -160,6 +181,8 @@ type OrganizeServiceHandler interface {
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
+	// Delete a group; its people stay. Undo with change_id.
+	DeleteGroup(context.Context, *v1.DeleteGroupRequest) (*v1.DeleteGroupResponse, error)
 	// Add people to groups or remove them, and add or remove tags: by ids or selection.
 	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
@@ -189,6 +212,12 @@ func NewOrganizeServiceHandler(svc OrganizeServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
+	organizeServiceDeleteGroupHandler := connect.NewUnaryHandlerSimple(
+		OrganizeServiceDeleteGroupProcedure,
+		svc.DeleteGroup,
+		connect.WithSchema(organizeServiceMethods.ByName("DeleteGroup")),
+		connect.WithHandlerOptions(opts...),
+	)
 	organizeServiceUpdateMembershipHandler := connect.NewUnaryHandlerSimple(
 		OrganizeServiceUpdateMembershipProcedure,
 		svc.UpdateMembership,
@@ -209,6 +238,8 @@ func NewOrganizeServiceHandler(svc OrganizeServiceHandler, opts ...connect.Handl
 			organizeServiceListGroupsHandler.ServeHTTP(w, r)
 		case OrganizeServiceSaveGroupProcedure:
 			organizeServiceSaveGroupHandler.ServeHTTP(w, r)
+		case OrganizeServiceDeleteGroupProcedure:
+			organizeServiceDeleteGroupHandler.ServeHTTP(w, r)
 		case OrganizeServiceUpdateMembershipProcedure:
 			organizeServiceUpdateMembershipHandler.ServeHTTP(w, r)
 		case OrganizeServiceRenameTagProcedure:
@@ -228,6 +259,10 @@ func (UnimplementedOrganizeServiceHandler) ListGroups(context.Context, *v1.ListG
 
 func (UnimplementedOrganizeServiceHandler) SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.organize.v1.OrganizeService.SaveGroup is not implemented"))
+}
+
+func (UnimplementedOrganizeServiceHandler) DeleteGroup(context.Context, *v1.DeleteGroupRequest) (*v1.DeleteGroupResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.organize.v1.OrganizeService.DeleteGroup is not implemented"))
 }
 
 func (UnimplementedOrganizeServiceHandler) UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error) {

@@ -42,6 +42,9 @@ const (
 	// TimelineServiceLogInteractionProcedure is the fully-qualified name of the TimelineService's
 	// LogInteraction RPC.
 	TimelineServiceLogInteractionProcedure = "/kith.timeline.v1.TimelineService/LogInteraction"
+	// TimelineServiceLogInteractionsProcedure is the fully-qualified name of the TimelineService's
+	// LogInteractions RPC.
+	TimelineServiceLogInteractionsProcedure = "/kith.timeline.v1.TimelineService/LogInteractions"
 	// TimelineServiceUpdateNoteProcedure is the fully-qualified name of the TimelineService's
 	// UpdateNote RPC.
 	TimelineServiceUpdateNoteProcedure = "/kith.timeline.v1.TimelineService/UpdateNote"
@@ -71,6 +74,9 @@ type TimelineServiceClient interface {
 	// It becomes their last contact; next_due is when one is due again. A known
 	// external_key returns the stored one. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
+	// Record many interactions, such as those of a calendar: all of them, or none. A known
+	// external_key is not recorded again. Undo with change_id.
+	LogInteractions(context.Context, *v1.LogInteractionsRequest) (*v1.LogInteractionsResponse, error)
 	// Change a note's text, pin or people. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
@@ -118,6 +124,12 @@ func NewTimelineServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(timelineServiceMethods.ByName("LogInteraction")),
 			connect.WithClientOptions(opts...),
 		),
+		logInteractions: connect.NewClient[v1.LogInteractionsRequest, v1.LogInteractionsResponse](
+			httpClient,
+			baseURL+TimelineServiceLogInteractionsProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("LogInteractions")),
+			connect.WithClientOptions(opts...),
+		),
 		updateNote: connect.NewClient[v1.UpdateNoteRequest, v1.UpdateNoteResponse](
 			httpClient,
 			baseURL+TimelineServiceUpdateNoteProcedure,
@@ -161,6 +173,7 @@ type timelineServiceClient struct {
 	listTimeline        *connect.Client[v1.ListTimelineRequest, v1.ListTimelineResponse]
 	addNote             *connect.Client[v1.AddNoteRequest, v1.AddNoteResponse]
 	logInteraction      *connect.Client[v1.LogInteractionRequest, v1.LogInteractionResponse]
+	logInteractions     *connect.Client[v1.LogInteractionsRequest, v1.LogInteractionsResponse]
 	updateNote          *connect.Client[v1.UpdateNoteRequest, v1.UpdateNoteResponse]
 	updateInteraction   *connect.Client[v1.UpdateInteractionRequest, v1.UpdateInteractionResponse]
 	deleteTimelineEntry *connect.Client[v1.DeleteTimelineEntryRequest, v1.DeleteTimelineEntryResponse]
@@ -189,6 +202,15 @@ func (c *timelineServiceClient) AddNote(ctx context.Context, req *v1.AddNoteRequ
 // LogInteraction calls kith.timeline.v1.TimelineService.LogInteraction.
 func (c *timelineServiceClient) LogInteraction(ctx context.Context, req *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error) {
 	response, err := c.logInteraction.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// LogInteractions calls kith.timeline.v1.TimelineService.LogInteractions.
+func (c *timelineServiceClient) LogInteractions(ctx context.Context, req *v1.LogInteractionsRequest) (*v1.LogInteractionsResponse, error) {
+	response, err := c.logInteractions.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -252,6 +274,9 @@ type TimelineServiceHandler interface {
 	// It becomes their last contact; next_due is when one is due again. A known
 	// external_key returns the stored one. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
+	// Record many interactions, such as those of a calendar: all of them, or none. A known
+	// external_key is not recorded again. Undo with change_id.
+	LogInteractions(context.Context, *v1.LogInteractionsRequest) (*v1.LogInteractionsResponse, error)
 	// Change a note's text, pin or people. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
@@ -293,6 +318,12 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 		TimelineServiceLogInteractionProcedure,
 		svc.LogInteraction,
 		connect.WithSchema(timelineServiceMethods.ByName("LogInteraction")),
+		connect.WithHandlerOptions(opts...),
+	)
+	timelineServiceLogInteractionsHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceLogInteractionsProcedure,
+		svc.LogInteractions,
+		connect.WithSchema(timelineServiceMethods.ByName("LogInteractions")),
 		connect.WithHandlerOptions(opts...),
 	)
 	timelineServiceUpdateNoteHandler := connect.NewUnaryHandlerSimple(
@@ -338,6 +369,8 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 			timelineServiceAddNoteHandler.ServeHTTP(w, r)
 		case TimelineServiceLogInteractionProcedure:
 			timelineServiceLogInteractionHandler.ServeHTTP(w, r)
+		case TimelineServiceLogInteractionsProcedure:
+			timelineServiceLogInteractionsHandler.ServeHTTP(w, r)
 		case TimelineServiceUpdateNoteProcedure:
 			timelineServiceUpdateNoteHandler.ServeHTTP(w, r)
 		case TimelineServiceUpdateInteractionProcedure:
@@ -367,6 +400,10 @@ func (UnimplementedTimelineServiceHandler) AddNote(context.Context, *v1.AddNoteR
 
 func (UnimplementedTimelineServiceHandler) LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.LogInteraction is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) LogInteractions(context.Context, *v1.LogInteractionsRequest) (*v1.LogInteractionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.LogInteractions is not implemented"))
 }
 
 func (UnimplementedTimelineServiceHandler) UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error) {
