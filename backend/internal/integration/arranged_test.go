@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/views"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 )
 
 // arranged holds the ids of the objects that arrange adds.
@@ -133,6 +135,14 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		},
 		"Distinguish": func(ctx context.Context, v victim) (any, error) {
 			return people.Distinguish(ctx, u, v.connection, v.relative)
+		},
+		"MarkOf": func(ctx context.Context, v victim) (any, error) { return nil, wordindex.MarkOf(ctx, u, v.connection) },
+		"MarkRenamed": func(ctx context.Context, v victim) (any, error) {
+			return nil, wordindex.MarkRenamed(ctx, u, map[string]string{v.connection: "stolen"})
+		},
+		"MarkAll": func(ctx context.Context, v victim) (any, error) {
+			wordindex.Mark(u, v.note, v.interaction)
+			return nil, errors.Join(wordindex.MarkAll(ctx, u), u.Derive(ctx))
 		},
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
 		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, u) },
