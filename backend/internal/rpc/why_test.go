@@ -91,7 +91,7 @@ func TestAnswersOfSearchNotesSayWhy(t *testing.T) {
 			`{"query":"permits crane"}`:                       "2 No entry has all the words; these have 1 of 2.",
 			`{"query":"permits harbour zanzibar"}`:            `1 No entry has all the words; these have 2 of 3. No entry has "zanzibar".`,
 			`{"query":"Cristofer"}`:                           "0 " + near,
-			`{"query":"crane Cristofer"}`:                     `1 No entry has all the words; these have 1 of 2. No entry has "cristofer". ` + near,
+			`{"query":"crane Cristofer"}`:                     `1 No entry has all the words; these have 1 of 2. No entry has "Cristofer". ` + near,
 			`{"query":"zanzibar dragons"}`:                    `0 No entry has "zanzibar dragons".`,
 			`{"query":"permits","kinds":["call"]}`:            "0 Without the filters, entries match.",
 			`{"query":"crane permits","until":"2020-01-01"}`:  "0 ",

@@ -56,7 +56,7 @@ type WordsFound struct {
 	Entries []Found
 	// Words is how many words each of the entries has, and All how many the query has.
 	Words, All int
-	// Missing are the words that no entry has.
+	// Missing are the words of the query, as they were typed, that no entry has, or not all parts of which.
 	Missing []string
 	// Archived are up to three people who are archived, with entries that have all words and are about no one else.
 	Archived []Participant
@@ -89,8 +89,15 @@ func SearchWords(ctx context.Context, r db.Reader, q WordQuery) (*WordsFound, er
 		return nil, err
 	}
 	defer found.Close()
-	for _, i := range found.Missing() {
-		out.Missing = append(out.Missing, words.Typed(i))
+	missing := found.Missing()
+	for word := range strings.FieldsSeq(q.Text) {
+		typed := index.ParseWords(word)
+		for i := range typed.Len() {
+			if slices.ContainsFunc(missing, func(n int) bool { return words.Typed(n) == typed.Typed(i) }) {
+				out.Missing = append(out.Missing, word)
+				break
+			}
+		}
 	}
 	most, least := found.MostWords(), 1
 	if q.After != nil {
