@@ -197,6 +197,8 @@ type benched struct {
 	reminders []string
 	calls     int
 	full      bool
+	// notes makes the notes about a person instead of those that newBenched describes, and no interactions.
+	notes func(now time.Time, who string) []*timeline.Note
 }
 
 func (m *benched) next() int { m.calls++; return m.calls }
@@ -224,7 +226,13 @@ func benchName(n int) string {
 // With full cards, everybody has what fullCard adds, too.
 func newBenched(b *testing.B, url string, size int, full bool) *benched {
 	b.Helper()
-	m := &benched{paid: newPaid(b, url, 1_000_000_000), full: full}
+	return newBenchedWith(b, url, size, &benched{full: full})
+}
+
+// newBenchedWith is newBenched with the options of a member.
+func newBenchedWith(b *testing.B, url string, size int, m *benched) *benched {
+	b.Helper()
+	m.paid = newPaid(b, url, 1_000_000_000)
 	data := m.store.Tenant(m.member, false)
 	const step = 1000
 	for from := 0; from < size; from += step {
@@ -241,7 +249,7 @@ func newBenched(b *testing.B, url string, size int, full bool) *benched {
 	}
 	m.run(b, "INSERT INTO groups (tenant_id, id, name, folded_name, description, cadence_days, version, created_at, updated_at) "+
 		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29) "+
-		"SELECT '"+string(m.member)+"', 'grp_000000000000000000000000' || (i + 10), 'Group ' || i, 'group ' || i, '', 0, 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00' FROM n")
+		"SELECT '"+string(m.member)+"', 'grp_' || (i + 10), 'Group ' || i, 'group ' || i, '', 0, 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00' FROM n")
 	for i, id := range m.ids {
 		if i%2 == 0 && i < 3000 {
 			m.run(b, fmt.Sprintf("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES ('%s', 'grp_%d', '%s')", m.member, i%30+10, id))
@@ -286,6 +294,10 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 		c.ID, c.Version, c.CreatedAt, c.UpdatedAt = id.New(id.Connection), 1, tx.Now(), tx.Now()
 		m.ids = append(m.ids, c.ID)
 		out.Created = append(out.Created, c)
+		if m.notes != nil {
+			out.Notes = append(out.Notes, m.notes(tx.Now(), c.ID)...)
+			continue
+		}
 		out.Notes = append(out.Notes, &timeline.Note{ID: id.New(id.Note), Body: fmt.Sprintf("Likes tea and talks about project %d of last year.", i), Version: 1, CreatedAt: tx.Now(), UpdatedAt: tx.Now(), ConnectionIDs: []string{c.ID}})
 		for k := range 3 {
 			who := []string{c.ID}
