@@ -294,7 +294,10 @@ func localFits(at time.Time, given string) bool {
 }
 
 func tidyReminder(r *export.ReminderRecord) error {
-	r.ID, r.ConnectionID = keyOf(r.ID), keyOf(r.ConnectionID)
+	if r.ConnectionID != "" {
+		r.ConnectionIDs, r.ConnectionID = append(r.ConnectionIDs, r.ConnectionID), ""
+	}
+	r.ID, r.ConnectionIDs = keyOf(r.ID), keys(r.ConnectionIDs)
 	r.Text, _ = line(r.Text, maxReminder)
 	if r.StartsOn == "" {
 		r.StartsOn = r.DueOn
@@ -304,6 +307,8 @@ func tidyReminder(r *export.ReminderRecord) error {
 	switch {
 	case !text.Visible(r.Text):
 		return fault.New(fault.Invalid, "the reminder is empty")
+	case len(r.ConnectionIDs) > mostOfNote:
+		return fault.New(fault.Invalid, "the reminder is about %d people; it may be about %d at most", len(r.ConnectionIDs), mostOfNote)
 	case !slices.Contains(recurrences, r.Recurrence):
 		return fault.New(fault.Invalid, "%q is no recurrence; use one of %s", shown(r.Recurrence), list(recurrences))
 	case !slices.Contains(states, r.State):
