@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
@@ -140,6 +141,8 @@ func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCade
 	p := people.CadencePatch{IDs: ids, SnoozeUntil: req.SnoozeUntil, Today: civil.Of(u.Now(), zone), DryRun: req.GetDryRun()}
 	if req.Days != nil {
 		p.Days = new(int(req.GetDays()))
+	} else if req.GetNever() {
+		p.Days = new(cadence.Never)
 	}
 	done, err := people.SetCadence(ctx, u, p)
 	if err != nil {

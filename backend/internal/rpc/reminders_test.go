@@ -19,6 +19,47 @@ const (
 // inDays is the day so many days from today, UTC.
 func inDays(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 
+// Of a person with never, nobody is reminded: neither by their own interval nor by that of a group.
+func TestNeverRemind(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana Lopez"}`)
+		b.call(t, logCall, `{"connection_ids":`+idsOf(t, ana)+`,"kind":"call","occurred_at":"2026-01-05"}`)
+		b.call(t, saveGroup, `{"name":"Friends","cadence_days":7}`)
+		b.call(t, updateMembership, `{"connection_ids":`+idsOf(t, ana)+`,"add_groups":["Friends"]}`)
+		reminded := func(want bool) {
+			t.Helper()
+			due, one := b.call(t, listDue, `{}`), b.call(t, listDue, `{"connection_id":"`+ana+`"}`)
+			overdue := b.call(t, searchPath, `{"cadence_overdue":true}`)
+			having := b.call(t, searchPath, `{"has":["cadence"]}`)
+			for name, n := range map[string]int{"due": due.size("items"), "of her": one.size("items"), "overdue": overdue.size("hits"), "with an interval": having.size("hits")} {
+				if (n > 0) != want {
+					t.Errorf("%s: %d, want any: %t", name, n, want)
+				}
+			}
+		}
+		reminded(true)
+		done := b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"never":true}`)
+		if done.at("changed") != 1.0 || done.at("next_due") != nil {
+			t.Fatal(done.body)
+		}
+		reminded(false)
+		if got := b.call(t, get, `{"id":"`+ana+`"}`); got.at("connection", "cadence_days") != -1.0 {
+			t.Errorf("the person: %v", got.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, done.at("change_id")))
+		reminded(true)
+		b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"never":true}`)
+		b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"days":0}`)
+		reminded(true)
+		for _, wrong := range []string{`"never":true,"days":3`, `"never":false`} {
+			if got := b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,`+wrong+`}`); got.code() != "invalid_argument" {
+				t.Errorf("%s: %v", wrong, got.body)
+			}
+		}
+	})
+}
+
 // A reminder about several people is shown with all of them and on the list of each, follows a merge and
 // a deletion, and returns with their undo. Several reminders are moved with one call.
 func TestRemindersAboutSeveral(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -94,7 +95,7 @@ func (f *File) person(row int, p export.PersonRecord, warning string) Record {
 	d.name.NameParts = p.NameParts
 	d.setMetOn(p.MetOn)
 	d.setDeceasedOn(p.DeceasedOn)
-	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
+	if p.CadenceDays < cadence.Never || p.CadenceDays > maxCadence {
 		d.keepInNote("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	} else {
 		d.CadenceDays = p.CadenceDays

@@ -956,6 +956,8 @@ type SetCadenceRequest struct {
 	Days *int32 `protobuf:"varint,2,opt,name=days,proto3,oneof" json:"days,omitempty"`
 	// YYYY-MM-DD; empty ends a snooze.
 	SnoozeUntil *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
+	// true: never remind of them; days: 0 ends it.
+	Never *bool `protobuf:"varint,7,opt,name=never,proto3,oneof" json:"never,omitempty"`
 	// From search_connections, instead of ids.
 	Selection *string `protobuf:"bytes,5,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	// Only tell how many and who.
@@ -1013,6 +1015,13 @@ func (x *SetCadenceRequest) GetSnoozeUntil() string {
 		return *x.SnoozeUntil
 	}
 	return ""
+}
+
+func (x *SetCadenceRequest) GetNever() bool {
+	if x != nil && x.Never != nil {
+		return *x.Never
+	}
+	return false
 }
 
 func (x *SetCadenceRequest) GetSelection() string {
@@ -1248,19 +1257,22 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_summary\"\xef\x04\n" +
+	"\b_summary\"\xa4\x06\n" +
 	"\x11SetCadenceRequest\x12R\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12#\n" +
 	"\x04days\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xda\x05(\x00H\x00R\x04days\x88\x01\x01\x12h\n" +
 	"\fsnooze_until\x18\x03 \x01(\tB?\xbaH<r:\x18\n" +
-	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01\x121\n" +
-	"\tselection\x18\x05 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x02R\tselection\x88\x01\x01\x12#\n" +
-	"\adry_run\x18\x06 \x01(\bB\x04\x88\xf4\x18\x01H\x03R\adry_run\x88\x01\x01:\xea\x01\xbaH\xe6\x01\x1am\n" +
-	"\x15set_cadence.something\x12*give at least one of days and snooze_until\x1a(has(this.days) || has(this.snooze_until)\x1au\n" +
+	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01\x12\"\n" +
+	"\x05never\x18\a \x01(\bB\a\xbaH\x04j\x02\b\x01H\x02R\x05never\x88\x01\x01\x121\n" +
+	"\tselection\x18\x05 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x03R\tselection\x88\x01\x01\x12#\n" +
+	"\adry_run\x18\x06 \x01(\bB\x04\x88\xf4\x18\x01H\x04R\adry_run\x88\x01\x01:\xf1\x02\xbaH\xed\x02\x1a\x87\x01\n" +
+	"\x15set_cadence.something\x121give at least one of days, never and snooze_until\x1a;has(this.days) || has(this.never) || has(this.snooze_until)\x1aj\n" +
+	"\x11set_cadence.never\x120give days or never, not both; days: 0 ends never\x1a#!has(this.days) || !has(this.never)\x1au\n" +
 	"\x12set_cadence.people\x12'give either connection_ids or selection\x1a6(size(this.connection_ids) > 0) != has(this.selection)B\a\n" +
 	"\x05_daysB\x0f\n" +
-	"\r_snooze_untilB\f\n" +
+	"\r_snooze_untilB\b\n" +
+	"\x06_neverB\f\n" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
