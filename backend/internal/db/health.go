@@ -276,7 +276,7 @@ const fewRows = 2000
 // importTables returns the tables that an import adds rows to.
 func importTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "source_keys",
-		"notes", "note_connections", "interactions", "interaction_connections", "groups", "group_connections"}
+		"notes", "note_connections", "interactions", "interaction_connections", "entry_numbers", "entry_words", "groups", "group_connections"}
 }
 
 // LearnTables updates the statistics of the tables that an import adds rows to, while

@@ -30,7 +30,7 @@ func (s *DB) Tenant(t tenant.ID, readOnly bool) *Tenant {
 }
 
 // TenantIn returns the transaction of one tenant within a transaction across tenants. The
-// caller sets its time and data version. Its dirty marks are discarded.
+// caller sets its time and data version, and calls Derive at its end. Its dirty marks are discarded.
 func (s *DB) TenantIn(tx Querier, t tenant.ID, now time.Time, version int64) *Tx {
 	return &Tx{
 		reader: reader{db: tx, id: t, now: func() time.Time { return now }}, ids: s.ids, version: version, dirty: map[string]struct{}{},
@@ -54,6 +54,35 @@ type Tx struct {
 	space   space
 	dirty   map[string]struct{}
 	removed []string
+	derived map[any]Derived
+}
+
+// Derived is data that is derived from rows of a tenant, and that the transaction which writes the rows writes too.
+type Derived interface {
+	// Derive writes the data. It runs once, at the end of the transaction.
+	Derive(ctx context.Context, tx *Tx) error
+}
+
+// Derived returns the derived data with a key, which the first call makes.
+func (x *Tx) Derived(key any, first func() Derived) Derived {
+	if x.derived == nil {
+		x.derived = map[any]Derived{}
+	}
+	if x.derived[key] == nil {
+		x.derived[key] = first()
+	}
+	return x.derived[key]
+}
+
+// Derive writes the derived data. Write does it; the caller of DB.TenantIn must.
+func (x *Tx) Derive(ctx context.Context) error {
+	for _, d := range x.derived {
+		if err := d.Derive(ctx, x); err != nil {
+			return err
+		}
+	}
+	x.derived = nil
+	return nil
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
@@ -85,6 +114,9 @@ func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(co
 			return err
 		}
 		if err := fn(ctx, x); err != nil {
+			return err
+		}
+		if err := x.Derive(ctx); err != nil {
 			return err
 		}
 		return x.keepDirty(ctx)

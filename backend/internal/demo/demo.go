@@ -228,7 +228,10 @@ func fillDemo(ctx context.Context, s *db.DB, tx db.Querier, d Demo, version int6
 	if err := u.InsertAll(ctx, &d.Organizations, len(d.Organizations)); err != nil {
 		return err
 	}
-	return d.Fill(ctx, u)
+	if err := d.Fill(ctx, u); err != nil {
+		return err
+	}
+	return u.Derive(ctx)
 }
 
 // Seeder seeds the demo account for each day. Many processes may run one on the same

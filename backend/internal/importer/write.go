@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 )
 
 // step is what one transaction of an import writes.
@@ -221,6 +222,9 @@ func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	}
 	for _, l := range slices.Concat(b.Joined, about) {
 		tx.MarkDirty(l.ConnectionID)
+	}
+	for _, l := range slices.Concat(about, metBy) {
+		wordindex.Mark(tx, l.ObjectID)
 	}
 	for _, insert := range []func() error{
 		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },

@@ -92,7 +92,7 @@ func (h *RPC) whyNone(ctx context.Context, entry string) (string, error) {
 		hits := ix.Search(index.Query{Text: forms[kind], Archived: true, Limit: maxArchived}).Hits
 		hits = slices.DeleteFunc(hits, func(hit index.Hit) bool { return !matchedOnly(kind, hit.Matched) })
 		if forms[kind] != "" && len(hits) > 0 {
-			return "Archived: " + search.Named(hits) + ".", nil
+			return "Archived: " + index.Named(hits) + ".", nil
 		}
 	}
 	name := index.Query{Text: forms[people.KindName]}

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/views"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 )
 
 // arranged holds the ids of the objects that arrange adds.
@@ -105,14 +107,10 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 			one, _, oneErr := reminders.List(ctx, data, nil, q)
 			return []any{all, err, one}, oneErr
 		},
-		"EachEntry": func(ctx context.Context, v victim) (any, error) {
-			var all []any
-			for _, of := range []timeline.Query{{}, {ConnectionID: v.connection}, {Among: []string{v.connection}}} {
-				for e, err := range timeline.EachEntry(ctx, data, of) {
-					all = append(all, e, err)
-				}
-			}
-			return all, nil
+		"SearchWords": func(ctx context.Context, v victim) (any, error) {
+			found, err := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, Limit: 50})
+			_, aboutErr := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, ConnectionID: v.connection, Limit: 50})
+			return []any{found.Entries, found.Archived, err}, aboutErr
 		},
 		"AddParticipants": func(ctx context.Context, v victim) (any, error) {
 			entries := []timeline.Entry{{ID: v.note}, {ID: v.interaction}}
@@ -137,6 +135,14 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		},
 		"Distinguish": func(ctx context.Context, v victim) (any, error) {
 			return people.Distinguish(ctx, u, v.connection, v.relative)
+		},
+		"MarkOf": func(ctx context.Context, v victim) (any, error) { return nil, wordindex.MarkOf(ctx, u, v.connection) },
+		"MarkRenamed": func(ctx context.Context, v victim) (any, error) {
+			return nil, wordindex.MarkRenamed(ctx, u, map[string]string{v.connection: "stolen"})
+		},
+		"MarkAll": func(ctx context.Context, v victim) (any, error) {
+			wordindex.Mark(u, v.note, v.interaction)
+			return nil, errors.Join(wordindex.MarkAll(ctx, u), u.Derive(ctx))
 		},
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
 		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, u) },

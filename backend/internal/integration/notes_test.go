@@ -57,7 +57,7 @@ func TestSearchWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range found {
+			for _, f := range found.Entries {
 				out = append(out, fmt.Sprintf("%s %s %d %d", f.Kind, f.OccurredAt.Format(time.TimeOnly), f.DurationMinutes, len(f.Participants)))
 			}
 			return out

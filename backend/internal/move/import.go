@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -42,7 +43,10 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 		if a, err = readFile(ctx, tx, schema, file, &inserter{tx: tx}); err != nil {
 			return err
 		}
-		return countSpace(ctx, tx, a.ID)
+		if err := countSpace(ctx, tx, a.ID); err != nil {
+			return err
+		}
+		return indexWords(ctx, s, tx, a.ID)
 	})
 	if db.IsTaken(err) {
 		return a, fault.Wrap(err, fault.AlreadyExists, "a row of the file has an id that this installation has already, so nothing was imported")
@@ -62,6 +66,15 @@ func countSpace(ctx context.Context, tx db.Querier, owner tenant.ID) error {
 		return fmt.Errorf("count the space of an imported account: %w", err)
 	}
 	return nil
+}
+
+// indexWords makes the index of the words of notes and interactions.
+func indexWords(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID) error {
+	x := s.TenantIn(tx, owner, s.Now(), 0)
+	if err := wordindex.MarkAll(ctx, x); err != nil {
+		return fmt.Errorf("list the notes and interactions of an imported account: %w", err)
+	}
+	return x.Derive(ctx)
 }
 
 // readFile checks a file and inserts its rows, unless insert is nil.

@@ -33,6 +33,7 @@ func leftOut() map[string]string {
 		credential = "a credential of this installation: the member signs in and allows agents again"
 		waiting    = "waits for a response to this installation, for minutes"
 		operator   = "belongs to the installation, not to a member"
+		derived    = "derived from notes and interactions: an import makes it again"
 	)
 	return map[string]string{
 		"login_sessions": credential, "personal_tokens": credential, "grants": credential, "access_tokens": credential, "refresh_tokens": credential,
@@ -47,6 +48,7 @@ func leftOut() map[string]string {
 		"files":            "waits for an import for a day at most: the member uploads it again",
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator, "installation": operator,
 		"schema_migrations": operator,
+		"entry_numbers":     derived, "entry_words": derived, "entry_times": derived,
 	}
 }
 

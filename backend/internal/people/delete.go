@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -189,6 +190,9 @@ type Removed struct{ Connections, Notes, Interactions int64 }
 // RemoveRows deletes people with everything that is about no other person, and counts it.
 func RemoveRows(ctx context.Context, tx *db.Tx, ids []string) (sum Removed, err error) {
 	tx.MarkRemoved(ids...)
+	if err := wordindex.MarkOf(ctx, tx, ids...); err != nil {
+		return sum, err
+	}
 	owner := tx.TenantID()
 	entries := func(table, links, column string) (string, []any) {
 		return `DELETE FROM ` + table + ` WHERE tenant_id = ?

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -303,14 +304,18 @@ func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 		return nil
 	}
 	who := make([]string, len(people))
+	names := make(map[string]string, len(people))
 	for i, c := range people {
 		c.TenantID, c.DataVersion, c.FoldedName = tx.TenantID(), tx.Version(), FoldedName(c)
-		who[i] = c.ID
+		who[i], names[c.ID] = c.ID, c.Name
 	}
 	if missing, err := missingConnection(ctx, tx, who); err != nil {
 		return err
 	} else if missing != "" {
 		return fault.New(fault.Conflict, "%s no longer exists", missing)
+	}
+	if err := wordindex.MarkRenamed(ctx, tx, names); err != nil {
+		return err
 	}
 	if _, err := tx.NewInsert().Model(&people).On("CONFLICT (tenant_id, id) DO UPDATE").Exec(ctx); err != nil {
 		return err

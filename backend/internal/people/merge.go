@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -489,6 +490,7 @@ func mover(tx *db.Tx, l linked) moveFunc {
 		if err != nil || len(entries) == 0 {
 			return nil, err
 		}
+		wordindex.Mark(tx, entries...)
 		before, err := People(ctx, tx, l.table, l.column, entries)
 		if err != nil {
 			return nil, err

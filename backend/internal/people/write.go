@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -448,6 +449,9 @@ func insertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 // fault.Conflict when that version is no longer the stored one.
 func ReplaceConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	c.TenantID, c.DataVersion, c.FoldedName = tx.TenantID(), tx.Version(), FoldedName(c)
+	if err := wordindex.MarkRenamed(ctx, tx, map[string]string{c.ID: c.Name}); err != nil {
+		return err
+	}
 	if err := tx.Replace(ctx, c, c.ID, c.Version); err != nil {
 		return err
 	}

@@ -197,6 +197,8 @@ type benched struct {
 	reminders []string
 	calls     int
 	full      bool
+	// notes makes the notes about a person instead of those that newBenched describes, and no interactions.
+	notes func(now time.Time, who string) []*timeline.Note
 }
 
 func (m *benched) next() int { m.calls++; return m.calls }
@@ -224,7 +226,13 @@ func benchName(n int) string {
 // With full cards, everybody has what fullCard adds, too.
 func newBenched(b *testing.B, url string, size int, full bool) *benched {
 	b.Helper()
-	m := &benched{paid: newPaid(b, url, 1_000_000_000), full: full}
+	return newBenchedWith(b, url, size, &benched{full: full})
+}
+
+// newBenchedWith is newBenched with the options of a member.
+func newBenchedWith(b *testing.B, url string, size int, m *benched) *benched {
+	b.Helper()
+	m.paid = newPaid(b, url, 1_000_000_000)
 	data := m.store.Tenant(m.member, false)
 	const step = 1000
 	for from := 0; from < size; from += step {
@@ -286,6 +294,10 @@ func (m *benched) batch(tx *db.Tx, from, to, size int) (*importer.Batch, error) 
 		c.ID, c.Version, c.CreatedAt, c.UpdatedAt = id.New(id.Connection), 1, tx.Now(), tx.Now()
 		m.ids = append(m.ids, c.ID)
 		out.Created = append(out.Created, c)
+		if m.notes != nil {
+			out.Notes = append(out.Notes, m.notes(tx.Now(), c.ID)...)
+			continue
+		}
 		out.Notes = append(out.Notes, &timeline.Note{ID: id.New(id.Note), Body: fmt.Sprintf("Likes tea and talks about project %d of last year.", i), Version: 1, CreatedAt: tx.Now(), UpdatedAt: tx.Now(), ConnectionIDs: []string{c.ID}})
 		for k := range 3 {
 			who := []string{c.ID}

@@ -219,11 +219,11 @@ func (s *stage) objects(t *testing.T, a *actor) []string {
 	var lasting []row
 	for _, r := range s.rows(t, a.tenant) {
 		switch r.table {
-		case "changes", "change_objects", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections":
+		case "changes", "change_objects", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections", "entry_words", "entry_times":
 		case "organizations", "tags":
 			lasting = append(lasting, r)
 		default:
-			out = append(out, r.text("version", "data_version", "updated_at", "shared"))
+			out = append(out, r.text("version", "data_version", "updated_at", "shared", "number"))
 			used[r.get("organization_id")], used[r.get("tag_id")] = true, true
 		}
 	}

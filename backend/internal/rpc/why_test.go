@@ -70,3 +70,49 @@ func TestEmptyAnswersSayWhy(t *testing.T) {
 		}
 	})
 }
+
+// search_notes says why it finds nothing, or only some of the words.
+func TestAnswersOfSearchNotesSayWhy(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ove, chris := b.made(t, `{"name":"Ana López"}`), b.made(t, `{"name":"Ove Lindqvist"}`), b.made(t, `{"name":"Christopher Vandermeer"}`)
+		b.call(t, addNote, `{"connection_ids":["`+ana+`"],"body":"knows about permits at the harbour"}`)
+		b.call(t, addNote, `{"connection_ids":["`+ove+`"],"body":"builds wooden canoes and permits"}`)
+		b.call(t, logCall, `{"connection_ids":["`+ana+`","`+chris+`"],"kind":"call","summary":"the crane"}`)
+		b.call(t, archive, `{"ids":["`+ove+`"]}`)
+		near := fmt.Sprintf(`Nearest: "Christopher Vandermeer" (%s).`, chris)
+		archived := fmt.Sprintf(`Entries about archived people match: "Ove Lindqvist" (%s).`, ove)
+		for body, want := range map[string]string{
+			`{"query":"permits"}`:                             "1 ",
+			`{"query":"permit harbours"}`:                     "1 ",
+			`{"query":"lopez crane"}`:                         "1 ",
+			`{"query":"canoes"}`:                              "0 " + archived,
+			`{"query":"canoe permits"}`:                       "1 " + archived + " No entry has all the words; these have 1 of 2.",
+			`{"query":"permits crane"}`:                       "2 No entry has all the words; these have 1 of 2.",
+			`{"query":"permits harbour zanzibar"}`:            `1 No entry has all the words; these have 2 of 3. No entry has "zanzibar".`,
+			`{"query":"Cristofer"}`:                           "0 " + near,
+			`{"query":"crane Cristofer"}`:                     `1 No entry has all the words; these have 1 of 2. No entry has "Cristofer". ` + near,
+			`{"query":"zanzibar dragons"}`:                    `0 No entry has "zanzibar dragons".`,
+			`{"query":"permits","kinds":["call"]}`:            "0 Without the filters, entries match.",
+			`{"query":"crane permits","until":"2020-01-01"}`:  "0 ",
+			`{"query":"permits","until":"2020-01-01"}`:        "0 Without the filters, entries match.",
+			`{"query":"crane","since":"2020-01-01"}`:          "1 ",
+			`{"query":"crane","connection_id":"` + ana + `"}`: "1 ",
+			`{"query":"the"}`:                                 "2 ",
+		} {
+			got := b.call(t, searchNotes, body)
+			why, _ := got.at("why").(string)
+			if said := fmt.Sprintf("%d %s", got.size("entries"), why); said != want {
+				t.Errorf("%s: %q, want %q (%v)", body, said, want, got.body)
+			}
+		}
+		for query, text := range map[string]string{"vandermeer": "the crane", "harbours": "knows about permits at the harbour"} {
+			if got := b.call(t, searchNotes, `{"query":"`+query+`"}`); got.at("entries", 0, "text") != text {
+				t.Errorf("%s: %v", query, got.body)
+			}
+		}
+		if got := b.call(t, searchNotes, `{"query":"x","since":"2026-02-01","until":"2026-01-01"}`); got.code() != "invalid_argument" {
+			t.Errorf("until before since: %v", got.body)
+		}
+	})
+}

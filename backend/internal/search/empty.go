@@ -18,8 +18,6 @@ const (
 	maxNamed = 3
 	// maxTried is how many words are left out, one by one, to find the one that fails.
 	maxTried = 8
-	// maxNameShown is how many characters of a name a reason shows.
-	maxNameShown = 80
 )
 
 // whyNone returns a sentence that says why no one matches q. It fails with fault.Invalid, listing the nearest names, when no
@@ -50,7 +48,7 @@ func WhyNoMatch(ix *index.Index, q index.Query) string {
 		return why
 	}
 	why, failing := whichWord(ix, q)
-	if near := Named(ix.Nearest(failing, q.Archived, maxNamed)); near != "" {
+	if near := index.Named(ix.Nearest(failing, q.Archived, maxNamed)); near != "" {
 		why = strings.TrimSpace(why + " Nearest: " + near + ".")
 	}
 	return why
@@ -63,7 +61,7 @@ func otherArchiveState(ix *index.Index, q index.Query) string {
 	if found.Total == 0 {
 		return ""
 	}
-	who := Named(found.Hits)
+	who := index.Named(found.Hits)
 	if more := found.Total - len(found.Hits); more > 0 {
 		who += fmt.Sprintf(" and %d more", more)
 	}
@@ -181,15 +179,6 @@ func peopleMatch(n int) string {
 		return "one person matches"
 	}
 	return fmt.Sprintf("%d people match", n)
-}
-
-// Named lists people with their ids, for a reason.
-func Named(hits []index.Hit) string {
-	out := make([]string, len(hits))
-	for i, hit := range hits {
-		out[i] = text.QuoteUpTo(hit.Doc.Name, maxNameShown) + " (" + hit.ID + ")"
-	}
-	return strings.Join(out, ", ")
 }
 
 // checkKnown fails with fault.Invalid, listing the nearest names, when no person has the

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -69,6 +70,7 @@ func replaceInteraction(ctx context.Context, tx *db.Tx, present, i *Interaction)
 		i.TenantID = tx.TenantID()
 		err = putInteraction(ctx, tx, i)
 	case present != nil:
+		wordindex.Mark(tx, present.ID)
 		err = tx.Delete(ctx, (*Interaction)(nil), "id = ?", present.ID)
 	}
 	if err != nil {
@@ -127,6 +129,7 @@ func (r interactionRestorer) Restore(ctx context.Context, to map[string]json.Raw
 	if err != nil || len(gone) == 0 {
 		return conflicts, err
 	}
+	wordindex.Mark(r.tx, gone...)
 	persons, err := people.People(ctx, r.tx, "interaction_connections", "interaction_id", gone)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -41,53 +41,6 @@ func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 		return err
 	}
 	return linkNote(ctx, tx, n)
-}
-
-// maxScanned is how many notes, and how many interactions, a search for words reads at
-// most: the latest.
-const maxScanned = 50_000
-
-// EachEntry yields the notes and interactions that a query finds, in any order. The entries do not have
-// their participants. It reads the latest maxScanned of each, and ignores the query's limit. It
-// fails with fault.NotFound for a connection that does not exist. It holds one reading connection,
-// and one entry at a time, until it returns.
-func EachEntry(ctx context.Context, q db.Reader, query Query) iter.Seq2[Entry, error] {
-	query.Limit = maxScanned
-	return func(yield func(Entry, error) bool) {
-		if err := eachEntry(ctx, q, query, yield); err != nil {
-			yield(Entry{}, err)
-		}
-	}
-}
-
-func eachEntry(ctx context.Context, q db.Reader, query Query, yield func(Entry, error) bool) error {
-	if query.ConnectionID != "" {
-		if err := people.Live(ctx, q, query.ConnectionID); err != nil {
-			return err
-		}
-	}
-	if query.Among != nil && len(query.Among) == 0 {
-		return nil
-	}
-	notes, args := unionPart(q, notePart(), query)
-	met, metArgs := unionPart(q, interactionPart(), query)
-	rows, err := q.QueryContext(ctx, notes+" UNION ALL "+met, append(args, metArgs...)...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var e Entry
-		var at bun.NullTime
-		if err := rows.Scan(&e.ID, &e.Kind, &at, &e.OccurredLocal, &e.Text, &e.DurationMinutes, &e.Pinned); err != nil {
-			return err
-		}
-		e.OccurredAt = at.UTC()
-		if !yield(e, nil) {
-			return nil
-		}
-	}
-	return rows.Err()
 }
 
 // AddParticipants fills in the people that entries are about.
@@ -147,6 +100,7 @@ func deleteNote(ctx context.Context, tx *db.Tx, n *Note) error {
 // unlinkNote removes the rows that connect a note with people.
 func unlinkNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	tx.MarkDirty(n.ConnectionIDs...)
+	wordindex.Mark(tx, n.ID)
 	return tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", n.ID)
 }
 
@@ -187,6 +141,7 @@ func (r noteRestorer) Restore(ctx context.Context, to map[string]json.RawMessage
 	if err != nil || len(gone) == 0 {
 		return conflicts, err
 	}
+	wordindex.Mark(r.tx, gone...)
 	people, err := people.People(ctx, r.tx, "note_connections", "note_id", gone)
 	if err != nil {
 		return nil, err

@@ -211,16 +211,16 @@ func (h *RPC) DeleteTimelineEntry(ctx context.Context, u *db.Tx, req *timelinev1
 	return &timelinev1.DeleteTimelineEntryResponse{Deleted: deleted, ChangeId: call.Optional(changeID)}, nil
 }
 
-// maxMentioned is the largest number of people whose entries are read by themselves. If more people
-// have the words in their notes, reading all notes in one go is as fast.
-const maxMentioned = 500
-
 func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesRequest) (*timelinev1.SearchNotesResponse, error) {
 	if err := call.CheckWords(req.GetQuery(), insteadOfNotes); err != nil {
 		return nil, err
 	}
-	q := WordQuery{Text: req.GetQuery(), ConnectionID: req.GetConnectionId(), Limit: call.DefaultLimit}
-	order := []any{q.Text, q.ConnectionID}
+	q := WordQuery{Text: req.GetQuery(), ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: call.DefaultLimit}
+	var err error
+	if q.Since, q.Until, err = span(ctx, req.Since, req.Until); err != nil {
+		return nil, err
+	}
+	order := q
 	if req.Limit != nil {
 		q.Limit = int(req.GetLimit())
 	}
@@ -232,29 +232,37 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 	}
 	size := q.Limit
 	q.Limit++ // one more entry shows whether there is another page
-	if q.ConnectionID == "" {
-		ix, err := h.Index(ctx)
-		if err != nil {
-			return nil, err
-		}
-		q.Among, _ = ix.Mentioned(index.ParseWords(q.Text), maxMentioned)
-	}
 	p := tenant.PrincipalFrom(ctx)
 	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {
 		return nil, err
 	}
-	res := &timelinev1.SearchNotesResponse{HasMore: len(found) > size}
+	res := &timelinev1.SearchNotesResponse{HasMore: len(found.Entries) > size}
+	if res.Why, err = found.why(func(text string) ([]index.Hit, error) { return h.nearest(ctx, text) }); err != nil {
+		return nil, err
+	}
 	if res.HasMore {
-		found = found[:size]
-		next, err := cursor.Encode(order, found[size-1].SearchCursor)
+		found.Entries = found.Entries[:size]
+		next, err := cursor.Encode(order, found.Entries[size-1].SearchCursor)
 		if err != nil {
 			return nil, err
 		}
 		res.NextCursor = &next
 	}
-	for _, f := range found {
+	for _, f := range found.Entries {
 		res.Entries = append(res.Entries, entryMessage(ctx, f.Entry, ""))
 	}
 	return res, nil
 }
+
+// nearest returns the people with a name near to a text.
+func (h *RPC) nearest(ctx context.Context, text string) ([]index.Hit, error) {
+	ix, err := h.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ix.Nearest(text, false, maxNearest), nil
+}
+
+// maxNearest is how many people with a near name a reason lists.
+const maxNearest = 3

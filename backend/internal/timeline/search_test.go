@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"pgregory.net/rapid"
 )
 
@@ -30,7 +31,7 @@ func (w *writer) fill(entries []timeline.Entry) {
 				return err
 			}
 		}
-		return nil
+		return wordindex.MarkAll(ctx, tx)
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -40,7 +41,7 @@ func (w *writer) fill(entries []timeline.Entry) {
 func TestSearchWords(t *testing.T) {
 	t.Parallel()
 	entry := func(id, text string, daysAgo int) timeline.Entry {
-		return timeline.Entry{ID: id, Text: text, OccurredAt: noon.AddDate(0, 0, -daysAgo)}
+		return timeline.Entry{ID: "not_" + id, Text: text, OccurredAt: noon.AddDate(0, 0, -daysAgo)}
 	}
 	all := []timeline.Entry{
 		entry("1", "Likes sailing near Łódź.", 9),
@@ -64,8 +65,8 @@ func TestSearchWords(t *testing.T) {
 	} {
 		got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: query, Limit: 9})
 		var ids []string
-		for _, f := range got {
-			ids = append(ids, f.ID)
+		for _, f := range got.Entries {
+			ids = append(ids, strings.TrimPrefix(f.ID, "not_"))
 			if f.Participants[0].ID != "con_1" || f.Text == "" || len([]rune(f.Text)) > 160 {
 				t.Errorf("%q: %+v", query, f.Entry)
 			}
@@ -75,7 +76,7 @@ func TestSearchWords(t *testing.T) {
 		}
 	}
 	got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: "tore", Limit: 9})
-	if err != nil || len(got) != 1 || !strings.Contains(got[0].Text, "the sail of Łódź tore") || !strings.HasPrefix(got[0].Text, "…") {
+	if err != nil || len(got.Entries) != 1 || !strings.Contains(got.Entries[0].Text, "the sail of Łódź tore") || !strings.HasPrefix(got.Entries[0].Text, "…") {
 		t.Errorf("the part around the match: %+v, %v", got, err)
 	}
 }
@@ -89,7 +90,7 @@ func TestPagesOfWords(t *testing.T) {
 		var all []timeline.Entry
 		for n := range rapid.IntRange(0, 12).Draw(rt, "entries") {
 			all = append(all, timeline.Entry{
-				ID: fmt.Sprint(n), Text: strings.Repeat("tea ", rapid.IntRange(0, 4).Draw(rt, "hits")),
+				ID: fmt.Sprint("not_", n), Text: strings.Repeat("tea ", rapid.IntRange(0, 4).Draw(rt, "hits")),
 				OccurredAt: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(rt, "hour")) * time.Hour),
 			})
 		}
@@ -99,7 +100,7 @@ func TestPagesOfWords(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			for _, f := range found {
+			for _, f := range found.Entries {
 				ids, last = append(ids, f.ID), &f.SearchCursor
 			}
 			return ids, last
@@ -128,7 +129,7 @@ func TestSearchWordsFails(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, nil)
 	err := w.do(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.NewRaw("ALTER TABLE notes RENAME TO away").Exec(ctx)
+		_, err := tx.NewRaw("ALTER TABLE entry_words RENAME TO away").Exec(ctx)
 		return err
 	})
 	if err != nil {

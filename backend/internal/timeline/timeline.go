@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/uptrace/bun"
@@ -76,8 +74,6 @@ type Cursor struct {
 type Query struct {
 	// ConnectionID is empty for the whole network.
 	ConnectionID string
-	// Among are the people one of whom the entries must be about; nil for anyone.
-	Among []string
 	// Kinds is empty for all.
 	Kinds []string
 	// Since (inclusive) and Until (exclusive) are zero for no limit.
@@ -212,9 +208,6 @@ func unionPart(q db.Reader, a part, query Query) (string, []any) {
 		where(" AND EXISTS (SELECT 1 FROM " + a.links + " l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id" +
 			" AND c.archived_at IS NULL WHERE l.tenant_id = t.tenant_id AND l." + a.link + " = t.id)")
 	}
-	if query.Among != nil {
-		where(" AND t.id IN (SELECT l."+a.link+" FROM "+a.links+" l WHERE l.tenant_id = ? AND l.connection_id IN (?))", q.TenantID(), bun.List(query.Among))
-	}
 	if a.table == "interactions" && len(query.Kinds) > 0 {
 		where(" AND t.kind IN (?)", bun.List(query.Kinds))
 	}
@@ -231,7 +224,8 @@ func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	return "SELECT * FROM (" + statement + ") AS " + a.table + "_arm", args
 }
 
-// addParticipants fills in the people that the entries are about, with one statement.
+// addParticipants fills in the people that the entries are about, with one statement. CROSS JOIN keeps SQLite from reading all people
+// in the order of their ids.
 func addParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -247,7 +241,7 @@ func addParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
 SELECT note_id AS entry_id, connection_id FROM note_connections WHERE tenant_id = ? AND note_id IN (?)
 UNION ALL
 SELECT interaction_id, connection_id FROM interaction_connections WHERE tenant_id = ? AND interaction_id IN (?)
-) AS l JOIN connections c ON c.tenant_id = ? AND c.id = l.connection_id AND c.archived_at IS NULL ORDER BY c.id`,
+) AS l CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = l.connection_id AND c.archived_at IS NULL ORDER BY c.id`,
 		q.TenantID(), bun.List(ids), q.TenantID(), bun.List(ids), q.TenantID()).Scan(ctx, &rows)
 	if err != nil {
 		return err
@@ -338,77 +332,4 @@ func FillInteractions(ctx context.Context, q db.Reader, met []Interaction) error
 		met[i].ConnectionIDs = people[met[i].ID]
 	}
 	return err
-}
-
-// WordQuery says what to look for in notes and interactions.
-type WordQuery struct {
-	// Text is the words; an entry must have all of them.
-	Text string
-	// ConnectionID is empty for the whole network.
-	ConnectionID string
-	// Among are the people whose entries are read, such as those of [index.Index.Mentioned]; nil for
-	// everyone.
-	Among []string
-	// After is the last entry of the page before; nil for the first page.
-	After *SearchCursor
-	// Limit is the largest number of entries to return, at least 1.
-	Limit int
-}
-
-// SearchCursor is the position of an entry in the order of the results: more hits first,
-// then the latest.
-type SearchCursor struct {
-	Hits       int
-	OccurredAt time.Time
-	ID         string
-}
-
-func (r SearchCursor) compare(other SearchCursor) int {
-	return cmp.Or(cmp.Compare(other.Hits, r.Hits), other.OccurredAt.Compare(r.OccurredAt), strings.Compare(other.ID, r.ID))
-}
-
-// Found is an entry with all the words; its Text is the part around the first one.
-type Found struct {
-	Entry
-
-	SearchCursor SearchCursor
-}
-
-// SearchWords returns the entries with all words of the query, those with more hits first,
-// and of equal ones the latest. It reads every entry and compares the words in Go, so that
-// both databases find the same entries.
-func SearchWords(ctx context.Context, r db.Reader, q WordQuery) ([]Found, error) {
-	words := index.ParseWords(q.Text)
-	var best []Found // sorted, q.Limit at most
-	for e, err := range EachEntry(ctx, r, Query{ConnectionID: q.ConnectionID, Among: q.Among}) {
-		if err != nil {
-			return nil, err
-		}
-		hits := words.Hits(e.Text)
-		if hits == 0 {
-			continue
-		}
-		f := Found{Entry: e, SearchCursor: SearchCursor{Hits: hits, OccurredAt: e.OccurredAt, ID: e.ID}}
-		if q.After != nil && f.SearchCursor.compare(*q.After) <= 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(best, f, func(a, b Found) int { return a.SearchCursor.compare(b.SearchCursor) })
-		if at >= q.Limit {
-			continue
-		}
-		best = slices.Insert(best, at, f)
-		best = best[:min(len(best), q.Limit)]
-	}
-	entries := make([]Entry, len(best))
-	for i := range best {
-		entries[i] = best[i].Entry
-		entries[i].Text = words.Snippet(entries[i].Text)
-	}
-	if err := AddParticipants(ctx, r, entries); err != nil {
-		return nil, err
-	}
-	for i := range best {
-		best[i].Entry = entries[i]
-	}
-	return best, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	"github.com/uptrace/bun"
 )
 
@@ -174,6 +175,7 @@ func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 		links[n] = InteractionConnection{TenantID: tx.TenantID(), ConnectionID: c, InteractionID: i.ID}
 	}
 	tx.MarkDirty(i.ConnectionIDs...)
+	wordindex.Mark(tx, i.ID)
 	return tx.InsertAll(ctx, &links, len(links))
 }
 
@@ -209,6 +211,7 @@ func linkNote(ctx context.Context, tx *db.Tx, n *Note) error {
 		links[i] = NoteConnection{TenantID: tx.TenantID(), ConnectionID: c, NoteID: n.ID}
 	}
 	tx.MarkDirty(n.ConnectionIDs...)
+	wordindex.Mark(tx, n.ID)
 	return tx.InsertAll(ctx, &links, len(links))
 }
 

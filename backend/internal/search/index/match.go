@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // match is how well a document matches a token: in the name and nickname, and in
@@ -452,47 +453,6 @@ func (b *best) prune() {
 	b.hits = b.hits[:min(len(b.hits), b.k)]
 }
 
-// Mentioned returns the ids of the people in whose notes and interactions all the words occur, in one
-// text or spread over several. It returns nil and false if there are more than limit such people.
-func (ix *Index) Mentioned(words Words, limit int) (ids []string, all bool) {
-	ids = []string{}
-	for _, v := range ix.state.Load().views {
-		out := (&filter{}).excluded(v)
-		for d := range v.seg.mentioned(words).all() {
-			switch {
-			case out.has(d):
-			case len(ids) == limit:
-				return nil, false
-			default:
-				ids = append(ids, v.seg.docs[d].doc.ID)
-			}
-		}
-	}
-	return ids, true
-}
-
-// mentioned returns the documents in whose notes and interactions all the words occur.
-func (s *segment) mentioned(words Words) bitset {
-	var common bitset
-	for i := range words.tokens {
-		token, found := &words.tokens[i], newBitset(s.len())
-		for term := range s.words.beginning(token.folded) {
-			for _, l := range term.lists {
-				f := field(l.kind & fieldMask)
-				if (f == fieldNote || f == fieldInteraction) && token.reaches(token.closenessTo(term), f) {
-					found.setAll(l.docs)
-				}
-			}
-		}
-		if common == nil {
-			common = found
-		} else {
-			common.and(found)
-		}
-	}
-	return common
-}
-
 // Nearest returns up to limit people with a word in a name or nickname that is a few more edits away from a word of the text than
 // Search tolerates, the fewest edits first.
 func (ix *Index) Nearest(text string, archived bool, limit int) []Hit {
@@ -537,40 +497,84 @@ func (ix *Index) Nearest(text string, archived bool, limit int) []Hit {
 // maxNearDocs is how many of the people with a near name are read.
 const maxNearDocs = 20
 
-// Words are the words of a query, for texts that are not in an index.
+// maxNameShown is how many characters of a name a reason shows.
+const maxNameShown = 80
+
+// Named lists people with their ids, for a reason.
+func Named(hits []Hit) string {
+	out := make([]string, len(hits))
+	for i, hit := range hits {
+		out[i] = text.QuoteUpTo(hit.Doc.Name, maxNameShown) + " (" + hit.ID + ")"
+	}
+	return strings.Join(out, ", ")
+}
+
+// Words are the words of a query, for the texts of notes and interactions.
 type Words struct{ tokens []token }
 
 // ParseWords parses the words of a query, as for [Query.Text]: words such as "at", "in" and "of" are ignored if
 // there are others.
-func ParseWords(text string) Words {
+func ParseWords(query string) Words {
 	var p plan
-	p.readWords(strings.TrimSpace(firstRunes(text, maxQueryRunes)))
+	p.readWords(strings.TrimSpace(firstRunes(query, maxQueryRunes)))
+	for i := range p.tokens {
+		if t := &p.tokens[i]; !t.unspaced {
+			t.forms = text.Forms(t.folded)
+		}
+	}
 	return Words{tokens: p.tokens}
 }
 
-// How much a hit counts, and the limit for all hits of one word: a long text that repeats one word
+// Len is how many words there are, at most 16.
+func (w Words) Len() int { return len(w.tokens) }
+
+// Typed is a word as it is in the query.
+func (w Words) Typed(i int) string { return w.tokens[i].typed }
+
+// Terms returns the terms of [EachTerm] that a word matches: some terms, and all that begin with prefix unless it is empty.
+func (w Words) Terms(i int) (terms []string, prefix string) {
+	t := &w.tokens[i]
+	if t.unspaced || t.runes >= minWordyPrefix {
+		prefix = t.folded
+	}
+	return t.forms, prefix
+}
+
+// How much a term counts, and the limit for all terms that one word matches: a long text that repeats one word
 // must not rank above a short one with all words.
 const (
 	wholeHit = 2
 	partHit  = 1
-	mostHits = 6
+	// MostHits is the largest number of hits of one word.
+	MostHits = 6
 )
 
-// Hits counts how often the words are in text, ignoring case and accents: as whole words
-// and, from three letters, as beginnings of words. It is 0 unless all words are found.
-func (w Words) Hits(text string) int {
-	if len(w.tokens) == 0 || w.absentFrom(text) {
+// Weight returns how many hits of a word it is when a text has a term: 0 if the word does not match it.
+func (w Words) Weight(i int, term string) int { return w.tokens[i].weight(term) }
+
+func (t *token) weight(term string) int {
+	switch {
+	case t.unspaced && strings.HasPrefix(term, t.folded):
+		return partHit
+	case t.unspaced:
 		return 0
+	case slices.Contains(t.forms, term):
+		return wholeHit
+	case t.runes >= minWordyPrefix && strings.HasPrefix(term, t.folded):
+		return partHit
 	}
+	return 0
+}
+
+// Hits counts how often the words are in a text, ignoring case and accents: as whole words, in the singular or the plural,
+// and, from three letters, as beginnings of words. It is 0 unless all words are found.
+func (w Words) Hits(within string) int {
 	counts := make([]int, len(w.tokens))
-	var scan scanner
-	scan.reset(text)
-	for scan.next() {
-		word := foldWord(string(scan.word))
+	EachTerm(within, func(term string) {
 		for i := range w.tokens {
-			counts[i] = min(counts[i]+w.tokens[i].hit(&scan, word), mostHits)
+			counts[i] = min(counts[i]+w.tokens[i].weight(term), MostHits)
 		}
-	}
+	})
 	sum := 0
 	for _, n := range counts {
 		if n == 0 {
@@ -581,50 +585,41 @@ func (w Words) Hits(text string) int {
 	return sum
 }
 
-var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
-
-// absentFrom reports that an ASCII text lacks one of the words. Most notes do, and reading them
-// word by word takes ten times as long.
-func (w Words) absentFrom(text string) bool {
-	if !isASCII(text) {
-		return false
+// EachTerm calls do with each term by which a text is found, in the order of the text: its words, folded, the parts of
+// words with an apostrophe or an ampersand, and, of scripts that do not separate words, the pieces of up to four letters
+// from every letter. A term has no line breaks and no tabs.
+func EachTerm(within string, do func(term string)) {
+	var scan scanner
+	scan.reset(within)
+	for scan.next() {
+		scan.eachTerm(do)
 	}
-	plain := strings.ToLower(withoutJoiners.Replace(text))
-	return slices.ContainsFunc(w.tokens, func(t token) bool { return !strings.Contains(plain, t.folded) })
 }
 
-// hit returns how much the current word of scan, folded, counts for the token.
-func (t *token) hit(scan *scanner, word string) int {
-	if t.unspaced {
-		return partHit * strings.Count(word, t.folded)
+// eachTerm calls do with the terms of the current word.
+func (s *scanner) eachTerm(do func(term string)) {
+	word := foldWord(string(s.word))
+	if s.unspaced {
+		chunks([]byte(word), func(piece []byte, _ bool) { do(string(piece)) })
+		return
 	}
-	best := t.worthIn(word)
-	scan.parts(func(part []byte) { best = max(best, t.worthIn(foldWord(string(part)))) })
-	return best
-}
-
-func (t *token) worthIn(word string) int {
-	switch {
-	case word == t.folded:
-		return wholeHit
-	case t.runes >= minWordyPrefix && strings.HasPrefix(word, t.folded):
-		return partHit
-	}
-	return 0
+	do(word)
+	s.parts(func(part []byte) { do(foldWord(string(part))) })
 }
 
 // Snippet returns the text around the first hit, at most 160 characters on one
-// line; "" when there is none.
-func (w Words) Snippet(text string) string {
+// line; around its beginning when there is none.
+func (w Words) Snippet(within string) string {
 	var scan scanner
-	scan.reset(text)
+	scan.reset(within)
 	for scan.next() {
-		word := foldWord(string(scan.word))
-		for i := range w.tokens {
-			if w.tokens[i].hit(&scan, word) > 0 {
-				return cut(scan.text, scan.start)
-			}
+		found := false
+		scan.eachTerm(func(term string) {
+			found = found || slices.ContainsFunc(w.tokens, func(t token) bool { return t.weight(term) > 0 })
+		})
+		if found {
+			return cut(scan.text, scan.start)
 		}
 	}
-	return ""
+	return cut(scan.text, 0)
 }

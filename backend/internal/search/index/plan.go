@@ -153,6 +153,7 @@ type token struct {
 	edits         int      // how many edits are allowed
 	aliases       []string // other forms of a given name, folded
 	joined        []string // the word joined with its neighbours, folded: mccoy of mc and of coy
+	forms         []string // of [Words]: singular and plural, folded
 }
 
 // stopWords are left out of a query that has other words.

@@ -771,6 +771,37 @@ CREATE TABLE interaction_connections (
 CREATE INDEX interaction_connections_interaction ON interaction_connections (tenant_id, interaction_id);
 
 
+-- The index of words of notes and interactions: see backend/internal/wordindex. Its rows are derived from theirs.
+
+-- The number of an entry, and the terms under which it is indexed.
+CREATE TABLE entry_numbers (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    entry_id  TEXT COLLATE "C" NOT NULL,  -- of a note or an interaction
+    number    INTEGER NOT NULL,
+    terms     TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, number),
+    UNIQUE (tenant_id, entry_id)
+);
+
+-- Which entries have a term, by their numbers, up to the last.
+CREATE TABLE entry_words (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    word      TEXT COLLATE "C" NOT NULL,
+    last      INTEGER NOT NULL,
+    postings  BYTEA NOT NULL,
+    PRIMARY KEY (tenant_id, word, last)
+);
+
+-- The times of a block of entries, by their numbers.
+CREATE TABLE entry_times (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    block     INTEGER NOT NULL,
+    latest    BIGINT NOT NULL,  -- in microseconds
+    times     BYTEA NOT NULL,
+    PRIMARY KEY (tenant_id, block)
+);
+
+
 -- Reminders ---------------------------------------------------------------------------
 
 -- Something that the member wants to be reminded of, with or without people.

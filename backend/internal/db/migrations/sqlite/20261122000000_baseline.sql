@@ -752,6 +752,37 @@ CREATE TABLE interaction_connections (
 CREATE INDEX interaction_connections_interaction ON interaction_connections (tenant_id, interaction_id);
 
 
+-- The index of words of notes and interactions: see backend/internal/wordindex. Its rows are derived from theirs.
+
+-- The number of an entry, and the terms under which it is indexed.
+CREATE TABLE entry_numbers (
+    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    entry_id  TEXT NOT NULL,  -- of a note or an interaction
+    number    INTEGER NOT NULL,
+    terms     TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, number),
+    UNIQUE (tenant_id, entry_id)
+) WITHOUT ROWID;
+
+-- Which entries have a term, by their numbers, up to the last.
+CREATE TABLE entry_words (
+    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    word      TEXT NOT NULL,
+    last      INTEGER NOT NULL,
+    postings  BLOB NOT NULL,
+    PRIMARY KEY (tenant_id, word, last)
+) WITHOUT ROWID;
+
+-- The times of a block of entries, by their numbers.
+CREATE TABLE entry_times (
+    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    block     INTEGER NOT NULL,
+    latest    INTEGER NOT NULL,  -- in microseconds
+    times     BLOB NOT NULL,
+    PRIMARY KEY (tenant_id, block)
+) WITHOUT ROWID;
+
+
 -- Reminders ---------------------------------------------------------------------------
 
 -- Something that the member wants to be reminded of, with or without people.

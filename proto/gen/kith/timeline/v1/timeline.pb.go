@@ -1404,7 +1404,13 @@ type SearchNotesRequest struct {
 	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
-	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// Default: all.
+	Kinds []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	// From this day on (YYYY-MM-DD).
+	Since *string `protobuf:"bytes,6,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	// Before this day (YYYY-MM-DD).
+	Until         *string `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1467,6 +1473,27 @@ func (x *SearchNotesRequest) GetCursor() string {
 	return ""
 }
 
+func (x *SearchNotesRequest) GetKinds() []string {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *SearchNotesRequest) GetSince() string {
+	if x != nil && x.Since != nil {
+		return *x.Since
+	}
+	return ""
+}
+
+func (x *SearchNotesRequest) GetUntil() string {
+	if x != nil && x.Until != nil {
+		return *x.Until
+	}
+	return ""
+}
+
 // A page of entries, best first.
 type SearchNotesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1475,7 +1502,9 @@ type SearchNotesResponse struct {
 	// Whether there is another page.
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
-	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// Why no entry was found, or none with all the words.
+	Why           string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1527,6 +1556,13 @@ func (x *SearchNotesResponse) GetHasMore() bool {
 func (x *SearchNotesResponse) GetNextCursor() string {
 	if x != nil && x.NextCursor != nil {
 		return *x.NextCursor
+	}
+	return ""
+}
+
+func (x *SearchNotesResponse) GetWhy() string {
+	if x != nil {
+		return x.Why
 	}
 	return ""
 }
@@ -1935,20 +1971,28 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_summary\"\x89\x02\n" +
+	"\b_summary\"\xbb\x04\n" +
 	"\x12SearchNotesRequest\x12'\n" +
 	"\x05query\x18\x01 \x01(\tB\x11\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02\x88\xf4\x18\x01R\x05query\x12L\n" +
 	"\rconnection_id\x18\x02 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\rconnection_id\x88\x01\x01\x12(\n" +
 	"\x05limit\x18\x03 \x01(\x05B\r\xbaH\x06\x1a\x04\x182(\x01\x88\xf4\x18\x01H\x01R\x05limit\x88\x01\x01\x12+\n" +
-	"\x06cursor\x18\x04 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\x88\xf4\x18\x01H\x02R\x06cursor\x88\x01\x01B\x10\n" +
+	"\x06cursor\x18\x04 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\x88\xf4\x18\x01H\x02R\x06cursor\x88\x01\x01\x12b\n" +
+	"\x05kinds\x18\x05 \x03(\tBL\xbaHE\x92\x01B\x10\b\x18\x01\"<r:R\x04noteR\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05other\x88\xf4\x18\x01R\x05kinds\x12[\n" +
+	"\x05since\x18\x06 \x01(\tB@\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$\x88\xf4\x18\x01H\x03R\x05since\x88\x01\x01\x12[\n" +
+	"\x05until\x18\a \x01(\tB@\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$\x88\xf4\x18\x01H\x04R\x05until\x88\x01\x01B\x10\n" +
 	"\x0e_connection_idB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xc1\x01\n" +
-	"\x13SearchNotesResponse\x12G\n" +
-	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
+	"\a_cursorB\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_until\"\xe5\x01\n" +
+	"\x13SearchNotesResponse\x12K\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\x10\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01\xf8\xf3\x18\x01R\aentries\x12 \n" +
 	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
-	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
+	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12\x1e\n" +
+	"\x03why\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xe8\a\xe0\xf3\x18\x01R\x03whyB\x0e\n" +
 	"\f_next_cursor\"\xd5\x04\n" +
 	"\x18CountInteractionsRequest\x12N\n" +
 	"\bgroup_by\x18\x01 \x01(\tB-\xbaH*r(R\x06personR\x04kindR\x05monthR\forganizationR\x03tagH\x00R\bgroup_by\x88\x01\x01\x12[\n" +

@@ -85,8 +85,8 @@ type TimelineServiceClient interface {
 	UpdateInteraction(context.Context, *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error)
 	// Delete a note or an interaction. Undo with change_id.
 	DeleteTimelineEntry(context.Context, *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error)
-	// Find notes and interactions by their words, best matches first, with their
-	// people. Use it for "who told me about X"; for a person, use search_connections.
+	// Find notes and interactions by their words and people's names, best matches first.
+	// Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 	// Count interactions and their minutes, such as this year's meetings by person.
@@ -285,8 +285,8 @@ type TimelineServiceHandler interface {
 	UpdateInteraction(context.Context, *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error)
 	// Delete a note or an interaction. Undo with change_id.
 	DeleteTimelineEntry(context.Context, *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error)
-	// Find notes and interactions by their words, best matches first, with their
-	// people. Use it for "who told me about X"; for a person, use search_connections.
+	// Find notes and interactions by their words and people's names, best matches first.
+	// Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 	// Count interactions and their minutes, such as this year's meetings by person.
