@@ -249,7 +249,7 @@ func newBenchedWith(b *testing.B, url string, size int, m *benched) *benched {
 	}
 	m.run(b, "INSERT INTO groups (tenant_id, id, name, folded_name, description, cadence_days, version, created_at, updated_at) "+
 		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29) "+
-		"SELECT '"+string(m.member)+"', 'grp_000000000000000000000000' || (i + 10), 'Group ' || i, 'group ' || i, '', 0, 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00' FROM n")
+		"SELECT '"+string(m.member)+"', 'grp_' || (i + 10), 'Group ' || i, 'group ' || i, '', 0, 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00' FROM n")
 	for i, id := range m.ids {
 		if i%2 == 0 && i < 3000 {
 			m.run(b, fmt.Sprintf("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES ('%s', 'grp_%d', '%s')", m.member, i%30+10, id))
