@@ -142,8 +142,11 @@ func TestVCard(t *testing.T) {
 	if a := c.Address(); a == nil || a.Locality != "Bilbao, ES" {
 		t.Errorf("address: %+v", a)
 	}
-	if tel := c.Get(vcard.FieldTelephone); tel.Params.Get("TYPE") != "cell" || tel.Params.Get("PREF") != "1" {
+	if tel := c.Get(vcard.FieldTelephone); tel.Params.Get("TYPE") != "cell" || tel.Params.Get("PREF") != "" {
 		t.Errorf("telephone: %+v", tel)
+	}
+	if mails := c[vcard.FieldEmail]; len(mails) != 2 || mails[0].Params.Get("PREF") != "1" || mails[1].Params.Get("PREF") != "" {
+		t.Errorf("e-mail addresses: %+v", mails)
 	}
 	if !strings.Contains(strings.ReplaceAll(content, "\r\n ", ""), `CATEGORIES:a\,b,c,Book\; club`) {
 		t.Errorf("categories: %v", c.Get(vcard.FieldCategories))
@@ -165,7 +168,7 @@ func TestVCard3(t *testing.T) {
 	p.Accounts = []people.Account{{Service: "xmpp", Handle: "ana@chat.example", Label: "home"}, {Service: "mastodon", Handle: "@ana@social.example"}}
 	content := strings.ReplaceAll(write(t, export.VCard3, p), "\r\n ", "")
 	for _, want := range []string{
-		"BEGIN:VCARD\r\nVERSION:3.0\r\n", "\r\nUID:con_1\r\n", "\r\nN;X-KITH-NAME=1:;", "\r\nTEL;TYPE=cell;TYPE=pref:+34 600 000 000\r\n",
+		"BEGIN:VCARD\r\nVERSION:3.0\r\n", "\r\nUID:con_1\r\n", "\r\nN;X-KITH-NAME=1:;", "\r\nTEL;TYPE=cell:+34 600 000 000\r\n", "\r\nEMAIL;TYPE=work;TYPE=pref:ana@helios.example\r\n",
 		"\r\nBDAY;X-APPLE-OMIT-YEAR=1604:1604-02-29\r\n", ".X-ABLabel:_$!<Anniversary>!$_\r\n", ".X-ABDATE:2010-06-01\r\n", "\r\nX-DEATHDATE:2021-03-04\r\n",
 		".ADR;TYPE=home;TYPE=pref:;;Gran Vía 1;Bilbao;;;Spain\r\n", `.LABEL;TYPE=home:Gran Vía 1\nBilbao` + "\r\n", "\r\nPHOTO;ENCODING=b;TYPE=JPEG:cGljdHVyZQ==\r\n",
 		"\r\nIMPP;X-SERVICE-TYPE=XMPP;TYPE=home:xmpp:ana@chat.example\r\n", `X-SOCIALPROFILE;X-SERVICE-TYPE="mastodon";VALUE=text:@ana@social.example` + "\r\n",

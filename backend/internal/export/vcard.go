@@ -95,9 +95,6 @@ func (c *cards) person(p *Person) {
 	c.line("BEGIN:VCARD")
 	c.line("VERSION:" + c.byVersion("4.0", "3.0"))
 	c.line("PRODID:-//Kith//Kith//EN")
-	if !c.v3 {
-		c.line("KIND:individual")
-	}
 	c.property("UID"+c.byVersion(";VALUE=text", ""), p.ID)
 	c.property("FN", p.Name)
 	switch n := p.NameParts; {
@@ -199,14 +196,17 @@ func (c *cards) positions(p *Person) {
 	}
 }
 
-// handles writes the handles of a kind. Social addresses are written as web addresses, of
-// which one is preferred.
+// handles writes the handles of a kind, of which the first is preferred if there are several. Social addresses are
+// written as web addresses.
 func (c *cards) handles(p *Person, kind, name string) {
-	preferred := c.preferred()
-	for _, h := range p.Handles {
-		if h.Kind != kind && (name != "URL" || h.Kind != people.KindSocial) {
-			continue
-		}
+	handles := slices.DeleteFunc(slices.Clone(p.Handles), func(h people.Handle) bool {
+		return h.Kind != kind && (name != "URL" || h.Kind != people.KindSocial)
+	})
+	preferred := ""
+	if len(handles) > 1 {
+		preferred = c.preferred()
+	}
+	for _, h := range handles {
 		value := escape(h.Value)
 		if name == "URL" {
 			value = strings.NewReplacer("\r", "", "\n", "", `\`, c.byVersion(`\`, `\\`)).Replace(h.Value) // an address is not a text value

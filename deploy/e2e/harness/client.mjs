@@ -38,7 +38,11 @@ export async function connect(path, { token, fetch, headers: others } = {}) {
 
 /** Calls a tool that must succeed, and returns what it answered. */
 export async function call(client, name, args = {}) {
-  const result = await client.callTool({ name, arguments: args });
+  return succeeded(name, await client.callTool({ name, arguments: args }));
+}
+
+/** Returns what a tool answered, which must have succeeded. */
+export function succeeded(name, result) {
   assert.ok(!result.isError, `${name} failed: ${result.content?.[0]?.text}`);
   assert.ok(result.structuredContent, `${name} has no structured content`);
   assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent, `${name}: the text block says something else`);
@@ -47,7 +51,11 @@ export async function call(client, name, args = {}) {
 
 /** Calls a tool that must return a tool error, and returns what a model reads. */
 export async function fail(client, name, args) {
-  const result = await client.callTool({ name, arguments: args });
+  return refused(name, await client.callTool({ name, arguments: args }));
+}
+
+/** Returns what a model reads of a result, which must be a tool error. */
+export function refused(name, result) {
   assert.equal(result.isError, true, `${name} did not fail: ${result.content?.[0]?.text}`);
   assert.equal(result.structuredContent, undefined);
   return result.content[0].text;

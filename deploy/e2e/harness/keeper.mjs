@@ -46,6 +46,9 @@ export class Keeper {
     if (what === 'all' || what === 'discovery') this.#discovery = undefined;
   }
 
+  /** Leaves the callback's port to another listener. */
+  stopListening() { this.#callback.close(); }
+
   /** Waits for the redirect and returns the authorization code; null if the person refused. */
   async code() {
     const { url } = await this.#callback.next();

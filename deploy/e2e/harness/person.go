@@ -73,14 +73,7 @@ func (s *Service) RunWithBrowser(t *testing.T, file string, settings map[string]
 	all := map[string]string{"BASE_URL": s.Base, "CHROMIUM": Chromium(t), "SECRETS_FILE": met}
 	maps.Copy(all, settings)
 	RunNodeTests(t, file, all)
-	text, err := os.ReadFile(met)
-	if err != nil {
-		t.Fatalf("%s met no secret: %v", file, err)
-	}
-	for line := range strings.Lines(string(text)) {
-		kind, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		Secrets.Keep(kind, value)
-	}
+	Secrets.KeepFile(t, met)
 }
 
 // Screenshots returns the folder for screenshots of the pages, which git ignores.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,19 @@ func (l *secretList) Keep(kind, value string) string {
 		l.heads[head] = append(l.heads[head], form)
 	}
 	return value
+}
+
+// KeepFile keeps the secrets that a Node.js program met, which are lines of a kind and a value.
+func (l *secretList) KeepFile(t testing.TB, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("the program met no secret: %v", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		kind, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		l.Keep(kind, value)
+	}
 }
 
 // personal are the request fields with private data.

@@ -40,6 +40,28 @@ for (const [name, open] of Object.entries(clients)) {
   }
 }
 
+// Every client but two knows prompts, and all know resources.
+for (const [name, open] of Object.entries(clients)) {
+  test(`${name} reads prompts and resources`, async () => {
+    const client = await open(member, token);
+    try {
+      assert.equal(client.prompts === undefined, ['@openai/agents', '@langchain/mcp-adapters'].includes(name));
+      if (client.prompts) {
+        const { prompts } = (await send(member, 'prompts/list', {}, token)).result;
+        assert.deepEqual((await client.prompts()).sort(), prompts.map((prompt) => prompt.name).sort());
+        assert.match(await client.prompt('after_meeting', { people: 'Clara' }), /^I met Clara\./);
+      }
+      const [today] = await client.resources();
+      assert.ok(Array.isArray(JSON.parse(await client.read(today)).items));
+      const { structuredContent: created } = (await send(member, 'tools/call', { name: 'create_connection', arguments: { name: `Dora of ${name}` } }, token)).result;
+      const [template] = await client.templates();
+      assert.equal(JSON.parse(await client.read(template.replace('{id}', created.connection.id))).connection.name, `Dora of ${name}`);
+    } finally {
+      await client.close();
+    }
+  });
+}
+
 // LangChain validates arguments with the published schema, and its error says only that they do
 // not match. Models need types, enums and required members in the schemas. The schemas must have
 // no other constraints, so that other wrong calls get Kith's own, better error.

@@ -1,19 +1,23 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestTasks
 // Tasks in a person's words. Each is solved with the fewest calls that the tool descriptions
-// suggest. The test counts calls and bytes, and then undoes the task's changes.
+// suggest. The test keeps the texts that a model reads, and then undoes the task's changes.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { call, connect, setting } from '../harness/client.mjs';
+import { call, connect, refused, setting, succeeded } from '../harness/client.mjs';
 import { bulk } from './tasks/bulk.mjs';
+import { count } from './tasks/count.mjs';
+import { doubt } from './tasks/doubt.mjs';
+import { filter } from './tasks/filter.mjs';
 import { find } from './tasks/find.mjs';
 import { groups } from './tasks/groups.mjs';
 import { list } from './tasks/list.mjs';
 import { meet } from './tasks/meet.mjs';
+import { mend } from './tasks/mend.mjs';
 import { dayAfter, monthsBefore, network } from './tasks/network.mjs';
 import { write } from './tasks/write.mjs';
 
-const measured = { tasks: [], answers: [] };
+const measured = []; // of each task the tools that it called, and the answers' texts
 
 let client;
 let helper; // another agent of the member, whose calls do not count
@@ -27,7 +31,8 @@ before(async () => {
   const { task_id: task } = await read('import_file', { filename: 'contacts.json', format: 'json', content: JSON.stringify(net.document) });
   const { created } = await ended(task);
   assert.equal(created, net.people.length);
-  facts = { net, today, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
+  const monday = dayAfter(today, -((new Date(today).getUTCDay() + 6) % 7));
+  facts = { net, today, year: Number(today.slice(0, 4)), monday, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
 });
 
 after(() => writeFileSync(setting('MEASURED'), JSON.stringify(measured)));
@@ -48,21 +53,36 @@ async function ended(task) {
   }
 }
 
-/** Runs a plan, and counts its calls and the bytes of their answers. */
+/** Runs a plan, and keeps the texts of its answers. */
 async function play({ ask, plan }, prepared) {
-  const spent = { ask, calls: 0, bytes: 0 };
+  const answers = [];
   const changes = [];
-  const answer = await plan(async (tool, args = {}) => {
-    const content = await call(client, tool, args);
-    const bytes = Buffer.byteLength(JSON.stringify(content));
-    spent.calls++;
-    spent.bytes += bytes;
-    measured.answers.push({ tool, bytes });
+  const send = async (tool, args) => {
+    const result = await client.callTool({ name: tool, arguments: args });
+    answers.push({ tool, text: result.content[0].text });
+    return result;
+  };
+  const calls = async (tool, args = {}) => {
+    const content = succeeded(tool, await send(tool, args));
     if (tool !== 'undo_change') changes.push(content);
     return content;
-  }, { ...facts, prepared });
-  measured.tasks.push(spent);
+  };
+  /** Calls a tool that must refuse, and returns the text. */
+  calls.refused = async (tool, args) => refused(tool, await send(tool, args));
+  const answer = await plan(calls, { ...facts, prepared });
+  measured.push({ ask, answers });
   return { answer, changes };
+}
+
+/** Lets another agent do what a task takes for granted; returns what it answers, and the changes to undo. */
+async function prepare(task) {
+  const changes = [];
+  const noted = async (tool, args) => {
+    const content = await read(tool, args);
+    changes.push(content);
+    return content;
+  };
+  return { prepared: await task.prepare?.({ ...facts, read: noted }), changes };
 }
 
 /** Undoes the changes and imports named in the answers, latest first. */
@@ -71,17 +91,17 @@ async function undo(changes) {
     if (change) {
       const { already_undone: before, conflicts, restored_count: count } = await read('undo_change', { change_id: change });
       assert.ok(before || (count > 0 && conflicts.length === 0), `not undone: ${JSON.stringify(conflicts)}`);
-    } else if (job?.result?.import_id) {
+    } else if (job?.result?.import_id && !job.result.dry_run) {
       await ended((await read('undo_change', { import_id: job.result.import_id })).task_id);
     }
   }
 }
 
-for (const task of [...find, ...list, ...meet, ...write, ...groups, ...bulk]) {
+for (const task of [...find, ...list, ...meet, ...write, ...groups, ...count, ...filter, ...doubt, ...mend, ...bulk]) {
   test(task.ask, async () => {
-    const prepared = await task.prepare?.(facts);
+    const { prepared, changes: before } = await prepare(task);
     const { answer, changes } = await play(task, prepared);
     await task.check(answer, { ...facts, prepared });
-    await undo([...(prepared?.change_id ? [prepared] : []), ...changes]);
+    await undo([...before, ...changes]);
   });
 }

@@ -3,11 +3,9 @@
 package mcp
 
 import (
-	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,15 +17,18 @@ import (
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 	"github.com/kith-crm/kith/sandbox"
+	"github.com/tiktoken-go/tokenizer"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of tasks and the golden files")
 
-// The limits of a task.
+// The limits of tasks, and of the texts of their answers in tokens of o200k_base.
 const (
-	medianCalls = 2
-	medianBytes = 6_000
-	mostCalls   = 5
+	fewestTasks  = 100
+	medianCalls  = 2
+	mostCalls    = 5
+	medianTokens = 450
+	mostTokens   = 3_000
 )
 
 // taskTable is the page with the table of tasks, which is between taskMarks.
@@ -36,11 +37,26 @@ var (
 	taskMarks = [2]string{"<!-- tasks -->\n", "<!-- end of tasks -->\n"}
 )
 
-// task is the cost of a task.
+// task is what a model reads while it solves a task.
 type task struct {
-	Ask   string `json:"ask"`
-	Calls int    `json:"calls"`
-	Bytes int    `json:"bytes"` // of the structured answers
+	Ask     string   `json:"ask"`
+	Answers []answer `json:"answers"`
+}
+
+// answer is the answer to a call.
+type answer struct {
+	Tool   string `json:"tool"`
+	Text   string `json:"text"`
+	tokens int
+}
+
+// tokens returns the tokens of all answers.
+func (one task) tokens() int {
+	sum := 0
+	for _, answer := range one.Answers {
+		sum += answer.tokens
+	}
+	return sum
 }
 
 // TestTasks: an agent solves a person's tasks with few calls and short answers, and the
@@ -61,56 +77,78 @@ func TestTasks(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		var got struct {
-			Tasks   []task `json:"tasks"`
-			Answers []struct {
-				Tool  string `json:"tool"`
-				Bytes int    `json:"bytes"`
-			} `json:"answers"`
-		}
-		text, err := os.ReadFile(measured)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		largest := map[string]int{}
-		for _, one := range got.Answers {
-			largest[one.Tool] = max(largest[one.Tool], one.Bytes)
-		}
-		t.Log("bytes of the largest answer of each tool: ", largest)
-		checkTasks(t, got.Tasks)
-		checkTaskTable(t, s, got.Tasks)
+		tasks := readTasks(t, measured)
+		checkTasks(t, tasks)
+		checkTaskTable(t, s, tasks)
 	})
+}
+
+// readTasks reads the tasks that the scripts played, and counts the tokens of their answers.
+func readTasks(t *testing.T, file string) []task {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []task
+	if err := json.Unmarshal(text, &tasks); err != nil {
+		t.Fatal(err)
+	}
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tasks {
+		for i := range one.Answers {
+			if one.Answers[i].tokens, err = codec.Count(one.Answers[i].Text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return tasks
 }
 
 func checkTasks(t *testing.T, tasks []task) {
 	t.Helper()
-	if len(tasks) < 40 {
-		t.Errorf("there are %d tasks, want 40", len(tasks))
+	if len(tasks) < fewestTasks {
+		t.Errorf("there are %d tasks, want %d", len(tasks), fewestTasks)
 	}
-	if calls := median(tasks, func(one task) int { return one.Calls }); calls > medianCalls {
-		t.Errorf("the median task takes %d calls", calls)
-	}
-	if bytes := median(tasks, func(one task) int { return one.Bytes }); bytes > medianBytes {
-		t.Errorf("the median task takes %d bytes", bytes)
+	calls, _, tokens := medians(tasks)
+	if calls > medianCalls || tokens > medianTokens {
+		t.Errorf("the median task takes %d calls, and the median answer %d tokens", calls, tokens)
 	}
 	for _, one := range tasks {
-		if one.Calls > mostCalls {
-			t.Errorf("%q takes %d calls", one.Ask, one.Calls)
+		if len(one.Answers) > mostCalls {
+			t.Errorf("%q takes %d calls", one.Ask, len(one.Answers))
+		}
+		for _, answer := range one.Answers {
+			if answer.tokens > mostTokens {
+				t.Errorf("%q: an answer of %s has %d tokens", one.Ask, answer.Tool, answer.tokens)
+			}
 		}
 	}
 }
 
-// median returns the upper median of an even number of tasks.
-func median(tasks []task, of func(task) int) int {
-	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b task) int { return cmp.Compare(of(a), of(b)) })
-	return of(sorted[len(sorted)/2])
+// medians returns the calls and the tokens of the median task, and the tokens of the median answer.
+func medians(tasks []task) (calls, tokens, ofAnswer int) {
+	var allCalls, allTokens, answers []int
+	for _, one := range tasks {
+		allCalls, allTokens = append(allCalls, len(one.Answers)), append(allTokens, one.tokens())
+		for _, answer := range one.Answers {
+			answers = append(answers, answer.tokens)
+		}
+	}
+	return median(allCalls), median(allTokens), median(answers)
+}
+
+// median returns the upper median of an even number of values.
+func median(values []int) int {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // checkTaskTable compares the tasks with the table in the documentation. It allows small
-// differences, since some answers are a few bytes longer on some days.
+// differences, since some answers are a few tokens longer on some days.
 func checkTaskTable(t *testing.T, s *harness.Service, tasks []task) {
 	t.Helper()
 	file := harness.Repository(taskTable...)
@@ -132,36 +170,44 @@ func checkTaskTable(t *testing.T, s *harness.Service, tasks []task) {
 		}
 		return
 	}
-	tasks = withMedian(tasks)
-	rows := regexp.MustCompile(`(?m)^\| (.+) \| (\d+) \| ([0-9.]+) \|$`).FindAllStringSubmatch(table, -1)
-	if len(rows) != len(tasks) {
-		t.Fatalf("the table has %d rows, want %d: make update", len(rows), len(tasks))
+	want := rowsOf(tasks)
+	got := regexp.MustCompile(`(?m)^\| (.+) \| (\d+) \| (\d+) \|$`).FindAllStringSubmatch(table, -1)
+	if len(got) != len(want) {
+		t.Fatalf("the table has %d rows, want %d: make update", len(got), len(want))
 	}
-	for i, row := range rows {
-		kilobytes, err := strconv.ParseFloat(row[3], 64)
+	for i, row := range got {
+		tokens, err := strconv.Atoi(row[3])
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytes := kilobytes * 1000
-		near := math.Abs(bytes-float64(tasks[i].Bytes)) <= max(500, bytes/5)
-		if row[1] != tasks[i].Ask || row[2] != strconv.Itoa(tasks[i].Calls) || !near {
-			t.Errorf("the table says %q, and %+v was measured: make update", row[0], tasks[i])
+		near := max(tokens-want[i].tokens, want[i].tokens-tokens) <= max(120, tokens/5)
+		if row[1] != want[i].ask || row[2] != strconv.Itoa(want[i].calls) || !near {
+			t.Errorf("the table says %q, and %+v was measured: make update", row[0], want[i])
 		}
 	}
 }
 
 func tableOf(tasks []task) string {
 	var b strings.Builder
-	b.WriteString("| Task | Calls | KB |\n| --- | --- | --- |\n")
-	for _, one := range withMedian(tasks) {
-		fmt.Fprintf(&b, "| %s | %d | %.1f |\n", one.Ask, one.Calls, float64(one.Bytes)/1000)
+	b.WriteString("| Task | Calls | Tokens |\n| --- | --- | --- |\n")
+	for _, one := range rowsOf(tasks) {
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", one.ask, one.calls, one.tokens)
 	}
 	return b.String()
 }
 
-// withMedian adds the median task as the last row.
-func withMedian(tasks []task) []task {
-	return append(slices.Clone(tasks), task{
-		"Median", median(tasks, func(one task) int { return one.Calls }), median(tasks, func(one task) int { return one.Bytes }),
-	})
+// row is a row of the table.
+type row struct {
+	ask           string
+	calls, tokens int
+}
+
+// rowsOf returns the rows of the table. The last ones are the medians.
+func rowsOf(tasks []task) []row {
+	var rows []row
+	for _, one := range tasks {
+		rows = append(rows, row{one.Ask, len(one.Answers), one.tokens()})
+	}
+	calls, tokens, ofAnswer := medians(tasks)
+	return append(rows, row{"Median task", calls, tokens}, row{"Median answer", 1, ofAnswer})
 }

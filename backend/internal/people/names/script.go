@@ -48,12 +48,24 @@ func Sounds(word string) []string {
 }
 
 var (
-	// greek are letters that are not pronounced as their usual transliteration says.
-	greek = strings.NewReplacer("η", "i", "β", "v", "ου", "u")
+	// greek are letters that are not pronounced as their usual transliteration says. αυ and ευ end in f before a
+	// voiceless letter, and in v before others.
+	greek = strings.NewReplacer(append(beforeVoiceless("αυ", "af", "ευ", "ef"), "αυ", "av", "ευ", "ev", "η", "i", "β", "v", "ου", "u")...)
 	// spellings maps the usual spellings of a sound to one of them.
 	spellings = strings.NewReplacer("shch", "sh", "sch", "sh", "kh", "h", "ch", "h", "ck", "k", "ph", "f", "th", "t", "tz", "ts", "ou", "u", "oo", "u",
 		"x", "ks", "q", "k", "c", "k", "w", "v", "y", "i", "j", "i")
 )
+
+// beforeVoiceless returns the pairs of spellings and sounds with each voiceless letter of Greek after them.
+func beforeVoiceless(pairs ...string) []string {
+	var longer []string
+	for i := 0; i < len(pairs); i += 2 {
+		for _, letter := range "θκξπσςτφχψ" {
+			longer = append(longer, pairs[i]+string(letter), pairs[i+1]+string(letter))
+		}
+	}
+	return longer
+}
 
 // sound returns a word in Latin letters, with one spelling of each sound and without doubled letters.
 func sound(word string) string {
@@ -72,7 +84,7 @@ func latin(word string) string {
 
 // consonants returns the consonants of a word after an apostrophe; a vowel at the beginning is an a.
 func consonants(word string) string {
-	letters := undouble(latin(word))
+	letters := undouble(latin(strings.ReplaceAll(word, "ا", "a"))) // between two equal letters it is a vowel
 	if r, _ := utf8.DecodeRuneInString(word); strings.ContainsRune("اأإآعאע", r) {
 		letters = "a" + strings.TrimPrefix(letters, "a")
 	}

@@ -29,7 +29,7 @@ func TestSounds(t *testing.T) {
 	for name, spellings := range map[string][]string{
 		"Александр": {"Aleksandr", "Alexandr"}, "Юлия": {"Iulia", "Yulia", "Julia"}, "Дмитрий": {"Dmitri", "Dmitry", "Dmitriy", "Dmitrij"}, "Хрущёв": {"Khrushchev"},
 		"Зеленський": {"Zelenskyy", "Zelenskiy", "Zelensky"}, "Щербаков": {"Shcherbakov", "Scherbakow"}, "Ελένη": {"Eleni"}, "Γιώργος": {"Giorgos"},
-		"Δημήτρης": {"Dimitris"}, "Παπαδοπούλου": {"Papadopoulou"}, "さくら": {"Sakura"}, "ヒロシ": {"Hiroshi"}, "محمد": {"Muhammad", "Mohamed"}, "أحمد": {"Ahmed", "Ahmad"},
+		"Δημήτρης": {"Dimitris"}, "Παπαδοπούλου": {"Papadopoulou"}, "Σταύρος": {"Stavros"}, "Λευτέρης": {"Lefteris"}, "الحدادي": {"Al-Haddadi"}, "さくら": {"Sakura"}, "ヒロシ": {"Hiroshi"}, "محمد": {"Muhammad", "Mohamed"}, "أحمد": {"Ahmed", "Ahmad"},
 		"فاطمة": {"Fatima", "Fatimah"}, "حسين": {"Hussein", "Husayn"}, "عبدالله": {"Abdullah"}, "يوسف": {"Yusuf", "Youssef"}, "عمر": {"Omar", "Umar"},
 		"김민준": {"Kim", "Minjun"}, "박지성": {"Park", "Jiseong"}, "דוד": {"David"},
 	} {

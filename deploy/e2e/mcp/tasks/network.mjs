@@ -67,6 +67,16 @@ export class Network {
       .sort((a, b) => b.occurred_at.localeCompare(a.occurred_at));
   }
 
+  /** Returns the interactions from a day on. */
+  since(day) {
+    return this.document.interactions.filter((one) => one.occurred_at >= day);
+  }
+
+  /** Returns the names of the people of an interaction or a note. */
+  namesIn({ connection_ids: ids }) {
+    return ids.map((id) => this.byId.get(id).name);
+  }
+
   /** Returns the date of the last contact, or undefined. */
   lastContact(person) {
     return this.contacts(person)[0]?.occurred_at.slice(0, 10);
@@ -96,3 +106,10 @@ export const inGroup = (group) => (person) => (person.groups ?? []).includes(gro
 
 /** Returns the names in a list of people, in alphabetical order. */
 export const sorted = (list) => list.map((one) => one.name).sort();
+
+/** Returns each value with how often it is in the list, the most frequent first. */
+export function tally(values) {
+  const times = new Map();
+  for (const value of values) times.set(value, (times.get(value) ?? 0) + 1);
+  return [...times].sort((a, b) => b[1] - a[1]);
+}
