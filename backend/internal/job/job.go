@@ -287,9 +287,21 @@ func getJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
 	j := &Job{}
 	err := q.From(j).Where("number = ?", number).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "there is no job %d; the call that starts a job returns its task_id", number)
+		return nil, noJob(ctx, q, number)
 	}
 	return j, err
+}
+
+// noJob says that there is no job with the number, and which number is the latest.
+func noJob(ctx context.Context, q db.Reader, number int32) error {
+	var latest int32
+	if err := q.From((*Job)(nil)).ColumnExpr("COALESCE(MAX(number), 0)").Scan(ctx, &latest); err != nil {
+		return err
+	}
+	if latest == 0 {
+		return fault.New(fault.NotFound, "there is no job %d, nor any other; the call that starts a job returns its task_id", number)
+	}
+	return fault.New(fault.NotFound, "there is no job %d; the latest is %d, and the call that starts a job returns its task_id", number, latest)
 }
 
 // Find returns a job of the tenant by its kind and id, or fails with fault.NotFound.
