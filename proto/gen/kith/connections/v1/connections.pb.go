@@ -812,7 +812,7 @@ type GetConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Connection id, con_...
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// Lists to add; notes and interactions: the latest 10. record: version, source and times of changes.
+	// Lists to add; notes and interactions: the latest 10. record: version, source, times of changes.
 	Include []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
 	// Up to 20, instead of id. Long lists and texts are cut to fit 32 KB.
 	Ids           []string `protobuf:"bytes,3,rep,name=ids,proto3" json:"ids,omitempty"`
@@ -4939,7 +4939,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
 	"\f_merged_intoB\f\n" +
 	"\n" +
-	"_change_id\"\x9e\x0e\n" +
+	"_change_id\"\xb2\x0e\n" +
 	"\n" +
 	"Connection\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$R\x02id\x12 \n" +
@@ -4958,17 +4958,17 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\astarred\x18\r \x01(\bR\astarred\x12\x1f\n" +
 	"\x06met_on\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x06met_on\x12&\n" +
-	"\amet_how\x18\x0f \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_how\x12#\n" +
-	"\x06source\x18\x10 \x01(\tB\v\xbaH\x04r\x02\x18\x14\x98\xf4\x18\x01R\x06source\x12W\n" +
-	"\x13last_interaction_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01H\x00R\x13last_interaction_at\x88\x01\x01\x126\n" +
+	"\amet_how\x18\x0f \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_how\x12'\n" +
+	"\x06source\x18\x10 \x01(\tB\x0f\xbaH\x04r\x02\x18\x14\x90\xf4\x18\x01\x98\xf4\x18\x01R\x06source\x12[\n" +
+	"\x13last_interaction_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampB\b\x90\xf4\x18\x01\x98\xf4\x18\x01H\x00R\x13last_interaction_at\x88\x01\x01\x126\n" +
 	"\x0flast_contact_on\x18\" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"H\x01R\x0flast_contact_on\x88\x01\x01\x12\x1e\n" +
-	"\aversion\x18\x12 \x01(\x05B\x04\x98\xf4\x18\x01R\aversion\x12@\n" +
+	"H\x01R\x0flast_contact_on\x88\x01\x01\x12\"\n" +
+	"\aversion\x18\x12 \x01(\x05B\b\x90\xf4\x18\x01\x98\xf4\x18\x01R\aversion\x12D\n" +
 	"\n" +
-	"created_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01R\n" +
-	"created_at\x12@\n" +
+	"created_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampB\b\x90\xf4\x18\x01\x98\xf4\x18\x01R\n" +
+	"created_at\x12D\n" +
 	"\n" +
-	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01R\n" +
+	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampB\b\x90\xf4\x18\x01\x98\xf4\x18\x01R\n" +
 	"updated_at\x12V\n" +
 	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12*\n" +
 	"\x06groups\x18\x16 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12U\n" +
