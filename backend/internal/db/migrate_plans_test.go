@@ -28,7 +28,8 @@ func TestPlansOfALargeMember(t *testing.T) {
 		"'con_' || i, 'P' || i, 'p' || i, '', '', '', FALSE, '', '', '', 0, 1, 1, '', ''")
 	fill("handles", "id, connection_id, kind, value, normal_value, label, ordinal", "'hdl_' || i, 'con_' || i, 'email', i, i, '', 0")
 	fill("relationships", "id, from_id, to_id, type, created_at", "'rel_' || i, 'con_' || i, 'con_' || (i + 1), 'friend', ''")
-	fill("reminders", "id, connection_id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at", "'rem_' || i, 'con_' || i, '', '', '', '', 'open', 1, '', ''")
+	fill("reminders", "id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at", "'rem_' || i, '', '', '', '', 'open', 1, '', ''")
+	fill("reminder_connections", "connection_id, reminder_id", "'con_' || i, 'rem_' || i")
 	fill("source_keys", "key, connection_id, import_id, name", "'key_' || i, 'con_' || i, '', ''")
 	if _, err := db.Migrate(t.Context(), db.Config{URL: url}); err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestPlansOfALargeMember(t *testing.T) {
 	fresh := dbtest.OpenSQL(t, url)
 	for _, query := range []string{
 		"SELECT id FROM relationships WHERE tenant_id = 'mem' AND (from_id = 'con_1' OR to_id = 'con_1') ORDER BY id",
-		"SELECT * FROM reminders WHERE tenant_id = 'mem' AND connection_id IN ('con_1') ORDER BY id",
+		"SELECT reminder_id FROM reminder_connections WHERE tenant_id = 'mem' AND connection_id IN ('con_1') ORDER BY reminder_id",
 		"SELECT * FROM source_keys WHERE tenant_id = 'mem' AND connection_id IN ('con_1') ORDER BY key",
 		"SELECT id FROM connections WHERE tenant_id = 'mem' AND folded_name = 'p1'",
 		sharing, related,

@@ -127,7 +127,9 @@ func Export(ctx context.Context, q db.Reader, each func(object any) error) error
 		func() error { return exportTable(ctx, q, exportPage, nil, groupID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, relationshipID, each) },
 		func() error { return exportTable(ctx, q, exportPage, nil, distinctPairID, each) },
-		func() error { return exportTable(ctx, q, exportPage, nil, reminderID, each) },
+		func() error {
+			return exportTable(ctx, q, exportPage, func(ctx context.Context, a1 []reminders.Reminder) error { return reminders.Fill(ctx, q, a1) }, reminderID, each)
+		},
 		func() error {
 			return exportTable(ctx, q, exportPage, func(ctx context.Context, a1 []timeline.Note) error { return timeline.FillNotes(ctx, q, a1) }, timeline.NoteID, each)
 		},
@@ -421,11 +423,14 @@ func liveOr(archived bool) string {
 // fillArrangements adds reminders and groups.
 func fillArrangements(ctx context.Context, q db.Reader, who []string, f PeopleFilter, out *People) error {
 	whole := f.After == Place{} && len(f.IDs) == 0
-	about, in := "connection_id IN (?)", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
+	about, in := "id IN (SELECT reminder_id FROM reminder_connections WHERE tenant_id = ? AND connection_id IN (?))", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
 	if whole {
-		about, in = "connection_id IS NULL OR "+about, "tenant_id = ? OR id IN (?)"
+		about, in = "NOT EXISTS (SELECT 1 FROM reminder_connections l WHERE l.tenant_id = reminder.tenant_id AND l.reminder_id = reminder.id) OR "+about, "tenant_id = ? OR id IN (?)"
 	}
-	if err := q.From(&out.Reminders).Where(about, bun.List(who)).Order("created_at", "id").Scan(ctx); err != nil {
+	if err := q.From(&out.Reminders).Where(about, q.TenantID(), bun.List(who)).Order("created_at", "id").Scan(ctx); err != nil {
+		return err
+	}
+	if err := reminders.Fill(ctx, q, out.Reminders); err != nil {
 		return err
 	}
 	return q.From(&out.Groups).Where(in, q.TenantID(), bun.List(who)).Order("created_at", "id").Scan(ctx)

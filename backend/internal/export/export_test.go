@@ -254,7 +254,7 @@ func TestJSONIsLossless(t *testing.T) {
 		Notes:        []timeline.Note{{ID: "not_1", Body: "<b>&", Pinned: true, ConnectionIDs: []string{"con_1"}, CreatedAt: at, UpdatedAt: at}},
 		Interactions: []timeline.Interaction{{ID: "int_1", Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", ExternalKey: "k", ConnectionIDs: []string{"con_1"}, CreatedAt: at}},
 		Reminders: []reminders.Reminder{{
-			ID: "rem_1", ConnectionID: "con_1", Text: "t", DueOn: "2026-02-28", StartsOn: "2026-01-31", Recurrence: "monthly", State: "open", CreatedAt: at, UpdatedAt: at,
+			ID: "rem_1", ConnectionIDs: []string{"con_1"}, Text: "t", DueOn: "2026-02-28", StartsOn: "2026-01-31", Recurrence: "monthly", State: "open", CreatedAt: at, UpdatedAt: at,
 		}},
 		Groups: []groups.Group{{ID: "grp_1", Name: "g", Description: "d", CadenceDays: 14}},
 	})
@@ -280,7 +280,7 @@ func TestJSONIsLossless(t *testing.T) {
 		}},
 		Notes:        []export.NoteRecord{{"not_1", []string{"con_1"}, "<b>&", true, at, at}},
 		Interactions: []export.InteractionRecord{{"int_1", []string{"con_1"}, "call", at, "", 5, "s", "k", at}},
-		Reminders:    []export.ReminderRecord{{"rem_1", "con_1", "t", "2026-02-28", "2026-01-31", "monthly", "open", at, at}},
+		Reminders:    []export.ReminderRecord{{"rem_1", []string{"con_1"}, "t", "2026-02-28", "2026-01-31", "monthly", "open", at, at, ""}},
 		Groups:       []export.GroupRecord{{Name: "g", Description: "d", CadenceDays: 14}},
 	}
 	if last := len(doc.LeftOut) - 1; last < 5 || !strings.HasPrefix(doc.LeftOut[last], "Archived people") {

@@ -114,18 +114,20 @@ type (
 		ExternalKey     string    `json:"external_key"`
 		CreatedAt       time.Time `json:"created_at"`
 	}
-	// ReminderRecord's ConnectionID is empty when it is about no connection. Days are
+	// ReminderRecord's ConnectionIDs are empty when it is about no connection. Days are
 	// YYYY-MM-DD; a recurring reminder counts its periods from StartsOn.
 	ReminderRecord struct {
-		ID           string    `json:"id"`
-		ConnectionID string    `json:"connection_id"`
-		Text         string    `json:"text"`
-		DueOn        string    `json:"due_on"`
-		StartsOn     string    `json:"starts_on"`
-		Recurrence   string    `json:"recurrence"`
-		State        string    `json:"state"`
-		CreatedAt    time.Time `json:"created_at"`
-		UpdatedAt    time.Time `json:"updated_at"`
+		ID            string    `json:"id"`
+		ConnectionIDs []string  `json:"connection_ids"`
+		Text          string    `json:"text"`
+		DueOn         string    `json:"due_on"`
+		StartsOn      string    `json:"starts_on"`
+		Recurrence    string    `json:"recurrence"`
+		State         string    `json:"state"`
+		CreatedAt     time.Time `json:"created_at"`
+		UpdatedAt     time.Time `json:"updated_at"`
+		// ConnectionID is the one person of a reminder in files of earlier versions.
+		ConnectionID string `json:"connection_id,omitempty"`
 	}
 	// GroupRecord is identified by its name, which people have in their groups. Its id and
 	// times are in exports of accounts only; the demo account has ids, too.
@@ -255,7 +257,8 @@ func newInteractionRecord(i *timeline.Interaction) InteractionRecord {
 // newReminderRecord returns the record of a reminder.
 func newReminderRecord(r *reminders.Reminder) ReminderRecord {
 	return ReminderRecord{
-		r.ID, r.ConnectionID, r.Text, r.DueOn, r.StartsOn, r.Recurrence, r.State, r.CreatedAt.UTC(), r.UpdatedAt.UTC(),
+		ID: r.ID, ConnectionIDs: list(r.ConnectionIDs), Text: r.Text, DueOn: r.DueOn, StartsOn: r.StartsOn, Recurrence: r.Recurrence,
+		State: r.State, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
 }
 

@@ -164,7 +164,7 @@ const (
 // peopleFields are the fields of states that hold the id of one person, peopleLists
 // those that hold several.
 var (
-	peopleFields = []string{"connection_id", "from_id", "to_id", "first_id", "second_id"}
+	peopleFields = []string{"from_id", "to_id", "first_id", "second_id"}
 	peopleLists  = []string{connectionIDs}
 )
 

@@ -53,7 +53,7 @@ func TestForget(t *testing.T) {
 			want:    []history.Effect{gone("note", "not_1"), other}, summary: "About several people, one of whom was deleted for good",
 		},
 		"a reminder about them": {
-			effects: []history.Effect{effect("reminder", "rem_1", `{"text":"x","connection_id":"con_a"}`, `null`)}, want: []history.Effect{gone("reminder", "rem_1")},
+			effects: []history.Effect{effect("reminder", "rem_1", `{"text":"x","connection_ids":["con_a"]}`, `null`)}, want: []history.Effect{gone("reminder", "rem_1")},
 			final: true, summary: "About a person who was deleted for good",
 		},
 		"a relationship": {

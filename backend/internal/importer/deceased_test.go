@@ -18,7 +18,7 @@ func TestImportOfADeath(t *testing.T) {
 		data := d.store.Tenant(d.owner, false)
 		for _, name := range []string{"Ove Lind", "Ana Lee"} {
 			err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
-				_, _, err := reminders.Create(ctx, tx, reminders.Reminder{Text: "Call", DueOn: tx.Now().AddDate(0, 1, 0).Format(time.DateOnly), ConnectionID: d.person(t, name).ID}, tx.Now())
+				_, _, err := reminders.Create(ctx, tx, reminders.Reminder{Text: "Call", DueOn: tx.Now().AddDate(0, 1, 0).Format(time.DateOnly), ConnectionIDs: []string{d.person(t, name).ID}}, tx.Now())
 				return err
 			})
 			if err != nil {
@@ -30,7 +30,7 @@ func TestImportOfADeath(t *testing.T) {
 			t.Errorf("he died on %q", died)
 		}
 		var open []string
-		if err := data.NewRaw("SELECT c.name FROM reminders r JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id WHERE r.tenant_id = ? AND r.state = ?",
+		if err := data.NewRaw("SELECT c.name FROM reminders r JOIN reminder_connections l ON l.tenant_id = r.tenant_id AND l.reminder_id = r.id JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = l.connection_id WHERE r.tenant_id = ? AND r.state = ?",
 			data.TenantID(), reminders.Open).Scan(t.Context(), &open); err != nil || len(open) != 1 || open[0] != "Ana Lee" {
 			t.Errorf("open reminders about %q, %v", open, err)
 		}

@@ -348,10 +348,11 @@ func (im *fileImport) reminders(ctx context.Context) error {
 	return importList(ctx, im, phaseReminders, im.file.Reminders(), func(r source.Reminder) int { return len(r.Record.Text) }, addReminders)
 }
 
-// reminderKey identifies a reminder: two reminders with the same key are one.
+// reminderKey identifies a reminder: two reminders with the same key are one if both are about no
+// person, or about a person in common.
 type reminderKey struct {
-	at          time.Time
-	about, text string
+	at   time.Time
+	text string
 }
 
 func addReminders(ctx context.Context, s *step, records []source.Reminder) error {
@@ -359,7 +360,7 @@ func addReminders(ctx context.Context, s *step, records []source.Reminder) error
 	var at []time.Time
 	for i := range records {
 		rec := &records[i].Record
-		keys = append(keys, rec.ConnectionID)
+		keys = append(keys, rec.ConnectionIDs...)
 		rec.CreatedAt = orNow(rec.CreatedAt, s.tx)
 		at = append(at, rec.CreatedAt)
 	}
@@ -371,35 +372,40 @@ func addReminders(ctx context.Context, s *step, records []source.Reminder) error
 	if err != nil {
 		return err
 	}
-	known := map[reminderKey]bool{}
-	for _, r := range rows {
-		known[reminderKey{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
+	known := map[reminderKey][]*reminders.Reminder{}
+	for i := range rows {
+		key := reminderKey{moment(rows[i].CreatedAt), rows[i].Text}
+		known[key] = append(known[key], &rows[i])
 	}
 	for _, rec := range records {
 		if rec.Err != nil {
 			s.report.warn(ofRow, "reminders", rec.Row, rec.Err)
 			continue
 		}
-		about := who.ids[rec.Record.ConnectionID]
-		if rec.Record.ConnectionID != "" && (about == "" || !who.mayChange(about)) {
+		r := reminderOf(&rec.Record, who.people(rec.Record.ConnectionIDs, maxAbout))
+		if len(rec.Record.ConnectionIDs) > 0 && len(r.ConnectionIDs) == 0 {
 			continue
 		}
-		r := reminderOf(&rec.Record, about)
-		key := reminderKey{r.CreatedAt, about, r.Text}
-		if known[key] {
+		key := reminderKey{r.CreatedAt, r.Text}
+		ofNobody := func(r *reminders.Reminder) bool { return len(r.ConnectionIDs) == 0 }
+		if ofNobody(r) && slices.ContainsFunc(known[key], ofNobody) {
 			continue
 		}
-		known[key] = true
+		other := firstAbout(known[key], r.ConnectionIDs, func(r *reminders.Reminder) []string { return r.ConnectionIDs })
+		if other != nil {
+			s.addPeople(&s.rows.RemindAbout, history.Reminder, other.ID, &other.ConnectionIDs, r.ConnectionIDs, maxAbout)
+			continue
+		}
+		known[key] = append(known[key], r)
 		add(s, &s.rows.Reminders, history.Reminder, id.Reminder, &r.ID, r)
 	}
 	return nil
 }
 
-// reminderOf returns the row of a reminder about a person or, if about is empty, about
-// no person.
-func reminderOf(rec *export.ReminderRecord, about string) *reminders.Reminder {
+// reminderOf returns the row of a reminder about people.
+func reminderOf(rec *export.ReminderRecord, about []string) *reminders.Reminder {
 	r := &reminders.Reminder{
-		ConnectionID: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
+		ConnectionIDs: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
 		Version: 1, CreatedAt: moment(rec.CreatedAt),
 	}
 	r.UpdatedAt = latest(moment(rec.UpdatedAt), r.CreatedAt)
@@ -418,8 +424,10 @@ func FindNotes(ctx context.Context, tx *db.Tx, at []time.Time) ([]timeline.Note,
 // FindReminders returns the reminders that were created at one of the times.
 func FindReminders(ctx context.Context, tx *db.Tx, at []time.Time) ([]reminders.Reminder, error) {
 	var rows []reminders.Reminder
-	err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx)
-	return rows, err
+	if err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows, reminders.Fill(ctx, tx, rows)
 }
 
 // FindInteractions returns the interactions with one of the external keys, and those that

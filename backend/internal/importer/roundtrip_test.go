@@ -283,8 +283,8 @@ func normal(doc export.Document) export.Document {
 		rename(out.Interactions[i].ConnectionIDs)
 	}
 	for i := range out.Reminders {
-		r := &out.Reminders[i]
-		r.ID, r.ConnectionID = "", place[r.ConnectionID]
+		out.Reminders[i].ID = ""
+		rename(out.Reminders[i].ConnectionIDs)
 	}
 	slices.SortFunc(out.Reminders, func(a, b export.ReminderRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	slices.SortFunc(out.Groups, func(a, b export.GroupRecord) int { return cmp.Compare(a.Name, b.Name) })
@@ -392,7 +392,7 @@ func arrange(rt *rapid.T, doc *export.Document, ids []string) {
 	}
 	for i := range rapid.IntRange(0, 4).Draw(rt, "reminders") {
 		doc.Reminders = append(doc.Reminders, export.ReminderRecord{
-			ID: fmt.Sprintf("rem_%d", i), ConnectionID: rapid.SampledFrom(append(ids, "")).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
+			ID: fmt.Sprintf("rem_%d", i), ConnectionIDs: rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 0, min(3, len(ids)), rapid.ID).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
 			DueOn: "2027-02-28", StartsOn: "2026-12-31", Recurrence: rapid.SampledFrom([]string{"none", "weekly", "monthly", "quarterly", "yearly"}).Draw(rt, "recurrence"),
 			State: rapid.SampledFrom([]string{"open", "done", "dismissed"}).Draw(rt, "state"), CreatedAt: at(i), UpdatedAt: at(i + 3),
 		})

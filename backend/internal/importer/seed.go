@@ -120,7 +120,7 @@ func (s *seed) addLists(f *source.File) {
 	}
 	for rec := range f.Reminders() {
 		rec.Record.CreatedAt = orNow(rec.Record.CreatedAt, s.tx)
-		if r := reminderOf(&rec.Record, rec.Record.ConnectionID); s.check(id.Reminder, rec.Record.ID, rec.Err) {
+		if r := reminderOf(&rec.Record, rec.Record.ConnectionIDs); s.check(id.Reminder, rec.Record.ID, rec.Err) {
 			r.ID = rec.Record.ID
 			s.rows.Reminders = append(s.rows.Reminders, r)
 		}

@@ -180,8 +180,8 @@ type Batch struct {
 	Notes         []*timeline.Note
 	Interactions  []*timeline.Interaction
 	Reminders     []*reminders.Reminder
-	// NotesAbout and MetBy are further people of stored notes and interactions.
-	NotesAbout, MetBy []Link
+	// NotesAbout, MetBy and RemindAbout are further people of stored notes, interactions and reminders.
+	NotesAbout, MetBy, RemindAbout []Link
 	// Keys are further hashed keys of people.
 	Keys []Key
 }
@@ -207,8 +207,10 @@ func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 		r.TenantID = tenantID
 		tx.MarkDirty(r.FromID, r.ToID)
 	}
+	remindAbout := slices.Clone(b.RemindAbout)
 	for _, r := range b.Reminders {
 		r.TenantID = tenantID
+		remindAbout = append(remindAbout, linksOf(r.ID, r.ConnectionIDs)...)
 	}
 	for _, n := range b.Notes {
 		n.TenantID = tenantID
@@ -237,6 +239,11 @@ func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
 		func() error { return tx.InsertAll(ctx, &b.DistinctPairs, len(b.DistinctPairs)) },
 		func() error { return tx.InsertAll(ctx, &b.Reminders, len(b.Reminders)) },
+		func() error {
+			return insertLinks(ctx, tx, remindAbout, func(l Link) reminders.ReminderConnection {
+				return reminders.ReminderConnection{TenantID: tenantID, ConnectionID: l.ConnectionID, ReminderID: l.ObjectID}
+			})
+		},
 		func() error { return tx.InsertAll(ctx, &b.Notes, len(b.Notes)) },
 		func() error {
 			return insertLinks(ctx, tx, about, func(l Link) timeline.NoteConnection {

@@ -553,8 +553,9 @@ func meetingTies(ctx context.Context, q db.Reader, out *MeetingRows, who []strin
 }
 
 func meetingReminders(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
-	return q.NewRaw(`SELECT id, connection_id, text, due_on, recurrence FROM reminders
-WHERE tenant_id = ? AND connection_id IN (?) AND state = 'open' ORDER BY due_on, id LIMIT ?`,
+	return q.NewRaw(`SELECT r.id, l.connection_id, r.text, r.due_on, r.recurrence FROM reminder_connections l
+JOIN reminders r ON r.tenant_id = l.tenant_id AND r.id = l.reminder_id
+WHERE l.tenant_id = ? AND l.connection_id IN (?) AND r.state = 'open' ORDER BY r.due_on, r.id LIMIT ?`,
 		q.TenantID(), bun.List(who), remindersRead).Scan(ctx, &out.Reminders)
 }
 

@@ -43,7 +43,7 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 		return out, err
 	}
 	today := u.Now().Truncate(24 * time.Hour)
-	made, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: word, DueOn: today.Format(time.DateOnly), ConnectionID: connectionID}, today)
+	made, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: word, DueOn: today.Format(time.DateOnly), ConnectionIDs: []string{connectionID}}, today)
 	if err != nil {
 		return out, err
 	}
@@ -172,7 +172,7 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		},
 		"GetReminder": func(ctx context.Context, v victim) (any, error) { return reminders.GetReminder(ctx, u, v.reminder) },
 		"InsertReminder": func(ctx context.Context, v victim) (any, error) {
-			return nil, reminders.InsertReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ConnectionID: v.connection, Text: "mine"})
+			return nil, reminders.InsertReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ConnectionIDs: []string{v.connection}, Text: "mine"})
 		},
 		"ReplaceReminder": func(ctx context.Context, v victim) (any, error) {
 			return nil, reminders.ReplaceReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ID: v.reminder, Text: "stolen", Version: 2})

@@ -128,7 +128,7 @@ func wellKnown(t *testing.T, s *db.DB, owner tenant.ID) (id, friend string) {
 		if _, err := timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", Summary: "xylophone", ConnectionIDs: []string{id}}); err != nil {
 			return nil, err
 		}
-		if _, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "xylophone", DueOn: "2040-01-01", ConnectionID: id}, u.Now()); err != nil {
+		if _, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "xylophone", DueOn: "2040-01-01", ConnectionIDs: []string{id}}, u.Now()); err != nil {
 			return nil, err
 		}
 		return arrange(ctx, u, id, "marimba")

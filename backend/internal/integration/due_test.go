@@ -51,9 +51,9 @@ func TestListDue(t *testing.T) {
 		ben := create(t, s, owner, people.Draft{Name: "Ben", Dates: []people.DateDraft{{Kind: "birthday", Date: "1990-02"}, {Kind: "birthday", Date: "1990"}}})
 		gone := create(t, s, owner, people.Draft{Name: "Gone", Dates: []people.DateDraft{{Kind: "birthday", Date: "--02-26"}}})
 		addReminder(t, s, owner, reminders.Reminder{Text: "Alone", DueOn: "2026-02-26"})
-		addReminder(t, s, owner, reminders.Reminder{Text: "Late", DueOn: "2026-02-01", ConnectionID: ben.ID})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Late", DueOn: "2026-02-01", ConnectionIDs: []string{ben.ID}})
 		addReminder(t, s, owner, reminders.Reminder{Text: "Later", DueOn: "2026-03-12"})
-		addReminder(t, s, owner, reminders.Reminder{Text: "Archived", DueOn: "2026-02-26", ConnectionID: gone.ID})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Archived", DueOn: "2026-02-26", ConnectionIDs: []string{gone.ID}})
 		done := addReminder(t, s, owner, reminders.Reminder{Text: "Done", DueOn: "2026-02-26"})
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 			if _, err := reminders.Complete(ctx, u, reminders.Completion{ID: done.ID, Outcome: reminders.Done, Zone: time.UTC, Today: now.Truncate(24 * time.Hour)}); err != nil {
@@ -196,7 +196,7 @@ func TestNobodyIsRemindedOfTheDead(t *testing.T) {
 		owner := dbtest.Member(t, s, "maria")
 		ove := create(t, s, owner, people.Draft{Name: "Ove", Dates: []people.DateDraft{{Kind: "birthday", Date: "1932-02-26"}}})
 		create(t, s, owner, people.Draft{Name: "Ana", Dates: []people.DateDraft{{Kind: "birthday", Date: "--02-27"}}})
-		addReminder(t, s, owner, reminders.Reminder{Text: "Call him", DueOn: "2026-02-26", ConnectionID: ove.ID})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Call him", DueOn: "2026-02-26", ConnectionIDs: []string{ove.ID}})
 		if err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 			_, err := people.SetCadence(ctx, u, people.CadencePatch{IDs: []string{ove.ID}, Days: new(1)})
 			return err
@@ -232,7 +232,7 @@ func TestNobodyIsRemindedOfTheDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("dead", []string{"Ana date"}, nil)
-		addReminder(t, s, owner, reminders.Reminder{Text: "Write to his wife", DueOn: "2026-02-26", ConnectionID: ove.ID})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Write to his wife", DueOn: "2026-02-26", ConnectionIDs: []string{ove.ID}})
 		want("a new reminder", []string{"Ove reminder", "Ana date"}, []string{"Ove reminder"})
 		undo(t, s, owner, written.ChangeID)
 		his = []string{"Ove reminder", "Ove reminder", "Ove date", "Ove cadence"}

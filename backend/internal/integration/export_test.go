@@ -97,7 +97,7 @@ func checkExported(t *testing.T, object any) {
 			t.Errorf("not whole: %+v", o)
 		}
 	case *reminders.Reminder:
-		if o.Text != "arranged" || o.ConnectionID == "" {
+		if o.Text != "arranged" || len(o.ConnectionIDs) == 0 {
 			t.Errorf("not whole: %+v", o)
 		}
 	case *people.Connection:

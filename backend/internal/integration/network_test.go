@@ -106,7 +106,7 @@ func belonging(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID, kind int, w
 			at := time.Date(2020, 1, rapid.IntRange(1, 28).Draw(rt, "day"), 0, 0, 0, 0, time.UTC)
 			_, err = timeline.LogInteractions(ctx, u, timeline.Interaction{Kind: "call", OccurredAt: at, ConnectionIDs: who})
 		case 2:
-			_, _, err = reminders.Create(ctx, u, reminders.Reminder{Text: "r", DueOn: "2026-03-01", ConnectionID: who[0]}, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+			_, _, err = reminders.Create(ctx, u, reminders.Reminder{Text: "r", DueOn: "2026-03-01", ConnectionIDs: who[:1]}, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 		case 3:
 			name := rapid.SampledFrom([]string{"g1", "g2"}).Draw(rt, "group")
 			if _, err = groups.Save(ctx, u, groups.Patch{Name: &name}); err == nil {

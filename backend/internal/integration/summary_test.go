@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,7 +132,7 @@ func (n *summarised) write(t *testing.T, rt *rapid.T, now time.Time) {
 		case 11:
 			_, err = groups.RenameTag(ctx, u, word("tag", 5), word("tag", 5), false)
 		case 12:
-			_, _, err = reminders.Create(ctx, u, reminders.Reminder{Text: "x", ConnectionID: who(), DueOn: now.AddDate(0, 0, rapid.IntRange(-9, 9).Draw(rt, "due")).Format(time.DateOnly)}, now.AddDate(0, 0, -10))
+			_, _, err = reminders.Create(ctx, u, reminders.Reminder{Text: "x", ConnectionIDs: people.DistinctIDs([]string{who(), who(), who()}[:rapid.IntRange(0, 3).Draw(rt, "about")]), DueOn: now.AddDate(0, 0, rapid.IntRange(-9, 9).Draw(rt, "due")).Format(time.DateOnly)}, now.AddDate(0, 0, -10))
 		default:
 			var changes []history.Change
 			if changes, err = history.ListChanges(ctx, u, history.Query{Limit: 5}); err == nil && len(changes) > 0 {
@@ -312,16 +313,32 @@ func (n *summarised) diffDue(t *testing.T, q reminders.DueQuery) string {
 	t.Helper()
 	data := n.s.Tenant(n.owner, true)
 	var rows reminders.Rows
+	var stored []reminders.Reminder
 	for _, read := range []struct {
 		into  any
 		query string
 	}{
-		{&rows.Reminders, "SELECT r.*, coalesce(c.name, '') AS name FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id WHERE r.tenant_id = ? AND r.state = 'open' AND c.archived_at IS NULL"},
+		{&stored, "SELECT * FROM reminders WHERE tenant_id = ? AND state = 'open'"},
 		{&rows.Dates, "SELECT l.*, c.name FROM important_dates l" + live + " WHERE l.tenant_id = ?"},
 		{&rows.People, "SELECT * FROM connections WHERE tenant_id = ? AND archived_at IS NULL"},
 	} {
 		if err := data.NewRaw(read.query, n.owner).Scan(t.Context(), read.into); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if err := reminders.Fill(t.Context(), data, stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range stored {
+		row := reminders.ReminderRow{Reminder: r}
+		for _, c := range rows.People {
+			if slices.Contains(r.ConnectionIDs, c.ID) {
+				row.People = append(row.People, reminders.Person{ID: c.ID, Name: c.Name})
+			}
+		}
+		slices.SortFunc(row.People, func(a, b reminders.Person) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
+		if len(r.ConnectionIDs) == 0 || len(row.People) > 0 {
+			rows.Reminders = append(rows.Reminders, row)
 		}
 	}
 	cadences, err := people.GroupCadences(t.Context(), data, append(people.IDs(rows.People, func(c people.Connection) string { return c.ID }), ""))

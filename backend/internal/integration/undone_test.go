@@ -109,7 +109,7 @@ func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 		history.Organization: {v.organization: people.Organization{Name: "stolen", Notes: "stolen"}},
 		history.Group:        {v.group: groups.Group{Name: fmt.Sprint("stolen", time.Now())}},
 		history.Membership:   {v.connection: people.Groups{Groups: []string{v.group}}},
-		history.Reminder:     {v.reminder: reminders.Reminder{Text: "stolen", DueOn: day, StartsOn: day, ConnectionID: v.connection}},
+		history.Reminder:     {v.reminder: reminders.Reminder{Text: "stolen", DueOn: day, StartsOn: day, ConnectionIDs: []string{v.connection}}},
 	} {
 		restorer := kinds.All()[kind](u)
 		for id, state := range states {

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
@@ -33,7 +34,7 @@ func rules() map[string]rule {
 	array, object := isJSON[[]any], isJSON[map[string]any]
 	return map[string]rule{
 		"duplicate_keys.key": of(func(int64) bool { return true }), // a hash
-		"version":            atLeast(1), "data_version": atLeast(0), "cadence_days": between(0, 730),
+		"version":            atLeast(1), "data_version": atLeast(0), "cadence_days": between(0, 730), "connections.cadence_days": between(cadence.Never, 730),
 		"members.password_hash": of(func(s string) bool { return s == "" || password.ValidHash(s) }),
 		"members.timezone":      of(func(s string) bool { name, ok := civil.FindZone(s); return ok && name == s }),
 		"members.locale":        of(func(s string) bool { return len(s) <= account.MaxLocale }),

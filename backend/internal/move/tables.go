@@ -22,7 +22,7 @@ func moved() []string {
 		membersTable, "profiles", "security_events",
 		"connections", "removed_connections", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
 		"relationships", "distinct_pairs", "groups", "group_connections", "tags", "connection_tags", "custom_fields", "saved_views",
-		"notes", "note_connections", "interactions", "interaction_connections", "reminders", "changes", "change_objects", "embeddings", "source_keys",
+		"notes", "note_connections", "interactions", "interaction_connections", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "source_keys",
 		"jobs", "decisions", "credit_balances", "credit_entries", "agent_reads", statesTable,
 	}
 }

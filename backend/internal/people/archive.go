@@ -168,7 +168,7 @@ func (c *Connection) LastContact(zone *time.Location) (time.Time, bool) {
 // leave their value unchanged.
 type CadencePatch struct {
 	IDs []string
-	// Days is the people's own interval in days; 0 removes it.
+	// Days is the people's own interval in days; 0 removes it, cadence.Never ends reminders of them.
 	Days *int
 	// SnoozeUntil is the day (YYYY-MM-DD) until which the people are snoozed; empty ends
 	// the snooze.

@@ -40,7 +40,7 @@ type Connection struct {
 	MetOn  string `json:"met_on"`
 	MetHow string `json:"met_how"`
 	Source string `json:"source"`
-	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none.
+	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none, cadence.Never for never.
 	CadenceDays       int       `json:"cadence_days"`
 	SnoozedUntil      time.Time `bun:",nullzero" json:"snoozed_until"`
 	LastInteractionAt time.Time `bun:",nullzero" json:"last_interaction_at"`

@@ -75,7 +75,7 @@ func DeleteAll(ctx context.Context, w *db.Tx, kinds history.Kinds, ids []string,
 }
 
 // DeleteConnections removes connections, and those merged into them, with their lists,
-// dates, reminders and relationships. It also removes the notes and interactions that are
+// dates and relationships. It also removes the notes, interactions and reminders that are
 // about no other person. It returns every effect, so that the deletion can be undone:
 // first the effects that need the people to exist, last the people. An undo runs in
 // reverse order.
@@ -100,7 +100,7 @@ func DeleteConnections(ctx context.Context, tx *db.Tx, kinds history.Kinds, ids 
 var removals = map[string]string{ //nolint:gochecknoglobals // a constant
 	history.Note:         "SELECT DISTINCT note_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY note_id",
 	history.Interaction:  "SELECT DISTINCT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY interaction_id",
-	history.Reminder:     "SELECT id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) ORDER BY id",
+	history.Reminder:     "SELECT DISTINCT reminder_id FROM reminder_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY reminder_id",
 	history.Relationship: "SELECT id FROM relationships WHERE tenant_id = ? AND (from_id IN (?) OR to_id IN (?)) ORDER BY id",
 	history.DistinctPair: "SELECT id FROM distinct_pairs WHERE tenant_id = ? AND (first_id IN (?) OR second_id IN (?)) ORDER BY id",
 }
@@ -128,6 +128,8 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 		about, err = People(ctx, tx, "note_connections", "note_id", ids)
 	case history.Interaction:
 		about, err = People(ctx, tx, "interaction_connections", "interaction_id", ids)
+	case history.Reminder:
+		about, err = People(ctx, tx, "reminder_connections", "reminder_id", ids)
 	}
 	removed := setOf(peopleFound)
 	var touches []history.EffectDraft
@@ -200,6 +202,7 @@ AND l.connection_id NOT IN (?))`, []any{owner, owner, bun.List(ids), bun.List(id
 	}
 	notes, notesArgs := entries("notes", "note_connections", "note_id")
 	met, metArgs := entries("interactions", "interaction_connections", "interaction_id")
+	due, dueArgs := entries("reminders", "reminder_connections", "reminder_id")
 	for _, step := range []struct {
 		count     *int64
 		statement string
@@ -207,6 +210,7 @@ AND l.connection_id NOT IN (?))`, []any{owner, owner, bun.List(ids), bun.List(id
 	}{
 		{&sum.Notes, notes, notesArgs},
 		{&sum.Interactions, met, metArgs},
+		{new(int64), due, dueArgs},
 		{&sum.Connections, "DELETE FROM connections WHERE tenant_id = ? AND id IN (?)", []any{owner, bun.List(ids)}},
 	} {
 		result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)

@@ -451,9 +451,6 @@ type (
 	about struct {
 		ConnectionIDs []string `json:"connection_ids"`
 	}
-	whose struct {
-		ConnectionID string `json:"connection_id"`
-	}
 	moveFunc func(ctx context.Context, from, into string) ([]history.EffectDraft, error)
 	linked   struct{ table, column, kind string }
 )
@@ -465,9 +462,8 @@ func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects 
 	for _, move := range []moveFunc{
 		mover(tx, linked{"note_connections", "note_id", history.Note}),
 		mover(tx, linked{"interaction_connections", "interaction_id", history.Interaction}),
+		mover(tx, linked{"reminder_connections", "reminder_id", history.Reminder}),
 		func(ctx context.Context, a1 string, a2 string) ([]history.EffectDraft, error) {
-			return moveReminders(ctx, tx, a1, a2)
-		}, func(ctx context.Context, a1 string, a2 string) ([]history.EffectDraft, error) {
 			return moveRelationships(ctx, tx, a1, a2)
 		},
 	} {
@@ -515,18 +511,6 @@ func mover(tx *db.Tx, l linked) moveFunc {
 		}
 		return effects, err
 	}
-}
-
-func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
-	var moved []string
-	err := tx.NewRaw("UPDATE reminders SET connection_id = ?, version = version + 1 WHERE tenant_id = ? AND connection_id = ? RETURNING id",
-		into, tx.TenantID(), from).Scan(ctx, &moved)
-	slices.Sort(moved)
-	effects := make([]history.EffectDraft, len(moved))
-	for i, id := range moved {
-		effects[i] = history.EffectDraft{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
-	}
-	return effects, err
 }
 
 // moveRelationships moves relationships. It deletes a relationship between the two people, and one that the other person already

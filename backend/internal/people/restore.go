@@ -228,7 +228,7 @@ func (r connectionRestorer) remove(ctx context.Context, ids []string) (map[strin
 	for _, of := range []struct{ query, what string }{
 		{"SELECT connection_id, min(note_id) AS object_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a note about them"},
 		{"SELECT connection_id, min(interaction_id) AS object_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is an interaction with them"},
-		{"SELECT connection_id, min(id) AS object_id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a reminder about them"},
+		{"SELECT connection_id, min(reminder_id) AS object_id FROM reminder_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a reminder about them"},
 		{"SELECT from_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND from_id IN (?) GROUP BY from_id", "relates them to another person"},
 		{"SELECT to_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND to_id IN (?) GROUP BY to_id", "relates them to another person"},
 		{"SELECT first_id AS connection_id, min(id) AS object_id FROM distinct_pairs WHERE tenant_id = ? AND first_id IN (?) GROUP BY first_id", "says that they are not the same as another person"},

@@ -265,14 +265,18 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	return Written{Connection: after, ChangeID: changeID, RemovedDates: missing(before.Dates, after.Dates)}, err
 }
 
-// EndReminders dismisses the open reminders about people, and returns the effects.
+// EndReminders dismisses the open reminders about people who died and about no one who lives, and
+// returns the effects.
 func EndReminders(ctx context.Context, tx *db.Tx, connectionIDs ...string) ([]history.EffectDraft, error) {
 	if len(connectionIDs) == 0 {
 		return nil, nil
 	}
 	var ended []string
-	err := tx.NewRaw("UPDATE reminders SET state = 'dismissed', version = version + 1, updated_at = ? WHERE tenant_id = ? AND connection_id IN (?) AND state = 'open' RETURNING id",
-		tx.Now(), tx.TenantID(), bun.List(connectionIDs)).Scan(ctx, &ended)
+	err := tx.NewRaw(`UPDATE reminders SET state = 'dismissed', version = version + 1, updated_at = ? WHERE tenant_id = ? AND state = 'open'
+AND id IN (SELECT reminder_id FROM reminder_connections WHERE tenant_id = ? AND connection_id IN (?))
+AND NOT EXISTS (SELECT 1 FROM reminder_connections l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id
+WHERE l.tenant_id = reminders.tenant_id AND l.reminder_id = reminders.id AND c.deceased_on = '' AND c.id NOT IN (?)) RETURNING id`,
+		tx.Now(), tx.TenantID(), tx.TenantID(), bun.List(connectionIDs), bun.List(connectionIDs)).Scan(ctx, &ended)
 	slices.Sort(ended)
 	effects := make([]history.EffectDraft, len(ended))
 	for i, id := range ended {

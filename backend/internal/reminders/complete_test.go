@@ -18,13 +18,13 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, noon)
 	got, changeID, err := w.create(reminders.Reminder{
-		Text: "  Call\n Ana\x00 ", DueOn: "2026-03-12", ConnectionID: "con_1", State: "done", Version: 7,
+		Text: "  Call\n Ana\x00 ", DueOn: "2026-03-12", ConnectionIDs: []string{"con_1"}, State: "done", Version: 7,
 	}, date("2026-03-10"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := reminders.Reminder{
-		TenantID: w.TenantID(), ID: got.ID, ConnectionID: "con_1", Text: "Call Ana", DueOn: "2026-03-12", StartsOn: "2026-03-12", Recurrence: "none",
+		TenantID: w.TenantID(), ID: got.ID, ConnectionIDs: []string{"con_1"}, Text: "Call Ana", DueOn: "2026-03-12", StartsOn: "2026-03-12", Recurrence: "none",
 		State: "open", Version: 1, CreatedAt: noon, UpdatedAt: noon,
 	}
 	if diff := cmp.Diff(want, *got); diff != "" || changeID != w.changes()[0].ID {
@@ -50,7 +50,7 @@ func TestCreateRefuses(t *testing.T) {
 		"far ahead":        {reminders.Reminder{Text: "x", DueOn: "2126-03-11"}, "due_on"},
 		"yesterday":        {reminders.Reminder{Text: "x", DueOn: "2026-03-09"}, "due_on"},
 		"long ago":         {reminders.Reminder{Text: "x", DueOn: "1926-03-09"}, "due_on"},
-		"nobody":           {reminders.Reminder{Text: "x", DueOn: "2026-03-12", ConnectionID: "con_9"}, ""},
+		"nobody":           {reminders.Reminder{Text: "x", DueOn: "2026-03-12", ConnectionIDs: []string{"con_9"}}, ""},
 	} {
 		w := newWriter(t, noon)
 		_, _, err := w.create(c.draft, date("2026-03-10"))

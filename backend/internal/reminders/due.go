@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/uptrace/bun"
 )
 
 // The kinds of due entries, in the order in which those of one day are listed.
@@ -73,12 +74,15 @@ type Rows struct {
 	People []people.Connection
 }
 
-// ReminderRow is a reminder, and the name of the person it is about.
+// ReminderRow is a reminder with the people whom it is about, without archived ones.
 type ReminderRow struct {
 	Reminder
 
-	Name string
+	People []Person
 }
+
+// Person is a person whom a reminder is about.
+type Person struct{ ID, Name string }
 
 // DateRow is a date, and the name of the person it belongs to.
 type DateRow struct {
@@ -98,6 +102,10 @@ type Due struct {
 	// ReminderID is empty for other kinds; ConnectionID and Name are empty for a reminder
 	// about no person.
 	ReminderID, ConnectionID, Name string
+	// Others are the other people that a reminder is about.
+	Others []Person
+	// Recurrence is how often a reminder recurs; empty for never, and for other kinds.
+	Recurrence string
 	// LastContactOn is the day of the last contact, for people only; empty when no contact
 	// is stored.
 	LastContactOn string
@@ -168,10 +176,17 @@ func (rows Rows) entries(q DueQuery) []Due {
 	today, until := q.Today.Format(time.DateOnly), q.Until.Format(time.DateOnly)
 	for _, r := range rows.Reminders {
 		if q.Wants(KindReminder) && r.DueOn <= until {
-			all = append(all, Due{
-				Kind: KindReminder, DueOn: r.DueOn, Overdue: r.DueOn < today, Text: r.Text,
-				ReminderID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, id: r.ID,
-			})
+			due := Due{Kind: KindReminder, DueOn: r.DueOn, Overdue: r.DueOn < today, Text: r.Text, ReminderID: r.ID, id: r.ID}
+			if r.Recurrence != RecursNever {
+				due.Recurrence = r.Recurrence
+			}
+			if len(r.People) > 0 {
+				// The person who was asked for comes first.
+				first := max(0, slices.IndexFunc(r.People, func(p Person) bool { return p.ID == q.ConnectionID }))
+				due.ConnectionID, due.Name = r.People[first].ID, r.People[first].Name
+				due.Others = slices.Delete(slices.Clone(r.People), first, first+1)
+			}
+			all = append(all, due)
 		}
 	}
 	for _, d := range rows.Dates {
@@ -324,30 +339,32 @@ func readPerson(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) 
 // maxOfPerson limits how many reminders and dates of one person are read.
 const maxOfPerson = 100_000
 
-// dueReminders selects open reminders due up to a day, which the index on state and day
-// finds, without those about archived people.
-const dueReminders = ` FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
-WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NULL`
+// aboutLive is the condition for a reminder about a person who is not archived.
+const aboutLive = `EXISTS (SELECT 1 FROM reminder_connections l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id
+AND c.archived_at IS NULL WHERE l.tenant_id = r.tenant_id AND l.reminder_id = r.id)`
 
-// countReminders counts all open reminders and subtracts those about archived people, of which
+// countReminders counts all open reminders and subtracts those about archived people only, of which
 // there are few.
 func countReminders(ctx context.Context, q db.Reader, query DueQuery) (all, overdue int, err error) {
 	until := query.Until.Format(time.DateOnly)
 	err = q.NewRaw(`SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN due_on < ? THEN n ELSE 0 END), 0) FROM (
 SELECT 1 AS n, due_on FROM reminders WHERE tenant_id = ? AND state = ? AND due_on <= ?
-UNION ALL SELECT -1, r.due_on FROM connections c CROSS JOIN reminders r
-WHERE c.tenant_id = ? AND c.archived_at IS NOT NULL AND r.tenant_id = c.tenant_id AND r.connection_id = c.id AND r.state = ? AND r.due_on <= ?) AS due`,
-		query.Today.Format(time.DateOnly), q.TenantID(), Open, until, q.TenantID(), Open, until).Scan(ctx, &all, &overdue)
+UNION ALL SELECT -1, r.due_on FROM (SELECT DISTINCT l.reminder_id FROM connections c CROSS JOIN reminder_connections l
+WHERE c.tenant_id = ? AND c.archived_at IS NOT NULL AND l.tenant_id = c.tenant_id AND l.connection_id = c.id) AS hidden CROSS JOIN reminders r
+WHERE r.tenant_id = ? AND r.id = hidden.reminder_id AND r.state = ? AND r.due_on <= ? AND NOT `+aboutLive+`) AS due`,
+		query.Today.Format(time.DateOnly), q.TenantID(), Open, until, q.TenantID(), q.TenantID(), Open, until).Scan(ctx, &all, &overdue)
 	return all, overdue, err
 }
 
-// remindersDue reads reminders in the order of the list.
+// remindersDue reads open reminders due up to a day, which the index on state and day finds, in the order of
+// the list, without those about archived people only.
 func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderRow, error) {
-	statement := "SELECT r.id, r.connection_id, r.text, r.due_on, coalesce(c.name, '') AS name" + dueReminders
+	statement := `SELECT r.id, r.text, r.due_on, r.recurrence FROM reminders r WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ?
+AND (` + aboutLive + ` OR NOT EXISTS (SELECT 1 FROM reminder_connections l WHERE l.tenant_id = r.tenant_id AND l.reminder_id = r.id))`
 	args := []any{q.TenantID(), Open, query.Until.Format(time.DateOnly)}
 	if query.ConnectionID != "" {
-		statement += " AND r.connection_id = ?"
-		args = append(args, query.ConnectionID)
+		statement += " AND r.id IN (SELECT reminder_id FROM reminder_connections WHERE tenant_id = ? AND connection_id = ?)"
+		args = append(args, q.TenantID(), query.ConnectionID)
 	}
 	if day, id := query.start(KindReminder); !day.IsZero() {
 		statement += " AND (r.due_on, r.id) > (?, ?)"
@@ -355,7 +372,32 @@ func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderR
 	}
 	var rows []ReminderRow
 	err := q.NewRaw(statement+" ORDER BY r.due_on, r.id LIMIT ?", append(args, query.Limit)...).Scan(ctx, &rows)
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	const ofStatement = 1_000
+	for some := range slices.Chunk(rows, ofStatement) {
+		if err := addPeople(ctx, q, some); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// addPeople adds the people whom reminders are about.
+func addPeople(ctx context.Context, q db.Reader, rows []ReminderRow) error {
+	at := make(map[string]*ReminderRow, len(rows))
+	for i := range rows {
+		at[rows[i].ID] = &rows[i]
+	}
+	var about []struct{ ReminderID, ID, Name string }
+	err := q.NewRaw(`SELECT l.reminder_id, c.id, c.name FROM reminder_connections l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id
+WHERE l.tenant_id = ? AND l.reminder_id IN (?) AND c.archived_at IS NULL ORDER BY c.name, c.id`,
+		q.TenantID(), bun.List(people.IDs(rows, func(r ReminderRow) string { return r.ID }))).Scan(ctx, &about)
+	for _, p := range about {
+		at[p.ReminderID].People = append(at[p.ReminderID].People, Person{p.ID, p.Name})
+	}
+	return err
 }
 
 // recurrence is a range of days of one year. It has the recurrences of dates whose own year is

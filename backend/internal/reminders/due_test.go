@@ -2,6 +2,7 @@ package reminders_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestList(t *testing.T) {
 	rows := reminders.Rows{
 		Reminders: []reminders.ReminderRow{
 			{Reminder: reminders.Reminder{ID: "rem_2", Text: "Late", DueOn: "2026-03-01"}},
-			{Reminder: reminders.Reminder{ID: "rem_1", Text: "Today", DueOn: "2026-03-10", ConnectionID: "con_1"}, Name: "Ana"},
+			{Reminder: reminders.Reminder{ID: "rem_1", Text: "Today", DueOn: "2026-03-10", ConnectionIDs: []string{"con_1"}}, People: []reminders.Person{{ID: "con_1", Name: "Ana"}}},
 			{Reminder: reminders.Reminder{ID: "rem_3", Text: "Next week", DueOn: "2026-03-18"}},
 		},
 		Dates: []reminders.DateRow{
@@ -156,7 +157,7 @@ func TestPagesOfTheList(t *testing.T) {
 			at := page[len(page)-1].Cursor()
 			q.After = &at
 		}
-		if !slices.Equal(paged, whole) {
+		if !slices.EqualFunc(paged, whole, func(a, b reminders.Due) bool { return reflect.DeepEqual(a, b) }) {
 			rt.Fatalf("pages hold %d of %d", len(paged), len(whole))
 		}
 		if n := counts.Reminders + counts.Dates + counts.Cadences; n != len(whole) {

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
@@ -30,10 +33,8 @@ const (
 type Reminder struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
 	ID       string    `bun:",pk" json:"id"`
-	// ConnectionID is the person the reminder is about; empty for no person.
-	ConnectionID string `bun:",nullzero" json:"connection_id"`
-	Text         string `json:"text"`
-	DueOn        string `json:"due_on"`
+	Text     string    `json:"text"`
+	DueOn    string    `json:"due_on"`
 	// StartsOn is the day from which a recurring reminder counts its periods, so that one
 	// created for the 31st returns to the 31st after February.
 	StartsOn   string `json:"starts_on"`
@@ -43,6 +44,16 @@ type Reminder struct {
 	Version   int32     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// ConnectionIDs are the people it is about, sorted; none for no person.
+	ConnectionIDs []string `bun:"-" json:"connection_ids"`
+}
+
+// ReminderConnection is the row that connects a reminder with a person.
+type ReminderConnection struct {
+	TenantID     tenant.ID `bun:",pk"`
+	ConnectionID string    `bun:",pk"`
+	ReminderID   string    `bun:",pk"`
 }
 
 // maxYears limits how many years from today a reminder may be due.
@@ -58,11 +69,10 @@ func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Remind
 	if err := checkDue(r.DueOn, today); err != nil {
 		return nil, "", err
 	}
-	if r.ConnectionID != "" {
-		if _, err := people.Participants(ctx, w, []string{r.ConnectionID}); err != nil {
-			return nil, "", err
-		}
+	if err := people.AllLive(ctx, w, r.ConnectionIDs); err != nil {
+		return nil, "", err
 	}
+	r.ConnectionIDs = slices.Sorted(slices.Values(r.ConnectionIDs))
 	if r.Recurrence == "" {
 		r.Recurrence = RecursNever
 	}
@@ -136,7 +146,21 @@ func GetReminder(ctx context.Context, q db.Reader, reminderID string) (*Reminder
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "there is no reminder %s; list_due returns ids", reminderID)
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	all := []Reminder{*r}
+	err = Fill(ctx, q, all)
+	return &all[0], err
+}
+
+// Fill adds the people that reminders are about.
+func Fill(ctx context.Context, q db.Reader, all []Reminder) error {
+	about, err := people.People(ctx, q, "reminder_connections", "reminder_id", people.IDs(all, func(r Reminder) string { return r.ID }))
+	for i := range all {
+		all[i].ConnectionIDs = about[all[i].ID]
+	}
+	return err
 }
 
 // InsertReminder inserts a new reminder and sets its id.
@@ -146,66 +170,118 @@ func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	if _, err := tx.NewInsert().Model(r).Exec(ctx); err != nil {
 		return fmt.Errorf("insert reminder: %w", err)
 	}
-	return nil
+	return link(ctx, tx, r)
+}
+
+// link stores the people that a reminder is about.
+func link(ctx context.Context, tx *db.Tx, r *Reminder) error {
+	links := make([]ReminderConnection, len(r.ConnectionIDs))
+	for i, c := range r.ConnectionIDs {
+		links[i] = ReminderConnection{TenantID: tx.TenantID(), ConnectionID: c, ReminderID: r.ID}
+	}
+	return tx.InsertAll(ctx, &links, len(links))
 }
 
 // ReplaceReminder stores r in place of the version before it. It fails with fault.Conflict
 // when that version is no longer the stored one.
 func ReplaceReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	r.TenantID = tx.TenantID()
-	return tx.Replace(ctx, r, r.ID, r.Version)
+	if err := tx.Replace(ctx, r, r.ID, r.Version); err != nil {
+		return err
+	}
+	if err := tx.Delete(ctx, (*ReminderConnection)(nil), "reminder_id = ?", r.ID); err != nil {
+		return err
+	}
+	return link(ctx, tx, r)
 }
 
-// Patch says what to change of a reminder. Empty fields leave their value unchanged.
-type Patch struct{ ID, Text, DueOn, ConnectionID, Recurrence string }
+// Patch says what to change of reminders. Empty fields leave their value unchanged.
+type Patch struct {
+	IDs                     []string
+	Text, DueOn, Recurrence string
+	// ShiftDays moves the due day of each; it is 0 if DueOn is set.
+	ShiftDays int
+	// ConnectionIDs replace the people.
+	ConnectionIDs []string
+}
 
-// Update changes an open reminder and returns it with the id of the change. A patch that
-// changes nothing writes nothing, and its id is empty. Update fails with fault.NotFound
-// when the reminder or person does not exist, with fault.Conflict when the reminder is not
-// open, and with fault.Invalid for a new day before today.
-func Update(ctx context.Context, w *db.Tx, p Patch, today time.Time) (*Reminder, string, error) {
-	before, err := GetReminder(ctx, w, p.ID)
-	if err != nil {
+// Update changes open reminders as one change and returns them with the id of the change. A patch
+// that changes nothing writes nothing, and its id is empty. Update fails with fault.NotFound when a
+// reminder or person does not exist, with fault.Conflict when a reminder is not open, and with
+// fault.Invalid for a new day before today.
+func Update(ctx context.Context, w *db.Tx, p Patch, today time.Time) ([]Reminder, string, error) {
+	if err := people.AllLive(ctx, w, p.ConnectionIDs); err != nil {
 		return nil, "", err
 	}
+	var out []Reminder
+	draft := history.Draft{}
+	for _, reminderID := range p.IDs {
+		before, err := GetReminder(ctx, w, reminderID)
+		if err != nil {
+			return nil, "", err
+		}
+		after, err := p.apply(before, today)
+		if err != nil {
+			return nil, "", err
+		}
+		if !reflect.DeepEqual(after, before) {
+			after.Version++
+			after.UpdatedAt = w.Now()
+			if err := ReplaceReminder(ctx, w, after); err != nil {
+				return nil, "", err
+			}
+			draft.Summary = "Changed a reminder: " + after.Text
+			draft.Effects = append(draft.Effects, history.EffectDraft{Kind: history.Reminder, ID: after.ID, Before: before, After: after})
+		}
+		out = append(out, *after)
+	}
+	if len(draft.Effects) == 0 {
+		return out, "", nil
+	}
+	if changed := len(draft.Effects); changed > 1 {
+		draft.Summary = fmt.Sprintf("Changed %d reminders", changed)
+	}
+	changeID, err := history.Record(ctx, w, draft)
+	return out, changeID, err
+}
+
+// apply returns the changed reminder.
+func (p Patch) apply(before *Reminder, today time.Time) (*Reminder, error) {
 	if before.State != Open {
-		return nil, "", fault.New(fault.Conflict, "%s is %s: undo that first, or create another", p.ID, before.State)
+		return nil, fault.New(fault.Conflict, "%s is %s: undo that first, or create another", before.ID, before.State)
 	}
 	after := *before
+	var err error
 	if p.Text != "" {
 		if after.Text, err = cleanText(p.Text); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	if p.ConnectionID != "" && p.ConnectionID != before.ConnectionID {
-		if _, err := people.Participants(ctx, w, []string{p.ConnectionID}); err != nil {
-			return nil, "", err
-		}
-		after.ConnectionID = p.ConnectionID
+	if len(p.ConnectionIDs) > 0 {
+		after.ConnectionIDs = slices.Sorted(slices.Values(p.ConnectionIDs))
 	}
-	if err := p.move(&after, today); err != nil {
-		return nil, "", err
-	}
-	if after == *before {
-		return before, "", nil
-	}
-	after.Version++
-	after.UpdatedAt = w.Now()
-	if err := ReplaceReminder(ctx, w, &after); err != nil {
-		return nil, "", err
-	}
-	changeID, err := history.Record(ctx, w, history.One("Changed a reminder: "+after.Text, history.Reminder, p.ID, before, after))
-	return &after, changeID, err
+	return &after, p.move(&after, today)
 }
 
 // move sets the due day and the recurrence of a reminder. When the recurrence changes, the
 // periods count from the due day.
 func (p Patch) move(r *Reminder, today time.Time) error {
-	if p.DueOn != "" && p.DueOn != r.DueOn {
-		if err := checkDue(p.DueOn, today); err != nil {
+	dueOn := cmp.Or(p.DueOn, r.DueOn)
+	if p.ShiftDays != 0 {
+		due, _, err := r.days()
+		if err != nil {
 			return err
 		}
-		r.DueOn, r.StartsOn = p.DueOn, p.DueOn
+		dueOn = due.AddDate(0, 0, p.ShiftDays).Format(time.DateOnly)
+	}
+	if dueOn != r.DueOn {
+		if err := checkDue(dueOn, today); err != nil && p.ShiftDays != 0 {
+			return fault.InvalidField("shift_days", "moves %s to %s; its due_on must be today or later, at most %d years ahead; today is %s",
+				r.ID, dueOn, maxYears, today.Format(time.DateOnly))
+		} else if err != nil {
+			return err
+		}
+		r.DueOn, r.StartsOn = dueOn, dueOn
 	}
 	if recurrence := cmp.Or(p.Recurrence, r.Recurrence); recurrence != r.Recurrence {
 		r.Recurrence, r.StartsOn = recurrence, r.DueOn
@@ -347,14 +423,16 @@ func later(a, b time.Time) time.Time {
 }
 
 // putReminder sets a reminder to a state; nil removes it.
-func putReminder(ctx context.Context, tx *db.Tx, id string, wanted *Reminder) error {
+func putReminder(ctx context.Context, tx *db.Tx, id string, to json.RawMessage) error {
+	var wanted *Reminder
+	if err := json.Unmarshal(to, &wanted); err != nil {
+		return fmt.Errorf("read recorded reminder: %w", err)
+	}
 	if wanted == nil {
 		return tx.Delete(ctx, (*Reminder)(nil), "id = ?", id)
 	}
-	if wanted.ConnectionID != "" {
-		if err := people.NeedConnections(ctx, tx, wanted.ConnectionID); err != nil {
-			return err
-		}
+	if err := people.NeedConnections(ctx, tx, wanted.ConnectionIDs...); err != nil {
+		return err
 	}
 	wanted.ID = id
 	present, err := GetReminder(ctx, tx, id)
@@ -370,4 +448,15 @@ func putReminder(ctx context.Context, tx *db.Tx, id string, wanted *Reminder) er
 }
 
 // RestoreReminder returns the restorer of reminders.
-func RestoreReminder(tx *db.Tx) history.Restorer { return history.Row(tx, putReminder) }
+func RestoreReminder(tx *db.Tx) history.Restorer {
+	return history.Single{
+		Get: func(ctx context.Context, id string) (any, error) {
+			r, err := GetReminder(ctx, tx, id)
+			if fault.Is(err, fault.NotFound) {
+				return nil, nil
+			}
+			return r, err
+		},
+		Put: func(ctx context.Context, id string, to json.RawMessage) error { return putReminder(ctx, tx, id, to) },
+	}
+}

@@ -9,9 +9,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )
 
 // defaultDays is how many days list_due looks ahead.
@@ -71,17 +73,21 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 		res.NextCursor = &next
 	}
 	for _, d := range due {
-		res.Items = append(res.Items, &remindersv1.DueItem{
-			Kind: d.Kind, DueOn: d.DueOn, Overdue: d.Overdue, Text: d.Text, ReminderId: d.ReminderID,
+		item := &remindersv1.DueItem{
+			Kind: d.Kind, DueOn: d.DueOn, Overdue: d.Overdue, Text: d.Text, ReminderId: d.ReminderID, Recurrence: d.Recurrence,
 			ConnectionId: d.ConnectionID, ConnectionName: d.Name, LastContactOn: d.LastContactOn,
-		})
+		}
+		for _, p := range d.Others {
+			item.Others = append(item.Others, &timelinev1.Participant{Id: p.ID, Name: p.Name})
+		}
+		res.Items = append(res.Items, item)
 	}
 	return res, nil
 }
 
 func (h *RPC) CreateReminder(ctx context.Context, u *db.Tx, req *remindersv1.CreateReminderRequest) (*remindersv1.CreateReminderResponse, error) {
 	r, changeID, err := Create(ctx, u, Reminder{
-		Text: req.GetText(), DueOn: req.GetDueOn(), ConnectionID: req.GetConnectionId(), Recurrence: req.GetRecurrence(),
+		Text: req.GetText(), DueOn: req.GetDueOn(), ConnectionIDs: req.GetConnectionIds(), Recurrence: req.GetRecurrence(),
 	}, civil.Of(u.Now(), call.ZoneOf(ctx)))
 	if err != nil {
 		return nil, err
@@ -90,13 +96,25 @@ func (h *RPC) CreateReminder(ctx context.Context, u *db.Tx, req *remindersv1.Cre
 }
 
 func (h *RPC) UpdateReminder(ctx context.Context, u *db.Tx, req *remindersv1.UpdateReminderRequest) (*remindersv1.UpdateReminderResponse, error) {
-	r, changeID, err := Update(ctx, u, Patch{
-		ID: req.GetId(), Text: req.GetText(), DueOn: req.GetDueOn(), ConnectionID: req.GetConnectionId(), Recurrence: req.GetRecurrence(),
+	ids := req.GetIds()
+	if req.Id != nil {
+		ids = []string{req.GetId()}
+	}
+	changed, changeID, err := Update(ctx, u, Patch{
+		IDs: ids, Text: req.GetText(), DueOn: req.GetDueOn(), ShiftDays: int(req.GetShiftDays()), ConnectionIDs: req.GetConnectionIds(), Recurrence: req.GetRecurrence(),
 	}, civil.Of(u.Now(), call.ZoneOf(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	return &remindersv1.UpdateReminderResponse{Reminder: reminderMessage(r), ChangeId: call.Optional(changeID)}, nil
+	res := &remindersv1.UpdateReminderResponse{ChangeId: call.Optional(changeID)}
+	if req.Id != nil {
+		res.Reminder = reminderMessage(&changed[0])
+		return res, nil
+	}
+	for i := range changed {
+		res.Reminders = append(res.Reminders, reminderMessage(&changed[i]))
+	}
+	return res, nil
 }
 
 func (h *RPC) CompleteReminder(ctx context.Context, u *db.Tx, req *remindersv1.CompleteReminderRequest) (*remindersv1.CompleteReminderResponse, error) {
@@ -123,6 +141,8 @@ func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCade
 	p := people.CadencePatch{IDs: ids, SnoozeUntil: req.SnoozeUntil, Today: civil.Of(u.Now(), zone), DryRun: req.GetDryRun()}
 	if req.Days != nil {
 		p.Days = new(int(req.GetDays()))
+	} else if req.GetNever() {
+		p.Days = new(cadence.Never)
 	}
 	done, err := people.SetCadence(ctx, u, p)
 	if err != nil {
@@ -148,7 +168,7 @@ func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCade
 
 func reminderMessage(r *Reminder) *remindersv1.Reminder {
 	return &remindersv1.Reminder{
-		Id: r.ID, Text: r.Text, DueOn: r.DueOn, ConnectionId: r.ConnectionID, Recurrence: r.Recurrence,
+		Id: r.ID, Text: r.Text, DueOn: r.DueOn, ConnectionIds: r.ConnectionIDs, Recurrence: r.Recurrence,
 		State: r.State, Version: r.Version, CreatedAt: call.Timestamp(r.CreatedAt),
 	}
 }

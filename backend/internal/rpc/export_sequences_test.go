@@ -121,8 +121,10 @@ func normalDocument(t *testing.T, content string, seen map[string]bool) export.D
 	}
 	for i := range doc.Reminders {
 		r := &doc.Reminders[i]
-		seen["reminder of nobody"], seen["reminder"] = seen["reminder of nobody"] || r.ConnectionID == "", seen["reminder"] || r.ConnectionID != ""
-		r.ID, r.ConnectionID = "", place[r.ConnectionID]
+		nobody := len(r.ConnectionIDs) == 0
+		seen["reminder of nobody"], seen["reminder"] = seen["reminder of nobody"] || nobody, seen["reminder"] || !nobody
+		r.ID = ""
+		places(r.ConnectionIDs)
 	}
 	for _, g := range doc.Groups {
 		seen["cadence of a group"] = seen["cadence of a group"] || g.CadenceDays > 0

@@ -1,6 +1,8 @@
 package rpc_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,110 @@ const (
 
 // inDays is the day so many days from today, UTC.
 func inDays(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+
+// Of a person with never, nobody is reminded: neither by their own interval nor by that of a group.
+func TestNeverRemind(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana Lopez"}`)
+		b.call(t, logCall, `{"connection_ids":`+idsOf(t, ana)+`,"kind":"call","occurred_at":"2026-01-05"}`)
+		b.call(t, saveGroup, `{"name":"Friends","cadence_days":7}`)
+		b.call(t, updateMembership, `{"connection_ids":`+idsOf(t, ana)+`,"add_groups":["Friends"]}`)
+		reminded := func(want bool) {
+			t.Helper()
+			due, one := b.call(t, listDue, `{}`), b.call(t, listDue, `{"connection_id":"`+ana+`"}`)
+			overdue := b.call(t, searchPath, `{"cadence_overdue":true}`)
+			having := b.call(t, searchPath, `{"has":["cadence"]}`)
+			for name, n := range map[string]int{"due": due.size("items"), "of her": one.size("items"), "overdue": overdue.size("hits"), "with an interval": having.size("hits")} {
+				if (n > 0) != want {
+					t.Errorf("%s: %d, want any: %t", name, n, want)
+				}
+			}
+		}
+		reminded(true)
+		done := b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"never":true}`)
+		if done.at("changed") != 1.0 || done.at("next_due") != nil {
+			t.Fatal(done.body)
+		}
+		reminded(false)
+		if got := b.call(t, get, `{"id":"`+ana+`"}`); got.at("connection", "cadence_days") != -1.0 {
+			t.Errorf("the person: %v", got.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, done.at("change_id")))
+		reminded(true)
+		b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"never":true}`)
+		b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,"days":0}`)
+		reminded(true)
+		for _, wrong := range []string{`"never":true,"days":3`, `"never":false`} {
+			if got := b.call(t, setCadence, `{"connection_ids":`+idsOf(t, ana)+`,`+wrong+`}`); got.code() != "invalid_argument" {
+				t.Errorf("%s: %v", wrong, got.body)
+			}
+		}
+	})
+}
+
+// A reminder about several people is shown with all of them and on the list of each, follows a merge and
+// a deletion, and returns with their undo. Several reminders are moved with one call.
+func TestRemindersAboutSeveral(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ben, cy := b.made(t, `{"name":"Ana Lopez"}`), b.made(t, `{"name":"Ben Okri"}`), b.made(t, `{"name":"Cy Dahl"}`)
+		made := b.call(t, createReminder, `{"text":"Dinner","due_on":"`+inDays(2)+`","recurrence":"weekly","connection_ids":`+idsOf(t, ana, ben)+`}`)
+		id, _ := made.at("reminder", "id").(string)
+		if made.at("summary") != "Added a reminder: Dinner (Ana Lopez, Ben Okri)" && made.at("summary") != "Added a reminder: Dinner (Ben Okri, Ana Lopez)" || made.size("reminder", "connection_ids") != 2 {
+			t.Fatal(made.body)
+		}
+		alone, _ := b.call(t, createReminder, `{"text":"Alone","due_on":"`+inDays(3)+`"}`).at("reminder", "id").(string)
+		due := func(who string) answer { return b.call(t, listDue, `{"connection_id":"`+who+`"}`) }
+		want := func(who string, names ...string) {
+			t.Helper()
+			got := due(who)
+			var is []string
+			if got.size("items") > 0 {
+				is = append(is, fmt.Sprint(got.at("items", 0, "connection_name")))
+			}
+			for i := range got.size("items", 0, "others") {
+				is = append(is, fmt.Sprint(got.at("items", 0, "others", i, "name")))
+			}
+			if !slices.Equal(is, names) || len(names) > 0 && (got.at("items", 0, "recurrence") != "weekly" || got.at("items", 0, "connection_id") != who) {
+				t.Errorf("due for %s: %v, want %v", who, got.body, names)
+			}
+		}
+		want(ana, "Ana Lopez", "Ben Okri")
+		want(ben, "Ben Okri", "Ana Lopez")
+		want(cy)
+		if all := b.call(t, listDue, `{}`); all.at("counts", "reminders") != 2.0 || all.size("items") != 2 || all.at("items", 1, "recurrence") != nil {
+			t.Errorf("all: %v", all.body)
+		}
+
+		merged := b.call(t, mergePeople, `{"into_id":"`+cy+`","from_ids":`+idsOf(t, ben)+`,"dry_run":false}`)
+		want(cy, "Cy Dahl", "Ana Lopez")
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, merged.at("change_id")))
+		gone := b.call(t, deletePerson, `{"id":"`+ana+`","confirm_name":"Ana Lopez"}`)
+		want(ben, "Ben Okri")
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id")))
+		want(ben, "Ben Okri", "Ana Lopez")
+		b.call(t, archivePeople, `{"ids":`+idsOf(t, ana)+`}`)
+		want(ben, "Ben Okri")
+		b.call(t, archivePeople, `{"ids":`+idsOf(t, ben)+`}`)
+		if all := b.call(t, listDue, `{}`); all.at("counts", "reminders") != 1.0 || all.size("items") != 1 {
+			t.Errorf("without archived people: %v", all.body)
+		}
+
+		moved := b.call(t, updateReminder, fmt.Sprintf(`{"ids":[%q,%q],"shift_days":7}`, id, alone))
+		if moved.size("reminders") != 2 || moved.at("reminders", 0, "due_on") != inDays(9) || moved.at("reminders", 1, "due_on") != inDays(10) || moved.at("reminder") != nil ||
+			!strings.HasPrefix(fmt.Sprint(moved.at("summary")), "Changed 2 reminders") {
+			t.Errorf("moved: %v", moved.body)
+		}
+		if wrong := b.call(t, updateReminder, fmt.Sprintf(`{"ids":[%q,%q],"shift_days":-10}`, alone, id)); wrong.code() != "invalid_argument" || !strings.Contains(fmt.Sprint(wrong.at("message")), id) {
+			t.Errorf("before today: %v", wrong.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, moved.at("change_id")))
+		if one := b.call(t, updateReminder, fmt.Sprintf(`{"id":%q,"text":"Lunch"}`, alone)); one.at("reminder", "due_on") != inDays(3) {
+			t.Errorf("after the undo: %v", one.body)
+		}
+	})
+}
 
 func TestReminders(t *testing.T) {
 	t.Parallel()

@@ -318,7 +318,8 @@ func (m *benched) remind(b *testing.B) {
 	b.Helper()
 	for i := range 100 {
 		id := fmt.Sprintf("rem_%d", i)
-		m.run(b, fmt.Sprintf("INSERT INTO reminders (tenant_id, id, connection_id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at) VALUES ('%s', '%s', '%s', 'call', '2026-12-01', '2026-12-01', 'weekly', 'open', 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')", m.member, id, m.ids[i]))
+		m.run(b, fmt.Sprintf("INSERT INTO reminders (tenant_id, id, text, due_on, starts_on, recurrence, state, version, created_at, updated_at) VALUES ('%s', '%s', 'call', '2026-12-01', '2026-12-01', 'weekly', 'open', 1, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')", m.member, id))
+		m.run(b, fmt.Sprintf("INSERT INTO reminder_connections (tenant_id, connection_id, reminder_id) VALUES ('%s', '%s', '%s')", m.member, m.ids[i], id))
 		m.reminders = append(m.reminders, id)
 	}
 }

@@ -170,7 +170,7 @@ func arrange(ctx context.Context, u *db.Tx, id string) error {
 	if _, err := groups.UpdateMembership(ctx, u, groups.MembershipPatch{ConnectionIDs: []string{id}, AddGroups: []string{"Crew"}}); err != nil {
 		return err
 	}
-	_, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionID: id}, u.Now())
+	_, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionIDs: []string{id}}, u.Now())
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -94,7 +95,7 @@ func (f *File) person(row int, p export.PersonRecord, warning string) Record {
 	d.name.NameParts = p.NameParts
 	d.setMetOn(p.MetOn)
 	d.setDeceasedOn(p.DeceasedOn)
-	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
+	if p.CadenceDays < cadence.Never || p.CadenceDays > maxCadence {
 		d.keepInNote("interval", strconv.Itoa(p.CadenceDays), fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	} else {
 		d.CadenceDays = p.CadenceDays
@@ -294,7 +295,10 @@ func localFits(at time.Time, given string) bool {
 }
 
 func tidyReminder(r *export.ReminderRecord) error {
-	r.ID, r.ConnectionID = keyOf(r.ID), keyOf(r.ConnectionID)
+	if r.ConnectionID != "" {
+		r.ConnectionIDs, r.ConnectionID = append(r.ConnectionIDs, r.ConnectionID), ""
+	}
+	r.ID, r.ConnectionIDs = keyOf(r.ID), keys(r.ConnectionIDs)
 	r.Text, _ = line(r.Text, maxReminder)
 	if r.StartsOn == "" {
 		r.StartsOn = r.DueOn
@@ -304,6 +308,8 @@ func tidyReminder(r *export.ReminderRecord) error {
 	switch {
 	case !text.Visible(r.Text):
 		return fault.New(fault.Invalid, "the reminder is empty")
+	case len(r.ConnectionIDs) > mostOfNote:
+		return fault.New(fault.Invalid, "the reminder is about %d people; it may be about %d at most", len(r.ConnectionIDs), mostOfNote)
 	case !slices.Contains(recurrences, r.Recurrence):
 		return fault.New(fault.Invalid, "%q is no recurrence; use one of %s", shown(r.Recurrence), list(recurrences))
 	case !slices.Contains(states, r.State):

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -291,7 +292,7 @@ func (d *draft) word(words *[]string, what, value string, limit, most int) {
 func (d *draft) setCadence(value string) {
 	days, err := strconv.Atoi(strings.TrimSpace(value))
 	switch {
-	case err != nil || days < 1 || days > maxCadence:
+	case err != nil || days < 1 && days != cadence.Never || days > maxCadence:
 		d.unreadable("interval", value, fmt.Sprintf("it is no number of days from 1 to %d", maxCadence))
 	case d.CadenceDays == 0:
 		d.CadenceDays = days

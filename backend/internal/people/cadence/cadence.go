@@ -14,10 +14,14 @@ const (
 	None  = "none"
 )
 
+// Never is the own interval of a person of whom the member never wants to be reminded, whatever the
+// intervals of their groups.
+const Never = -1
+
 // Cadence is the stored data about keeping in touch with a person.
 type Cadence struct {
 	// OwnDays is the person's own interval, GroupDays the shortest interval of their
-	// groups; 0 means none.
+	// groups; 0 means none. OwnDays may be Never.
 	OwnDays, GroupDays int
 	// SnoozedUntil is a day, the same in every time zone; zero means not snoozed.
 	SnoozedUntil time.Time
@@ -31,7 +35,7 @@ func (c Cadence) Days() (days int, from string) {
 	switch {
 	case c.OwnDays > 0:
 		return c.OwnDays, Own
-	case c.GroupDays > 0:
+	case c.OwnDays != Never && c.GroupDays > 0:
 		return c.GroupDays, Group
 	default:
 		return 0, None

@@ -2,6 +2,7 @@ package arguments
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,9 @@ func unknownField(parent, name string, fields protoreflect.FieldDescriptors) str
 	}
 	if near := cmp.Or(nearest(name, fields), synonym(name, fields)); near != "" {
 		return fmt.Sprintf("%s; did you mean %q?", out, near)
+	}
+	if setter := setters[plain(name)]; setter != "" && parent == "" {
+		return fmt.Sprintf("%s; %s", setter, out)
 	}
 	if fields.Len() == 0 {
 		return out + "; it takes none"
@@ -44,6 +48,39 @@ func listed(fields protoreflect.FieldDescriptors) string {
 	return out
 }
 
+// neighbours are the fields that have the value of an argument of another tool, in the same form.
+var neighbours = map[string][]string{
+	"connection_id": {"connection_ids"}, "id": {"ids"}, "cadence_days": {"days"}, "days": {"cadence_days"}, "date": {"occurred_at"}, "occurred_at": {"date"},
+	"due_date": {"due_on"},
+}
+
+// neighbour returns the field that a caller means by an argument of another tool, and the value in the
+// form of that field; nil when there is none. A birthday is an important date.
+func neighbour(name string, value json.RawMessage, fields protoreflect.FieldDescriptors) (protoreflect.FieldDescriptor, json.RawMessage) {
+	for _, other := range neighbours[name] {
+		if fd := fields.ByName(protoreflect.Name(other)); fd != nil {
+			return fd, value
+		}
+	}
+	if name != "birthday" || kindOf(value) != "a string" {
+		return nil, value
+	}
+	for _, dates := range []protoreflect.Name{"add_important_dates", "important_dates"} {
+		if fd := fields.ByName(dates); fd != nil {
+			return fd, fmt.Appendf(nil, `[{"kind":"birthday","date":%s}]`, value)
+		}
+	}
+	return nil, value
+}
+
+// setters say which tool sets what other tools have no argument for.
+var setters = map[string]string{
+	"cadence": "set_cadence sets how often to be in touch, in days", "cadencedays": "set_cadence sets how often to be in touch, in days",
+	"birthday": "update_connection sets it, in important_dates", "reminder": "create_reminder sets one", "remindon": "create_reminder sets one",
+	"groups": "update_membership changes them, in add_groups and remove_groups", "addgroups": "update_membership changes them, in add_groups and remove_groups",
+	"relationship": "link_connections sets it", "archived": "archive_connections sets it",
+}
+
 // synonyms are the fields that callers mean by names of other products, the first that a
 // tool has.
 var synonyms = map[string][]string{
@@ -56,6 +93,7 @@ var synonyms = map[string][]string{
 	"date": {"occurred_at", "due_on", "met_on"}, "time": {"occurred_at", "due_on"}, "when": {"occurred_at", "due_on"}, "duedate": {"due_on"},
 	"type": {"kind"}, "frequency": {"days"}, "interval": {"days"}, "duration": {"duration_minutes"}, "max": {"limit"}, "count": {"limit"}, "pagesize": {"limit"},
 	"page": {"cursor"}, "offset": {"cursor"}, "orderby": {"sort"}, "from": {"since"}, "to": {"until"},
+	"since": {"last_contact_after"}, "until": {"last_contact_before"}, "before": {"until"}, "after": {"since"},
 }
 
 // nearest returns the field that a name may be a misspelling of: the name differs in case

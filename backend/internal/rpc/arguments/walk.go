@@ -51,8 +51,13 @@ func (w *walk) message(path []*validate.FieldPathElement, m protoreflect.Message
 	fields := m.Descriptor().Fields()
 	seen := map[string]bool{}
 	for _, member := range members(data) {
-		at := append(slices.Clip(path), &validate.FieldPathElement{FieldName: &member.name})
 		fd := fields.ByName(protoreflect.Name(member.name))
+		if fd == nil {
+			if fd, member.value = neighbour(member.name, member.value, fields); fd != nil {
+				member.name, w.meant = string(fd.Name()), true
+			}
+		}
+		at := append(slices.Clip(path), &validate.FieldPathElement{FieldName: &member.name})
 		switch {
 		case fd == nil:
 			text := text.Truncate(unknownField(Problem{Path: path}.Field(), member.name, fields), maxText-1)

@@ -73,7 +73,7 @@ type Document struct {
 	LastInteractionAt time.Time // zero: never
 	CreatedAt         time.Time
 
-	// CadenceDays is the person's own keep-in-touch interval and GroupCadence the
+	// CadenceDays is the person's own keep-in-touch interval, 0 or cadence.Never, and GroupCadence the
 	// shortest of their groups, in days; 0 is none.
 	CadenceDays, GroupCadence int
 	SnoozedUntil              time.Time // a day, UTC midnight; zero: not snoozed
@@ -454,7 +454,7 @@ func (d *Document) present() [presences]bool {
 		hasTitle:        d.Title != "",
 		hasTag:          len(d.Tags) > 0,
 		hasGroup:        len(d.Groups) > 0,
-		hasCadence:      !d.Deceased && d.CadenceDays+d.GroupCadence > 0,
+		hasCadence:      !d.Deceased && d.CadenceDays != cadence.Never && d.CadenceDays+d.GroupCadence > 0,
 		hasMetHow:       d.MetHow != "" || d.MetOn != "",
 		isContacted:     !d.LastInteractionAt.IsZero(),
 		isStarred:       d.Starred,

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -297,10 +298,10 @@ func (s *Summary) Closest(now time.Time, n int) []*Document {
 }
 
 // Fading returns the n people with the highest Peak, of those with a Peak of least or more and
-// their last contact before a time.
+// their last contact before a time, without those of whom the member never wants to be reminded.
 func (s *Summary) Fading(least float64, before time.Time, n int) []*Document {
 	return s.first(n, (*numbers).peaksOf, comparePeak, func(d *Document) (keep, stop bool) {
-		return d.LastInteractionAt.Before(before), d.Peak < least
+		return d.LastInteractionAt.Before(before) && d.CadenceDays != cadence.Never, d.Peak < least
 	})
 }
 

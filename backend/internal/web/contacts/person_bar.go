@@ -97,7 +97,7 @@ func (v *request) logInteraction() error {
 func (v *request) addReminder() error {
 	req := &remindersv1.CreateReminderRequest{}
 	page.Fill(req, v.R.PostForm)
-	req.ConnectionId = new(v.personID())
+	req.ConnectionIds = []string{v.personID()}
 	return send(v, v.typedForm(barRemind, v.remindFields()), "reminded", req, v.Reminders.CreateReminder)
 }
 

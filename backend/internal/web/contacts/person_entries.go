@@ -277,7 +277,7 @@ func (v *request) editReminder() error {
 			return err
 		}
 		values := valuesOf(out.form.Fields)
-		req := &remindersv1.UpdateReminderRequest{Id: reminderID}
+		req := &remindersv1.UpdateReminderRequest{Id: &reminderID}
 		for name, field := range map[string]**string{"text": &req.Text, "due_on": &req.DueOn, "recurrence": &req.Recurrence} {
 			if changed[editPrefix+name] {
 				*field = new(values[editPrefix+name])
@@ -301,7 +301,7 @@ func (v *request) actOnReminder() error {
 		return press(v, "reminder-"+act, req, v.Reminders.CompleteReminder)
 	case "tomorrow", "next-week":
 		days := map[string]int{"tomorrow": 1, "next-week": 7}[act]
-		req := &remindersv1.UpdateReminderRequest{Id: reminderID, DueOn: new(v.Today().AddDate(0, 0, days).Format(time.DateOnly))}
+		req := &remindersv1.UpdateReminderRequest{Id: &reminderID, DueOn: new(v.Today().AddDate(0, 0, days).Format(time.DateOnly))}
 		return press(v, "reminder-moved", req, v.Reminders.UpdateReminder)
 	}
 	return noSuchThing()

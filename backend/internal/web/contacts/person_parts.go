@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -204,7 +205,9 @@ func (v *request) offerLinks(content *personContent) error {
 
 func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
 	every, last := "No interval of their own", "Never in touch"
-	if days := c.GetCadenceDays(); days == 1 {
+	if days := c.GetCadenceDays(); days == cadence.Never {
+		every = "Never remind me"
+	} else if days == 1 {
 		every = "Every day"
 	} else if days > 1 {
 		every = fmt.Sprintf("Every %d days", days)

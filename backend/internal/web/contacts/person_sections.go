@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // The sections of the page of a person that are edited in place.
@@ -480,7 +480,7 @@ func cadenceFields(v *request, p *person) ([]FormField, error) {
 	if err != nil {
 		return nil, err
 	}
-	days := textField("days", "Days between contacts", "0 for the interval of their groups, or none.")
+	days := textField("days", "Days between contacts", "0 for the interval of their groups, or none; -1 to never be reminded of them.")
 	days.Kind = "number"
 	until := ""
 	if !stored.SnoozedUntil.IsZero() {
@@ -499,7 +499,9 @@ func saveCadence(v *request, p *person, f *Form, changed map[string]bool) ([]pag
 		if err != nil {
 			return []page.FieldError{{Name: "days", Message: "Enter a number of days, 0 to 730."}}, "", nil
 		}
-		req.Days = new(int32(days))
+		if req.Days = new(int32(days)); days == cadence.Never {
+			req.Days, req.Never = nil, new(true)
+		}
 	}
 	if changed["snooze_until"] {
 		req.SnoozeUntil = new(values["snooze_until"])

@@ -41,7 +41,7 @@ func (v *request) objectRow(names *objectNames, o history.Object, e history.Effe
 	}
 	for _, f := range e.Changed() {
 		whole := f.Before == nil || f.After == nil
-		if hiddenField(f.Name) || whole && (f.Name == "connection_ids" || f.Name == "connection_id" || f.Name == "name" && row.Name != "") {
+		if hiddenField(f.Name) || whole && (f.Name == "connection_ids" || f.Name == "name" && row.Name != "") {
 			continue // they are in the name of the object
 		}
 		row.Fields = append(row.Fields, fieldRow{
@@ -54,7 +54,7 @@ func (v *request) objectRow(names *objectNames, o history.Object, e history.Effe
 // about returns the names of the people whom a note, an interaction or a reminder is about.
 func (v *request) about(names *objectNames, r recorded) string {
 	var out []string
-	for _, connectionID := range append([]string{r.ConnectionID}, r.ConnectionIDs...) {
+	for _, connectionID := range r.ConnectionIDs {
 		if name := names.person(connectionID); name != "" {
 			out = append(out, name)
 		}

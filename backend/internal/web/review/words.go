@@ -25,7 +25,6 @@ type recorded struct {
 	ToID          string   `json:"to_id"`
 	FirstID       string   `json:"first_id"`
 	SecondID      string   `json:"second_id"`
-	ConnectionID  string   `json:"connection_id"`
 	ConnectionIDs []string `json:"connection_ids"`
 }
 
@@ -200,7 +199,7 @@ func whichFields(kind string, fields []string) string {
 func fieldWord(name string) string {
 	special := map[string]string{
 		"archived_at": "whether it is archived", "avatar_url": "picture", "body": "text", "cadence_days": "how often to be in touch",
-		"connection_id": "whom it is about", "connection_ids": "whom it is about", "deceased_on": "day of death", "due_on": "due date", "duration_minutes": "how long it took",
+		"connection_ids": "whom it is about", "deceased_on": "day of death", "due_on": "due date", "duration_minutes": "how long it took",
 		"emails": "e-mail addresses", "field_visibility": "who sees what", "from_id": "who is related",
 		"listed": "whether it is listed", "location_text": "place", "kept": "what is kept of cards", "merged_into": "whom it was merged into",
 		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers", "related": "relations to people who are not in Kith",

@@ -16,7 +16,7 @@ func TestEffectsInPlainWords(t *testing.T) {
 		"will be archived":                     {Kind: "connection", Action: history.ActionArchived},
 		"will be merged again":                 {Kind: "connection", Action: history.ActionMerged},
 		"will be as before":                    {Kind: "membership", Action: history.ActionUpdated, Fields: []string{"groups"}},
-		"will be as before (whom it is about)": {Kind: "note", Action: history.ActionUpdated, Fields: []string{"connection_id", "connection_ids"}},
+		"will be as before (whom it is about)": {Kind: "note", Action: history.ActionUpdated, Fields: []string{"connection_ids"}},
 		"will be as before (e-mail addresses, job, some new field)": {Kind: "connection", Action: history.ActionUpdated, Fields: []string{"emails", "positions", "some_new_field"}},
 	} {
 		if got := effectText(object); got != words {
@@ -55,7 +55,7 @@ func TestNamesOfObjects(t *testing.T) {
 	var effects []history.Effect
 	for key, state := range map[[2]string]string{
 		{"connection", "con_1"}: `{"name":"Ada who was"}`, {"connection", "con_3"}: `{"name":"Gone"}`, {"note", "not_1"}: `{"body":"One\n  line ` + strings.Repeat("x", 100) + `"}`,
-		{"reminder", "rem_1"}: `{"text":"Call","connection_id":"con_1"}`, {"relationship", "rel_1"}: `{"from_id":"con_1","to_id":"con_2"}`, {"membership", "con_2"}: `{"groups":[]}`,
+		{"reminder", "rem_1"}: `{"text":"Call","connection_ids":["con_1"]}`, {"relationship", "rel_1"}: `{"from_id":"con_1","to_id":"con_2"}`, {"membership", "con_2"}: `{"groups":[]}`,
 	} {
 		effects = append(effects, history.Effect{Kind: key[0], ID: key[1], After: json.RawMessage(state)})
 	}

@@ -47,7 +47,7 @@ func (v *request) snooze() error {
 	}
 	until := from.AddDate(0, 0, snoozeDays).Format(time.DateOnly)
 	if v.Line(fieldReminder) != "" {
-		req := &remindersv1.UpdateReminderRequest{Id: v.Line(fieldReminder), DueOn: &until}
+		req := &remindersv1.UpdateReminderRequest{Id: new(v.Line(fieldReminder)), DueOn: &until}
 		answer, wrong, err := page.Write(v.Member, tool, req, v.Reminders.UpdateReminder)
 		return v.finish("snoozed", answer.GetChangeId(), wrong, err)
 	}

@@ -135,7 +135,7 @@ func TestToday(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		ada := add(t, s, b.Owner, people.Draft{Name: "Ada Stone"})
 		ben, cleo := add(t, s, b.Owner, people.Draft{Name: "Ben Okafor"}), add(t, s, b.Owner, people.Draft{Name: "Cleo Marsh"})
-		remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionID: ada}, 3)
+		remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionIDs: []string{ada}}, 3)
 		remind(t, s, b.Owner, reminders.Reminder{Text: "Book the room"}, 0)
 		remind(t, s, b.Owner, reminders.Reminder{Text: "Renew the passport"}, -30)
 		logged(t, s, b.Owner, ben, 45)
@@ -293,7 +293,7 @@ func TestOthers(t *testing.T) {
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "tomas")
 		ada := add(t, s, b.Owner, people.Draft{Name: "Ada Stone"})
-		deck := remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionID: ada}, 3)
+		deck := remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionIDs: []string{ada}}, 3)
 		add(t, s, other.Owner, people.Draft{Name: "Ben Okafor"})
 		remind(t, s, other.Owner, reminders.Reminder{Text: "Mine"}, 3)
 		p := other.Get("/")
@@ -322,7 +322,7 @@ func TestForged(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "tomas")
 	ada := add(t, s, b.Owner, people.Draft{Name: "Ada Stone"})
-	deck := remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionID: ada}, 3)
+	deck := remind(t, s, b.Owner, reminders.Reminder{Text: "Send the deck", ConnectionIDs: []string{ada}}, 3)
 	remind(t, s, other.Owner, reminders.Reminder{Text: "Mine"}, 3)
 	before := len(changes(t, s, b.Owner))
 	for _, action := range []string{"/today/done", "/today/snooze", "/today/log"} {
@@ -371,7 +371,7 @@ func TestTextAsText(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	ada := add(t, s, b.Owner, people.Draft{Name: evil})
-	remind(t, s, b.Owner, reminders.Reminder{Text: evil, ConnectionID: ada}, 1)
+	remind(t, s, b.Owner, reminders.Reminder{Text: evil, ConnectionIDs: []string{ada}}, 1)
 	for days := range 12 {
 		logged(t, s, b.Owner, ada, 300+days)
 	}

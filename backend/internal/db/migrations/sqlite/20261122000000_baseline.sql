@@ -785,11 +785,10 @@ CREATE TABLE entry_times (
 
 -- Reminders ---------------------------------------------------------------------------
 
--- Something that the member wants to be reminded of, with or without a person.
+-- Something that the member wants to be reminded of, with or without people.
 CREATE TABLE reminders (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id            TEXT NOT NULL,
-    connection_id TEXT,
     text          TEXT NOT NULL,
     due_on        TEXT NOT NULL,  -- a day
     starts_on     TEXT NOT NULL,  -- the day that recurrences are counted from: the 31st stays the 31st after February
@@ -798,13 +797,22 @@ CREATE TABLE reminders (
     version       INTEGER NOT NULL,
     created_at    TIMESTAMP NOT NULL,
     updated_at    TIMESTAMP NOT NULL,
-    PRIMARY KEY (tenant_id, id),
-    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+    PRIMARY KEY (tenant_id, id)
 );
 -- Open reminders that are due up to a day.
 CREATE INDEX reminders_due ON reminders (tenant_id, state, due_on, id);
--- The reminders of a person.
-CREATE INDEX reminders_connection ON reminders (tenant_id, connection_id);
+
+-- Who a reminder is about.
+CREATE TABLE reminder_connections (
+    tenant_id     TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    reminder_id   TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, reminder_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, reminder_id) REFERENCES reminders (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The people of a reminder.
+CREATE INDEX reminder_connections_reminder ON reminder_connections (tenant_id, reminder_id);
 
 
 -- History -----------------------------------------------------------------------------

@@ -1093,7 +1093,7 @@ type Connection struct {
 	Groups []string `protobuf:"bytes,22,rep,name=groups,proto3" json:"groups,omitempty"`
 	// How they are related to other people, on file or not.
 	Relationships []*Relationship `protobuf:"bytes,23,rep,name=relationships,proto3" json:"relationships,omitempty"`
-	// Keep-in-touch interval in days; 0 if the person has none of their own.
+	// Keep-in-touch interval in days; 0 if the person has none of their own, -1 for never.
 	CadenceDays int32 `protobuf:"varint,24,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
 	// How close the member is to them, 0 to 100, from recorded interactions.
 	Strength int32 `protobuf:"varint,25,opt,name=strength,proto3" json:"strength,omitempty"`

@@ -10,6 +10,7 @@ package remindersv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -35,8 +36,8 @@ type Reminder struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// The day, YYYY-MM-DD.
 	DueOn string `protobuf:"bytes,3,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// The person it is about; empty if none.
-	ConnectionId string `protobuf:"bytes,4,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
+	// The people it is about.
+	ConnectionIds []string `protobuf:"bytes,4,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// none, weekly, monthly, quarterly or yearly.
 	Recurrence string `protobuf:"bytes,5,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// open, done or dismissed.
@@ -100,11 +101,11 @@ func (x *Reminder) GetDueOn() string {
 	return ""
 }
 
-func (x *Reminder) GetConnectionId() string {
+func (x *Reminder) GetConnectionIds() []string {
 	if x != nil {
-		return x.ConnectionId
+		return x.ConnectionIds
 	}
-	return ""
+	return nil
 }
 
 func (x *Reminder) GetRecurrence() string {
@@ -385,12 +386,16 @@ type DueItem struct {
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The reminder's id; empty for other kinds.
 	ReminderId string `protobuf:"bytes,5,opt,name=reminder_id,proto3" json:"reminder_id,omitempty"`
-	// The person it is about; empty if none.
+	// The person it is about, or the first of several; empty if none.
 	ConnectionId string `protobuf:"bytes,6,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// Their name.
 	ConnectionName string `protobuf:"bytes,7,opt,name=connection_name,proto3" json:"connection_name,omitempty"`
 	// For cadence, the day of the last contact, YYYY-MM-DD; empty if there is none.
 	LastContactOn string `protobuf:"bytes,8,opt,name=last_contact_on,proto3" json:"last_contact_on,omitempty"`
+	// weekly, monthly, quarterly or yearly; empty if it does not recur.
+	Recurrence string `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	// The other people that a reminder is about: id and name.
+	Others        []*v1.Participant `protobuf:"bytes,10,rep,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -481,6 +486,20 @@ func (x *DueItem) GetLastContactOn() string {
 	return ""
 }
 
+func (x *DueItem) GetRecurrence() string {
+	if x != nil {
+		return x.Recurrence
+	}
+	return ""
+}
+
+func (x *DueItem) GetOthers() []*v1.Participant {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
 // The reminder to create.
 type CreateReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -488,8 +507,8 @@ type CreateReminderRequest struct {
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// YYYY-MM-DD, today or later.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// The person it is about.
-	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// The people it is about.
+	ConnectionIds []string `protobuf:"bytes,3,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// Default none.
 	Recurrence    *string `protobuf:"bytes,4,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -540,11 +559,11 @@ func (x *CreateReminderRequest) GetDueOn() string {
 	return ""
 }
 
-func (x *CreateReminderRequest) GetConnectionId() string {
-	if x != nil && x.ConnectionId != nil {
-		return *x.ConnectionId
+func (x *CreateReminderRequest) GetConnectionIds() []string {
+	if x != nil {
+		return x.ConnectionIds
 	}
-	return ""
+	return nil
 }
 
 func (x *CreateReminderRequest) GetRecurrence() string {
@@ -622,15 +641,19 @@ func (x *CreateReminderResponse) GetSummary() string {
 type UpdateReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Reminder id, rem_..., from list_due.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// What to do.
 	Text *string `protobuf:"bytes,2,opt,name=text,proto3,oneof" json:"text,omitempty"`
 	// YYYY-MM-DD, today or later.
 	DueOn *string `protobuf:"bytes,3,opt,name=due_on,proto3,oneof" json:"due_on,omitempty"`
-	// The person it is about.
-	ConnectionId *string `protobuf:"bytes,4,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// Replaces the people; an empty list changes nothing.
+	ConnectionIds []string `protobuf:"bytes,4,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// Recurs from due_on.
-	Recurrence    *string `protobuf:"bytes,5,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
+	Recurrence *string `protobuf:"bytes,5,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
+	// 1-50 reminders, instead of id.
+	Ids []string `protobuf:"bytes,6,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Moves each by days, negative for earlier.
+	ShiftDays     *int32 `protobuf:"varint,7,opt,name=shift_days,proto3,oneof" json:"shift_days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -666,8 +689,8 @@ func (*UpdateReminderRequest) Descriptor() ([]byte, []int) {
 }
 
 func (x *UpdateReminderRequest) GetId() string {
-	if x != nil {
-		return x.Id
+	if x != nil && x.Id != nil {
+		return *x.Id
 	}
 	return ""
 }
@@ -686,11 +709,11 @@ func (x *UpdateReminderRequest) GetDueOn() string {
 	return ""
 }
 
-func (x *UpdateReminderRequest) GetConnectionId() string {
-	if x != nil && x.ConnectionId != nil {
-		return *x.ConnectionId
+func (x *UpdateReminderRequest) GetConnectionIds() []string {
+	if x != nil {
+		return x.ConnectionIds
 	}
-	return ""
+	return nil
 }
 
 func (x *UpdateReminderRequest) GetRecurrence() string {
@@ -700,11 +723,27 @@ func (x *UpdateReminderRequest) GetRecurrence() string {
 	return ""
 }
 
-// The stored reminder.
+func (x *UpdateReminderRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *UpdateReminderRequest) GetShiftDays() int32 {
+	if x != nil && x.ShiftDays != nil {
+		return *x.ShiftDays
+	}
+	return 0
+}
+
+// The stored reminders.
 type UpdateReminderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reminder.
+	// The reminder; absent with ids.
 	Reminder *Reminder `protobuf:"bytes,1,opt,name=reminder,proto3" json:"reminder,omitempty"`
+	// Those of ids, in that order.
+	Reminders []*Reminder `protobuf:"bytes,4,rep,name=reminders,proto3" json:"reminders,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// What the change did, as list_changes says it; absent if nothing was written.
@@ -746,6 +785,13 @@ func (*UpdateReminderResponse) Descriptor() ([]byte, []int) {
 func (x *UpdateReminderResponse) GetReminder() *Reminder {
 	if x != nil {
 		return x.Reminder
+	}
+	return nil
+}
+
+func (x *UpdateReminderResponse) GetReminders() []*Reminder {
+	if x != nil {
+		return x.Reminders
 	}
 	return nil
 }
@@ -910,6 +956,8 @@ type SetCadenceRequest struct {
 	Days *int32 `protobuf:"varint,2,opt,name=days,proto3,oneof" json:"days,omitempty"`
 	// YYYY-MM-DD; empty ends a snooze.
 	SnoozeUntil *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
+	// true: never remind of them; days: 0 ends it.
+	Never *bool `protobuf:"varint,7,opt,name=never,proto3,oneof" json:"never,omitempty"`
 	// From search_connections, instead of ids.
 	Selection *string `protobuf:"bytes,5,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	// Only tell how many and who.
@@ -967,6 +1015,13 @@ func (x *SetCadenceRequest) GetSnoozeUntil() string {
 		return *x.SnoozeUntil
 	}
 	return ""
+}
+
+func (x *SetCadenceRequest) GetNever() bool {
+	if x != nil && x.Never != nil {
+		return *x.Never
+	}
+	return false
 }
 
 func (x *SetCadenceRequest) GetSelection() string {
@@ -1078,13 +1133,13 @@ var File_kith_reminders_v1_reminders_proto protoreflect.FileDescriptor
 
 const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
-	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xc9\x02\n" +
+	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xd2\x02\n" +
 	"\bReminder\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x12 \n" +
 	"\x04text\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\x04text\x12\x1f\n" +
 	"\x06due_on\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x06due_on\x12-\n" +
-	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\rconnection_id\x12'\n" +
+	"R\x06due_on\x126\n" +
+	"\x0econnection_ids\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x0eR\x0econnection_ids\x12'\n" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"recurrence\x12\x1d\n" +
@@ -1122,7 +1177,7 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\x06_datesB\v\n" +
 	"\t_cadencesB\n" +
 	"\n" +
-	"\b_overdue\"\xc8\x02\n" +
+	"\b_overdue\"\xb6\x03\n" +
 	"\aDueItem\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x1f\n" +
 	"\x06due_on\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
@@ -1133,39 +1188,51 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\rconnection_id\x126\n" +
 	"\x0fconnection_name\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x0fconnection_name\x121\n" +
 	"\x0flast_contact_on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x0flast_contact_on\"\xe0\x02\n" +
+	"R\x0flast_contact_on\x12'\n" +
+	"\n" +
+	"recurrence\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
+	"recurrence\x12C\n" +
+	"\x06others\x18\n" +
+	" \x03(\v2\x1d.kith.timeline.v1.ParticipantB\f\xbaH\x05\x92\x01\x02\x10\x14\xf8\xf3\x18\x01R\x06others\"\xd4\x02\n" +
 	"\x15CreateReminderRequest\x12%\n" +
 	"\x04text\x18\x01 \x01(\tB\x11\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\xf4\x03\x88\xf4\x18\x01R\x04text\x12W\n" +
 	"\x06due_on\x18\x02 \x01(\tB?\xbaH<\xc8\x01\x01r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$R\x06due_on\x12L\n" +
-	"\rconnection_id\x18\x03 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\rconnection_id\x88\x01\x01\x12X\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$R\x06due_on\x12R\n" +
+	"\x0econnection_ids\x18\x03 \x03(\tB*\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12X\n" +
 	"\n" +
-	"recurrence\x18\x04 \x01(\tB3\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearly\x88\xf4\x18\x01H\x01R\n" +
-	"recurrence\x88\x01\x01B\x10\n" +
-	"\x0e_connection_idB\r\n" +
+	"recurrence\x18\x04 \x01(\tB3\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearly\x88\xf4\x18\x01H\x00R\n" +
+	"recurrence\x88\x01\x01B\r\n" +
 	"\v_recurrence\"\xbd\x01\n" +
 	"\x16CreateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12%\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
 	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x00R\asummary\x88\x01\x01B\n" +
 	"\n" +
-	"\b_summary\"\xae\x03\n" +
-	"\x15UpdateReminderRequest\x124\n" +
-	"\x02id\x18\x01 \x01(\tB$\xbaH\x1d\xc8\x01\x01r\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x02id\x12'\n" +
-	"\x04text\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xf4\x03\x88\xf4\x18\x01H\x00R\x04text\x88\x01\x01\x12]\n" +
+	"\b_summary\"\xf3\x05\n" +
+	"\x15UpdateReminderRequest\x126\n" +
+	"\x02id\x18\x01 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x00R\x02id\x88\x01\x01\x12'\n" +
+	"\x04text\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xf4\x03\x88\xf4\x18\x01H\x01R\x04text\x88\x01\x01\x12]\n" +
 	"\x06due_on\x18\x03 \x01(\tB@\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$\x88\xf4\x18\x01H\x01R\x06due_on\x88\x01\x01\x12L\n" +
-	"\rconnection_id\x18\x04 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x02R\rconnection_id\x88\x01\x01\x12T\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$\x88\xf4\x18\x01H\x02R\x06due_on\x88\x01\x01\x12R\n" +
+	"\x0econnection_ids\x18\x04 \x03(\tB*\xbaH#\x92\x01 \x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12T\n" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB/\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearlyH\x03R\n" +
-	"recurrence\x88\x01\x01B\a\n" +
+	"recurrence\x88\x01\x01\x128\n" +
+	"\x03ids\x18\x06 \x03(\tB&\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x03ids\x128\n" +
+	"\n" +
+	"shift_days\x18\a \x01(\x05B\x13\xbaH\x10\x1a\x0e\x18\xee\x02(\x92\xfd\xff\xff\xff\xff\xff\xff\xff\x01H\x04R\n" +
+	"shift_days\x88\x01\x01:\xc2\x01\xbaH\xbe\x01\x1aT\n" +
+	"\x15update_reminder.which\x12\x15give either id or ids\x1a$has(this.id) != (size(this.ids) > 0)\x1af\n" +
+	"\x13update_reminder.day\x12#give due_on or shift_days, not both\x1a*!has(this.due_on) || !has(this.shift_days)B\x05\n" +
+	"\x03_idB\a\n" +
 	"\x05_textB\t\n" +
-	"\a_due_onB\x10\n" +
-	"\x0e_connection_idB\r\n" +
-	"\v_recurrence\"\xd0\x01\n" +
-	"\x16UpdateReminderResponse\x12?\n" +
-	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12*\n" +
+	"\a_due_onB\r\n" +
+	"\v_recurrenceB\r\n" +
+	"\v_shift_days\"\x91\x02\n" +
+	"\x16UpdateReminderResponse\x127\n" +
+	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderR\breminder\x12G\n" +
+	"\treminders\x18\x04 \x03(\v2\x1b.kith.reminders.v1.ReminderB\f\xbaH\x05\x92\x01\x02\x102\xf8\xf3\x18\x01R\treminders\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eH\x00R\tchange_id\x88\x01\x01\x12/\n" +
 	"\asummary\x18\x03 \x01(\tB\x10\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01\x90\xf4\x18\x01H\x01R\asummary\x88\x01\x01B\f\n" +
 	"\n" +
@@ -1190,19 +1257,22 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_summary\"\xef\x04\n" +
+	"\b_summary\"\xa4\x06\n" +
 	"\x11SetCadenceRequest\x12R\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB*\xbaH#\x92\x01 \x102\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12#\n" +
 	"\x04days\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xda\x05(\x00H\x00R\x04days\x88\x01\x01\x12h\n" +
 	"\fsnooze_until\x18\x03 \x01(\tB?\xbaH<r:\x18\n" +
-	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01\x121\n" +
-	"\tselection\x18\x05 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x02R\tselection\x88\x01\x01\x12#\n" +
-	"\adry_run\x18\x06 \x01(\bB\x04\x88\xf4\x18\x01H\x03R\adry_run\x88\x01\x01:\xea\x01\xbaH\xe6\x01\x1am\n" +
-	"\x15set_cadence.something\x12*give at least one of days and snooze_until\x1a(has(this.days) || has(this.snooze_until)\x1au\n" +
+	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01\x12\"\n" +
+	"\x05never\x18\a \x01(\bB\a\xbaH\x04j\x02\b\x01H\x02R\x05never\x88\x01\x01\x121\n" +
+	"\tselection\x18\x05 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xd0\x0f\x88\xf4\x18\x01H\x03R\tselection\x88\x01\x01\x12#\n" +
+	"\adry_run\x18\x06 \x01(\bB\x04\x88\xf4\x18\x01H\x04R\adry_run\x88\x01\x01:\xf1\x02\xbaH\xed\x02\x1a\x87\x01\n" +
+	"\x15set_cadence.something\x121give at least one of days, never and snooze_until\x1a;has(this.days) || has(this.never) || has(this.snooze_until)\x1aj\n" +
+	"\x11set_cadence.never\x120give days or never, not both; days: 0 ends never\x1a#!has(this.days) || !has(this.never)\x1au\n" +
 	"\x12set_cadence.people\x12'give either connection_ids or selection\x1a6(size(this.connection_ids) > 0) != has(this.selection)B\a\n" +
 	"\x05_daysB\x0f\n" +
-	"\r_snooze_untilB\f\n" +
+	"\r_snooze_untilB\b\n" +
+	"\x06_neverB\f\n" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
@@ -1220,12 +1290,12 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_summary2\xab\x05\n" +
+	"\b_summary2\xa8\x05\n" +
 	"\x0fReminderService\x12o\n" +
 	"\aListDue\x12!.kith.reminders.v1.ListDueRequest\x1a\".kith.reminders.v1.ListDueResponse\"\x1d\xca\xf3\x18\x16\b\x04\x12\x10List what is due\x18\x01\x90\x02\x01\x12\x7f\n" +
 	"\x0eCreateReminder\x12(.kith.reminders.v1.CreateReminderRequest\x1a).kith.reminders.v1.CreateReminderResponse\"\x18\xca\xf3\x18\x14\b\x04\x12\x0eAdd a reminder\x18\x01\x12\x8b\x01\n" +
-	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x8a\x01\n" +
-	"\x0eUpdateReminder\x12(.kith.reminders.v1.UpdateReminderRequest\x1a).kith.reminders.v1.UpdateReminderResponse\"#\xca\xf3\x18\x1c\b\x04\x12\x11Change a reminder\x18\x01 \x01J\x01\x01\x90\x02\x02\x12\x8a\x01\n" +
+	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x87\x01\n" +
+	"\x0eUpdateReminder\x12(.kith.reminders.v1.UpdateReminderRequest\x1a).kith.reminders.v1.UpdateReminderResponse\" \xca\xf3\x18\x1c\b\x04\x12\x11Change a reminder\x18\x01 \x01J\x01\x01\x12\x8a\x01\n" +
 	"\n" +
 	"SetCadence\x12$.kith.reminders.v1.SetCadenceRequest\x1a%.kith.reminders.v1.SetCadenceResponse\"/\xca\xf3\x18(\b\x04\x12\x1cSet a keep-in-touch interval\x18\x01 \x01J\x02\x01\x04\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/reminders/v1;remindersv1b\x06proto3"
 
@@ -1257,29 +1327,32 @@ var file_kith_reminders_v1_reminders_proto_goTypes = []any{
 	(*SetCadenceRequest)(nil),        // 11: kith.reminders.v1.SetCadenceRequest
 	(*SetCadenceResponse)(nil),       // 12: kith.reminders.v1.SetCadenceResponse
 	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
+	(*v1.Participant)(nil),           // 14: kith.timeline.v1.Participant
 }
 var file_kith_reminders_v1_reminders_proto_depIdxs = []int32{
 	13, // 0: kith.reminders.v1.Reminder.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: kith.reminders.v1.ListDueResponse.items:type_name -> kith.reminders.v1.DueItem
 	3,  // 2: kith.reminders.v1.ListDueResponse.counts:type_name -> kith.reminders.v1.DueCounts
-	0,  // 3: kith.reminders.v1.CreateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	0,  // 4: kith.reminders.v1.UpdateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	0,  // 5: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	1,  // 6: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
-	5,  // 7: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
-	9,  // 8: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
-	7,  // 9: kith.reminders.v1.ReminderService.UpdateReminder:input_type -> kith.reminders.v1.UpdateReminderRequest
-	11, // 10: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
-	2,  // 11: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
-	6,  // 12: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
-	10, // 13: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
-	8,  // 14: kith.reminders.v1.ReminderService.UpdateReminder:output_type -> kith.reminders.v1.UpdateReminderResponse
-	12, // 15: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
-	11, // [11:16] is the sub-list for method output_type
-	6,  // [6:11] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	14, // 3: kith.reminders.v1.DueItem.others:type_name -> kith.timeline.v1.Participant
+	0,  // 4: kith.reminders.v1.CreateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	0,  // 5: kith.reminders.v1.UpdateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	0,  // 6: kith.reminders.v1.UpdateReminderResponse.reminders:type_name -> kith.reminders.v1.Reminder
+	0,  // 7: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	1,  // 8: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
+	5,  // 9: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
+	9,  // 10: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
+	7,  // 11: kith.reminders.v1.ReminderService.UpdateReminder:input_type -> kith.reminders.v1.UpdateReminderRequest
+	11, // 12: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
+	2,  // 13: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
+	6,  // 14: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
+	10, // 15: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
+	8,  // 16: kith.reminders.v1.ReminderService.UpdateReminder:output_type -> kith.reminders.v1.UpdateReminderResponse
+	12, // 17: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_kith_reminders_v1_reminders_proto_init() }

@@ -56,13 +56,13 @@ type ReminderServiceClient interface {
 	// people the member is losing touch with. Overdue ones are flagged. Use it for
 	// "what is up this week" and "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
-	// Remind the member on a day, once or repeatedly, also about a person. Adds one
+	// Remind the member on a day, once or repeatedly, also about people. Adds one
 	// reminder; undo with change_id.
 	CreateReminder(context.Context, *v1.CreateReminderRequest) (*v1.CreateReminderResponse, error)
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
 	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
-	// Move an open reminder or change it. Fields left out stay as they are.
+	// Move open reminders or change them. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
 	// Set how often to be in touch with people, or snooze them: by ids or selection.
@@ -105,7 +105,6 @@ func NewReminderServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+ReminderServiceUpdateReminderProcedure,
 			connect.WithSchema(reminderServiceMethods.ByName("UpdateReminder")),
-			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		setCadence: connect.NewClient[v1.SetCadenceRequest, v1.SetCadenceResponse](
@@ -178,13 +177,13 @@ type ReminderServiceHandler interface {
 	// people the member is losing touch with. Overdue ones are flagged. Use it for
 	// "what is up this week" and "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
-	// Remind the member on a day, once or repeatedly, also about a person. Adds one
+	// Remind the member on a day, once or repeatedly, also about people. Adds one
 	// reminder; undo with change_id.
 	CreateReminder(context.Context, *v1.CreateReminderRequest) (*v1.CreateReminderResponse, error)
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
 	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
-	// Move an open reminder or change it. Fields left out stay as they are.
+	// Move open reminders or change them. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
 	// Set how often to be in touch with people, or snooze them: by ids or selection.
@@ -223,7 +222,6 @@ func NewReminderServiceHandler(svc ReminderServiceHandler, opts ...connect.Handl
 		ReminderServiceUpdateReminderProcedure,
 		svc.UpdateReminder,
 		connect.WithSchema(reminderServiceMethods.ByName("UpdateReminder")),
-		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	reminderServiceSetCadenceHandler := connect.NewUnaryHandlerSimple(
