@@ -34,7 +34,8 @@ before(async () => {
   const { created } = await ended(task);
   assert.equal(created, net.people.length);
   const monday = dayAfter(today, -((new Date(today).getUTCDay() + 6) % 7));
-  facts = { net, today, year: Number(today.slice(0, 4)), monday, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
+  const about = (id) => (earlier ? { connection_id: id } : { connection_ids: [id] }); // of a reminder
+  facts = { net, today, about, year: Number(today.slice(0, 4)), monday, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
 });
 
 after(() => writeFileSync(setting('MEASURED'), JSON.stringify(measured)));

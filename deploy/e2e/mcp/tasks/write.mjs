@@ -16,10 +16,10 @@ function calls(entries, today) {
 export const write = [
   {
     ask: 'I had coffee with Rosalind Fairbrother yesterday, about the pilot. Remind me in three weeks to ask how it went.',
-    async plan(call, { day }) {
+    async plan(call, { day, about }) {
       const { hits } = await call('search_connections', { query: 'Rosalind Fairbrother' });
       await call('log_interaction', { connection_ids: [hits[0].id], kind: 'meeting', occurred_at: day(-1), summary: 'Coffee: the pilot' });
-      await call('create_reminder', { connection_id: hits[0].id, text: 'Ask Rosalind how the pilot went', due_on: day(21) });
+      await call('create_reminder', { ...about(hits[0].id), text: 'Ask Rosalind how the pilot went', due_on: day(21) });
     },
     async check(_, facts) {
       const { connection, interactions } = await stored(facts, 'Rosalind Fairbrother', ['interactions']);
