@@ -1133,7 +1133,7 @@ var File_kith_reminders_v1_reminders_proto protoreflect.FileDescriptor
 
 const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
-	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xe6\x02\n" +
+	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xde\x02\n" +
 	"\bReminder\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x12 \n" +
 	"\x04text\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\x04text\x12\x1f\n" +
@@ -1143,10 +1143,10 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"recurrence\x12\x1d\n" +
-	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\x12\"\n" +
-	"\aversion\x18\a \x01(\x05B\b\x90\xf4\x18\x01\x98\xf4\x18\x01R\aversion\x12D\n" +
+	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\x12\x1e\n" +
+	"\aversion\x18\a \x01(\x05B\x04\x98\xf4\x18\x01R\aversion\x12@\n" +
 	"\n" +
-	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\b\x90\xf4\x18\x01\x98\xf4\x18\x01R\n" +
+	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01R\n" +
 	"created_at\"\xcd\x02\n" +
 	"\x0eListDueRequest\x12#\n" +
 	"\x04days\x18\x01 \x01(\x05B\n" +
