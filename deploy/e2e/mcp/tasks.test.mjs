@@ -19,7 +19,7 @@ import { dayAfter, monthsBefore, network } from './tasks/network.mjs';
 import { write } from './tasks/write.mjs';
 
 const earlier = Boolean(process.env.BEFORE); // the service is the build that TestTasksBefore compares with
-const measured = []; // of each task the tools that it called, and the answers' texts
+const measured = []; // of each task the tools that it called and the answers' texts, and whether these vary with the day
 
 let client;
 let helper; // another agent of the member, whose calls do not count
@@ -57,7 +57,7 @@ async function ended(task) {
 }
 
 /** Runs a plan, and keeps the texts of its answers. */
-async function play({ ask, plan }, prepared) {
+async function play({ ask, varies, plan }, prepared) {
   const answers = [];
   const changes = [];
   const send = async (tool, args) => {
@@ -73,7 +73,7 @@ async function play({ ask, plan }, prepared) {
   /** Calls a tool that must refuse, and returns the text. */
   calls.refused = async (tool, args) => refused(tool, await send(tool, args));
   const answer = await plan(calls, { ...facts, prepared });
-  measured.push({ ask, answers });
+  measured.push({ ask, varies, answers });
   return { answer, changes };
 }
 

@@ -18,6 +18,7 @@ const startedIn = (year) => (job) => job.started_on?.startsWith(`${year}`);
 export const filter = [
   {
     ask: 'Who changed jobs this year?',
+    varies: true,
     async prepare({ read, year }) {
       const { entries } = await read('resolve_people', { entries: ['Zdeněk Šíp'] });
       await read('update_connection', { id: entries[0].people[0].id, add_positions: [{ organization: 'Relay Yard', title: 'CTO', started_on: `${year}` }] });
@@ -144,6 +145,7 @@ export const filter = [
   },
   {
     ask: 'Whom in London have I not been in touch with this year?',
+    varies: true,
     async plan(call, { year }) {
       const { hits } = await call('search_connections', { location: 'London', last_contact_before: `${year}-01-01` });
       return hits;

@@ -179,6 +179,7 @@ export const mend = [
   },
   {
     ask: 'I am ill. Move all reminders of next week by a week.',
+    varies: true,
     async plan(call, facts) {
       const items = await nextWeek(call, facts);
       await call('update_reminder', { ids: items.map((item) => item.reminder_id), shift_days: 7 });
