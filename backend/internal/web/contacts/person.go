@@ -245,7 +245,7 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
 	out := &timelinev1.ListTimelineResponse{}
 	for _, n := range found.GetNotes() {
-		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: civil.Local(n.GetCreatedAt().AsTime(), "", v.Zone), Text: n.GetBody(), Pinned: n.GetPinned()})
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, OccurredAt: civil.Local(n.GetCreatedAt().AsTime(), n.GetDate(), v.Zone), Text: n.GetBody(), Pinned: n.GetPinned()})
 	}
 	for _, i := range found.GetInteractions() {
 		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), OccurredAt: i.GetOccurredAt(), Text: i.GetSummary()})
