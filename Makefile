@@ -174,6 +174,10 @@ update: ## Rewrite the golden files from what the code does now
 	cd deploy && go test ./e2e/mcp -run '(TestTasks|TestInjectedNotes|TestWrongCalls)/sqlite' -update
 	cd deploy/manifests && GOWORK=off go test . -run OperatorRules -update
 
+.PHONY: tasks-before
+tasks-before: deploy/e2e/node_modules/.installed ## Compare what an agent reads for the tasks of agents.md with the last build before answers became smaller
+	deploy/e2e/mcp/before.sh
+
 .PHONY: bench
 bench: ## Measure every tool and the peers for an hour, and write deploy/docs/performance.md
 	deploy/load/bench.sh

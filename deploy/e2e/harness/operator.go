@@ -17,7 +17,13 @@ type Outcome struct {
 // RunKith runs one kith command in the environment, with the input.
 func RunKith(t *testing.T, env []string, input string, args ...string) Outcome {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), PlainBinary, args...)
+	return runBinary(t, PlainBinary, env, input, args...)
+}
+
+// runBinary is RunKith for another build.
+func runBinary(t *testing.T, binary string, env []string, input string, args ...string) Outcome {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), binary, args...)
 	command.Dir = t.TempDir()
 	command.Env = append(BareEnvironment(), env...)
 	return RunToEnd(t, command, input)
@@ -36,7 +42,7 @@ func RunToEnd(t *testing.T, command *exec.Cmd, input string) Outcome {
 // Operate runs a kith command with the service's database; it must succeed.
 func (s *Service) Operate(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	done := RunKith(t, Environment(s.Database()), input, args...)
+	done := runBinary(t, s.Commands, Environment(s.Database()), input, args...)
 	if done.Code != 0 {
 		t.Fatalf("kith %s: exit code %d: %s", strings.Join(args, " "), done.Code, done.Stderr)
 	}

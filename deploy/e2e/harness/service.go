@@ -48,6 +48,7 @@ type Service struct {
 	DatabaseURL  string
 	ServiceToken string
 	Binary       string            // which build of kith to run
+	Commands     string            // and which for command lines
 	Settings     map[string]string // of all processes; each has more of its own
 
 	Edge    *Program // answers agents
@@ -58,7 +59,7 @@ type Service struct {
 func NewService(t testing.TB, way Topology) *Service {
 	t.Helper()
 	s := &Service{
-		T: t, Topology: way, Binary: serviceBinary, Addr: FreeAddress(t), DatabaseURL: SeededDatabase(t, way),
+		T: t, Topology: way, Binary: serviceBinary, Commands: PlainBinary, Addr: FreeAddress(t), DatabaseURL: SeededDatabase(t, way),
 		ServiceToken: Secrets.Keep("service token", rand.Text()),
 		Settings: map[string]string{
 			"KITH_LOG_LEVEL":     "debug", // the most verbose level

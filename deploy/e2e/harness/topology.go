@@ -75,6 +75,15 @@ func EachOwnThat(t *testing.T, is func(Topology) bool, run func(t *testing.T, s 
 	eachOwn(t, slices.DeleteFunc(Topologies(), func(way Topology) bool { return !is(way) }), serviceBinary, run)
 }
 
+// StartBuild starts a service of another build on an empty SQLite database.
+func StartBuild(t *testing.T, binary string) *Service {
+	t.Helper()
+	s := NewService(t, SQLite)
+	s.Binary, s.Commands, s.DatabaseURL = binary, binary, NewDatabase(t, SQLite)
+	s.Start()
+	return s
+}
+
 // IsPostgres reports whether the service uses PostgreSQL, whose database can be shared
 // between services and can become unreachable.
 func IsPostgres(way Topology) bool { return way.Postgres }

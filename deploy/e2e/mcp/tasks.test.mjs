@@ -1,6 +1,7 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestTasks
 // Tasks in a person's words. Each is solved with the fewest calls that the tool descriptions
-// suggest. The test keeps the texts that a model reads, and then undoes the task's changes.
+// suggest. The test keeps the texts that a model reads, and then undoes the task's changes. Where the build that
+// TestTasksBefore compares with needed other calls, the task has them as before.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -17,6 +18,7 @@ import { mend } from './tasks/mend.mjs';
 import { dayAfter, monthsBefore, network } from './tasks/network.mjs';
 import { write } from './tasks/write.mjs';
 
+const earlier = Boolean(process.env.BEFORE); // the service is the build that TestTasksBefore compares with
 const measured = []; // of each task the tools that it called, and the answers' texts
 
 let client;
@@ -27,12 +29,13 @@ before(async () => {
   ({ client } = await connect(setting('MCP_PATH'), { token: setting('MEMBER_TOKEN') }));
   ({ client: helper } = await connect(setting('MCP_PATH'), { token: setting('HELPER_TOKEN') }));
   const [today] = client.getInstructions().match(/\d{4}-\d\d-\d\d/);
-  const net = network(JSON.parse(readFileSync(setting('NETWORK'), 'utf8')), today);
+  const net = network(JSON.parse(readFileSync(setting('NETWORK'), 'utf8')), today, { longIds: earlier });
   const { task_id: task } = await read('import_file', { filename: 'contacts.json', format: 'json', content: JSON.stringify(net.document) });
   const { created } = await ended(task);
   assert.equal(created, net.people.length);
   const monday = dayAfter(today, -((new Date(today).getUTCDay() + 6) % 7));
-  facts = { net, today, year: Number(today.slice(0, 4)), monday, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
+  const about = (id) => (earlier ? { connection_id: id } : { connection_ids: [id] }); // of a reminder
+  facts = { net, today, about, year: Number(today.slice(0, 4)), monday, day: (days) => dayAfter(today, days), monthsAgo: (months) => monthsBefore(today, months), read };
 });
 
 after(() => writeFileSync(setting('MEASURED'), JSON.stringify(measured)));
@@ -97,11 +100,12 @@ async function undo(changes) {
   }
 }
 
-for (const task of [...find, ...list, ...meet, ...write, ...groups, ...count, ...filter, ...doubt, ...mend, ...bulk]) {
+for (const { before, ...now } of [...find, ...list, ...meet, ...write, ...groups, ...count, ...filter, ...doubt, ...mend, ...bulk]) {
+  const task = { ...now, ...(earlier && before) };
   test(task.ask, async () => {
-    const { prepared, changes: before } = await prepare(task);
+    const { prepared, changes: first } = await prepare(task);
     const { answer, changes } = await play(task, prepared);
     await task.check(answer, { ...facts, prepared });
-    await undo([...before, ...changes]);
+    await undo([...first, ...changes]);
   });
 }

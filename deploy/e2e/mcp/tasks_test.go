@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -63,24 +64,32 @@ func (one task) tokens() int {
 // documentation says how many.
 func TestTasks(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
-		dir := t.TempDir()
-		network, measured := filepath.Join(dir, "network.json"), filepath.Join(dir, "measured.json")
-		document := harness.Encode(t, sandbox.Build(time.Now().UTC()).Document)
-		if err := os.WriteFile(network, []byte(document), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ada := s.NewMember(t)
-		harness.RunNodeTests(t, "tasks.test.mjs", map[string]string{
-			"BASE_URL": s.Base, "MCP_PATH": harness.PathCurrent, "MEMBER_TOKEN": ada.Token(t).Bearer, "HELPER_TOKEN": ada.Token(t).Bearer,
-			"NETWORK": network, "MEASURED": measured,
-		})
+		tasks := playTasks(t, s, nil)
 		if t.Failed() {
 			return
 		}
-		tasks := readTasks(t, measured)
 		checkTasks(t, tasks)
 		checkTaskTable(t, s, tasks)
 	})
+}
+
+// playTasks plays the tasks as a new member of the service.
+func playTasks(t *testing.T, s *harness.Service, settings map[string]string) []task {
+	t.Helper()
+	dir := t.TempDir()
+	network, measured := filepath.Join(dir, "network.json"), filepath.Join(dir, "measured.json")
+	document := harness.Encode(t, sandbox.Build(time.Now().UTC()).Document)
+	if err := os.WriteFile(network, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ada := s.NewMember(t)
+	all := map[string]string{
+		"BASE_URL": s.Base, "MCP_PATH": harness.PathCurrent, "MEMBER_TOKEN": ada.Token(t).Bearer, "HELPER_TOKEN": ada.Token(t).Bearer,
+		"NETWORK": network, "MEASURED": measured,
+	}
+	maps.Copy(all, settings)
+	harness.RunNodeTests(t, "tasks.test.mjs", all)
+	return readTasks(t, measured)
 }
 
 // readTasks reads the tasks that the scripts played, and counts the tokens of their answers.

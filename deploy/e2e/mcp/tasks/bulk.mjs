@@ -39,6 +39,14 @@ export const bulk = [
       });
       assert.equal(job.state, 'succeeded');
     },
+    before: {
+      async plan(call) {
+        const { task_id: task } = await call('import_file', {
+          filename: 'attendees.csv', content: ['Name,E-mail', ...attendees.map((one) => `${one.name},${one.email}`)].join('\n'), tags: ['harvest-forum'],
+        });
+        await call('get_job', { task_id: task, wait_seconds: 20 });
+      },
+    },
     async check(_, { read }) {
       const { hits } = await read('search_connections', { tag: ['harvest-forum'], limit: 50 });
       assert.deepEqual(hits.map((hit) => `${hit.name} ${hit.email}`).sort(), attendees.map((one) => `${one.name} ${one.email}`));

@@ -7,8 +7,8 @@ import { handles, hasTag, inGroup, isIn, sorted } from './network.mjs';
 async function jobs(call, ids) {
   const people = [];
   for (let i = 0; i < ids.length; i += 20) {
-    const answer = await call('get_connection', { ids: ids.slice(i, i + 20), include: ['positions'] });
-    people.push(...answer.people.map(({ connection, positions }) => ({ name: connection.name, positions: positions ?? [] })));
+    const { connections, positions } = await call('get_connection', { ids: ids.slice(i, i + 20), include: ['positions'] });
+    people.push(...connections.map(({ id, name }) => ({ name, positions: positions.filter((job) => job.connection_id === id) })));
   }
   return people;
 }

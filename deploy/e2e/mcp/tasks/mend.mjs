@@ -1,6 +1,6 @@
 // Tasks that put things right: what changed in life, what another agent did, what to try first.
 import assert from 'node:assert/strict';
-import { hasTag, inGroup, sorted } from './network.mjs';
+import { dayAfter, hasTag, inGroup, sorted } from './network.mjs';
 
 /** Finds the id of a person. */
 async function idOf({ read }, name) {
@@ -8,15 +8,22 @@ async function idOf({ read }, name) {
   return entries[0].people[0].id;
 }
 
+/** Lists the reminders of the next week, which begins on a Monday. */
+async function nextWeek(call, { monday, today }) {
+  const days = (Date.parse(monday) - Date.parse(today)) / 86_400_000 + 13;
+  const { items } = await call('list_due', { kinds: ['reminder'], days, limit: 50 });
+  return items.filter((item) => item.due_on >= dayAfter(monday, 7));
+}
+
 const guests = ['Name,E-mail,Company', 'Idris Al-Khatibi,idris@new.example,Mosspath', 'Gareth Radcliffe,gareth.radcliffe@haldensystems.example,', 'Nadia Petrossian,nadia@copperline.example,Copperline Foods'];
 
 export const mend = [
   {
     ask: 'Ove has died. No more reminders of him, please.',
-    async prepare({ read, day }) {
+    async prepare({ read, day, about }) {
       const { connection } = await read('create_connection', { name: 'Ove Sandbakken', important_dates: [{ kind: 'birthday', date: `1950${day(3).slice(4)}` }] });
       await read('set_cadence', { connection_ids: [connection.id], days: 14 });
-      await read('create_reminder', { connection_id: connection.id, text: 'Call Ove', due_on: day(5), recurrence: 'monthly' });
+      await read('create_reminder', { ...about(connection.id), text: 'Call Ove', due_on: day(5), recurrence: 'monthly' });
       const { items } = await read('list_due', { connection_id: connection.id, days: 60 });
       assert.ok(items.length > 1);
       return { id: connection.id };
@@ -157,9 +164,9 @@ export const mend = [
   },
   {
     ask: 'Remind me every month, from the day after tomorrow, to call Begoña Villagarza.',
-    async plan(call, { day }) {
+    async plan(call, { day, about }) {
       const { hits } = await call('search_connections', { query: 'Begoña Villagarza' });
-      await call('create_reminder', { connection_id: hits[0].id, text: 'Call Begoña', due_on: day(2), recurrence: 'monthly' });
+      await call('create_reminder', { ...about(hits[0].id), text: 'Call Begoña', due_on: day(2), recurrence: 'monthly' });
     },
     async check(_, facts) {
       const { items } = await facts.read('list_due', { connection_id: await idOf(facts, 'Begoña Villagarza'), kinds: ['reminder'], days: 3 });
@@ -168,6 +175,24 @@ export const mend = [
       const months = (date) => Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7));
       assert.equal(months(next) - months(facts.day(2)), 1);
       await facts.read('undo_change', { change_id: change });
+    },
+  },
+  {
+    ask: 'I am ill. Move all reminders of next week by a week.',
+    async plan(call, facts) {
+      const items = await nextWeek(call, facts);
+      await call('update_reminder', { ids: items.map((item) => item.reminder_id), shift_days: 7 });
+    },
+    before: {
+      async plan(call, facts) {
+        for (const { reminder_id: id, due_on: due } of await nextWeek(call, facts)) await call('update_reminder', { id, due_on: dayAfter(due, 7) });
+      },
+    },
+    async check(_, { net, read, monday }) {
+      const week = net.document.reminders.filter((one) => one.state === 'open' && one.due_on >= dayAfter(monday, 7) && one.due_on < dayAfter(monday, 14));
+      assert.ok(week.length > 0);
+      const { items } = await read('list_due', { kinds: ['reminder'], days: 30, limit: 50 });
+      for (const { text, due_on: due } of week) assert.deepEqual(items.filter((item) => item.text === text).map((item) => item.due_on), [dayAfter(due, 7)]);
     },
   },
   {

@@ -19,8 +19,8 @@ export function monthsBefore(from, months) {
 /** People whom the member last met more than three years ago. */
 export const longAgo = ['Halvard Nesbakken', 'Petra Oldenkamp', 'Quentin Farrowby', 'Ulrike Stammberger'];
 
-/** Returns the network to import, made from the demo account's exported document. */
-export function network(document, today) {
+/** Returns the network to import, made from the demo account's exported document; with longIds as ids once were. */
+export function network(document, today, { longIds } = {}) {
   let dates = 0;
   for (const person of document.people) {
     for (const one of person.important_dates ?? []) {
@@ -36,7 +36,13 @@ export function network(document, today) {
       id: `int_goodbye${i}`, connection_ids: [id], kind: 'call', occurred_at: then, summary: 'Said goodbye', created_at: then,
     });
   });
-  return new Network(document);
+  if (!longIds) return new Network(document);
+  const known = new Map();
+  const long = (id, prefix) => {
+    if (!known.has(id)) known.set(id, `${prefix}_01${String(known.size).padStart(24, '0')}`);
+    return known.get(id);
+  };
+  return new Network(JSON.parse(JSON.stringify(document).replace(/(?<=")(con|int|not|rem|grp|rel)_\w+(?=")/g, long)));
 }
 
 const two = (n) => String(n).padStart(2, '0');

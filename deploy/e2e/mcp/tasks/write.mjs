@@ -8,19 +8,43 @@ async function stored({ read }, name, include = []) {
   return read('get_connection', { id: hits.find((hit) => hit.name === name).id, include });
 }
 
+/** The calls of three people of a morning. */
+function calls(entries, today) {
+  return [10, 25, 5].map((minutes, i) => ({ connection_ids: [entries[i].people[0].id], kind: 'call', occurred_at: today, duration_minutes: minutes }));
+}
+
 export const write = [
   {
     ask: 'I had coffee with Rosalind Fairbrother yesterday, about the pilot. Remind me in three weeks to ask how it went.',
-    async plan(call, { day }) {
+    async plan(call, { day, about }) {
       const { hits } = await call('search_connections', { query: 'Rosalind Fairbrother' });
       await call('log_interaction', { connection_ids: [hits[0].id], kind: 'meeting', occurred_at: day(-1), summary: 'Coffee: the pilot' });
-      await call('create_reminder', { connection_id: hits[0].id, text: 'Ask Rosalind how the pilot went', due_on: day(21) });
+      await call('create_reminder', { ...about(hits[0].id), text: 'Ask Rosalind how the pilot went', due_on: day(21) });
     },
     async check(_, facts) {
       const { connection, interactions } = await stored(facts, 'Rosalind Fairbrother', ['interactions']);
       assert.deepEqual([interactions[0].kind, interactions[0].occurred_at.slice(0, 10), interactions[0].summary], ['meeting', facts.day(-1), 'Coffee: the pilot']);
       const { items } = await facts.read('list_due', { connection_id: connection.id, kinds: ['reminder'], days: 30 });
       assert.deepEqual(items.map((item) => [item.due_on, item.text]), [[facts.day(21), 'Ask Rosalind how the pilot went']]);
+    },
+  },
+  {
+    ask: 'Log this morning’s calls: Rosalind Fairbrother (10 minutes), Idris Al-Khatibi (25) and Gareth Radcliffe (5).',
+    async plan(call, { today }) {
+      const { entries } = await call('resolve_people', { entries: ['Rosalind Fairbrother', 'Idris Al-Khatibi', 'Gareth Radcliffe'] });
+      await call('log_interactions', { interactions: calls(entries, today) });
+    },
+    before: {
+      async plan(call, { today }) {
+        const { entries } = await call('resolve_people', { entries: ['Rosalind Fairbrother', 'Idris Al-Khatibi', 'Gareth Radcliffe'] });
+        for (const one of calls(entries, today)) await call('log_interaction', one);
+      },
+    },
+    async check(_, { read, today }) {
+      const { entries } = await read('list_timeline', { since: today, kinds: ['call'] });
+      assert.deepEqual(entries.map((entry) => [entry.participants[0].name, entry.duration_minutes]).sort(), [
+        ['Gareth Radcliffe', 5], ['Idris Al-Khatibi', 25], ['Rosalind Fairbrother', 10],
+      ]);
     },
   },
   {
