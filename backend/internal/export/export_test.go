@@ -278,7 +278,7 @@ func TestJSONIsLossless(t *testing.T) {
 				{ConnectionID: "con_2", Name: "Ben, Jr.", Type: "manager"}, {ConnectionID: "con_2", Name: "Ben, Jr.", Type: "friend"},
 			},
 		}},
-		Notes:        []export.NoteRecord{{"not_1", []string{"con_1"}, "<b>&", true, at, at}},
+		Notes:        []export.NoteRecord{{"not_1", []string{"con_1"}, "<b>&", true, at, at, "", time.Time{}}},
 		Interactions: []export.InteractionRecord{{"int_1", []string{"con_1"}, "call", at, "", 5, "s", "k", at}},
 		Reminders:    []export.ReminderRecord{{"rem_1", []string{"con_1"}, "t", "2026-02-28", "2026-01-31", "monthly", "open", at, at, ""}},
 		Groups:       []export.GroupRecord{{Name: "g", Description: "d", CadenceDays: 14}},

@@ -100,6 +100,10 @@ type (
 		Pinned        bool      `json:"pinned"`
 		CreatedAt     time.Time `json:"created_at"`
 		UpdatedAt     time.Time `json:"updated_at"`
+		// Day is the day that the note is about, and NotedAt its noon in the zone of the member; both are
+		// left out for a note without one.
+		Day     string    `json:"day,omitempty"`
+		NotedAt time.Time `json:"noted_at,omitzero"`
 	}
 	InteractionRecord struct {
 		ID            string    `json:"id"`
@@ -244,7 +248,11 @@ func (p *PersonRecord) Connection() people.Connection {
 
 // newNoteRecord returns the record of a note.
 func newNoteRecord(n *timeline.Note) NoteRecord {
-	return NoteRecord{n.ID, list(n.ConnectionIDs), n.Body, n.Pinned, n.CreatedAt.UTC(), n.UpdatedAt.UTC()}
+	r := NoteRecord{ID: n.ID, ConnectionIDs: list(n.ConnectionIDs), Body: n.Body, Pinned: n.Pinned, CreatedAt: n.CreatedAt.UTC(), UpdatedAt: n.UpdatedAt.UTC()}
+	if n.Day != "" {
+		r.Day, r.NotedAt = n.Day, n.NotedAt.UTC()
+	}
+	return r
 }
 
 // newInteractionRecord returns the record of an interaction.

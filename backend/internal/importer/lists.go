@@ -86,6 +86,10 @@ func addNotes(ctx context.Context, s *step, records []source.Note) error {
 func noteOf(rec *export.NoteRecord, about []string) *timeline.Note {
 	n := &timeline.Note{Body: rec.Body, Pinned: rec.Pinned, Version: 1, CreatedAt: moment(rec.CreatedAt), ConnectionIDs: about}
 	n.UpdatedAt = latest(moment(rec.UpdatedAt), n.CreatedAt)
+	if rec.Day != "" {
+		n.Day, n.NotedAt = rec.Day, moment(rec.NotedAt)
+	}
+	n.SetNotedAt()
 	return n
 }
 

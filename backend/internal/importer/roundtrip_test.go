@@ -352,6 +352,9 @@ func document(rt *rapid.T, portraits []string) export.Document {
 			ID: fmt.Sprintf("not_%d", i), ConnectionIDs: some.Draw(rt, "about"), Body: fmt.Sprintf("note %d\n*", i), Pinned: i == 1,
 			CreatedAt: at(i), UpdatedAt: at(i + 5),
 		})
+		if n := &doc.Notes[i]; rapid.Bool().Draw(rt, "of a day") {
+			n.Day, n.NotedAt = at(i).AddDate(0, -1, 0).Format(time.DateOnly), at(i).AddDate(0, -1, 0)
+		}
 	}
 	last := map[string]time.Time{}
 	for i := range rapid.IntRange(0, 5).Draw(rt, "interactions") {

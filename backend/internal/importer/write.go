@@ -47,7 +47,7 @@ func add[T any](s *step, rows *[]*T, kind, prefix string, objectID *string, obje
 
 // addNote adds a note that is not in the file as such.
 func (s *step) addNote(about, body string) {
-	n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
+	n := &timeline.Note{Body: body, Version: 1, NotedAt: s.tx.Now(), CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{about}}
 	add(s, &s.rows.Notes, history.Note, id.Note, &n.ID, n)
 }
 
@@ -214,6 +214,7 @@ func InsertBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	}
 	for _, n := range b.Notes {
 		n.TenantID = tenantID
+		n.SetNotedAt()
 		about = append(about, linksOf(n.ID, n.ConnectionIDs)...)
 	}
 	for _, i := range b.Interactions {

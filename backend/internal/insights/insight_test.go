@@ -233,7 +233,7 @@ func TestNotesPinnedTopicalLatest(t *testing.T) {
 	for n := range 20 {
 		notes = append(notes, insights.Note{
 			ID: fmt.Sprintf("not_%02d", n), ConnectionID: "con_1", Body: fmt.Sprintf("number %d", n), Pinned: n == 1,
-			CreatedAt: time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC),
+			NotedAt: time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC),
 		})
 	}
 	notes[3].Body, notes[4].Body = "the Überprüfung of prices", "prices and ueberpruefung, prices"

@@ -65,7 +65,7 @@ type Contact struct {
 type Note struct {
 	ID, ConnectionID, Body string
 	Pinned                 bool
-	CreatedAt              time.Time
+	NotedAt                time.Time
 }
 
 // Joint is an interaction and which of the people took part.
@@ -383,7 +383,7 @@ func (r MeetingRows) notes(id, topic string, zone *time.Location) []Evidence {
 		}
 	}
 	slices.SortStableFunc(own, func(a, b Note) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+		return cmp.Or(b.NotedAt.Compare(a.NotedAt), cmp.Compare(b.ID, a.ID))
 	})
 	words := topicWords(topic)
 	hits := map[string]int{}
@@ -405,7 +405,7 @@ func (r MeetingRows) notes(id, topic string, zone *time.Location) []Evidence {
 			}
 			quoted[n.ID] = true
 			most--
-			said := n.CreatedAt.In(zone).Format(time.DateOnly)
+			said := n.NotedAt.In(zone).Format(time.DateOnly)
 			if n.Pinned {
 				said += ", pinned"
 			}
@@ -572,9 +572,9 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS r WHERE place <= ? ORDER BY
 // meetingNotes reads the beginning of the latest notes, and of the pinned notes, of each
 // of the people.
 func meetingNotes(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
-	return q.NewRaw(`SELECT id, connection_id, body, pinned, created_at FROM (
-SELECT n.id, l.connection_id, substr(n.body, 1, ?) AS body, n.pinned, n.created_at,
-row_number() OVER (PARTITION BY l.connection_id ORDER BY n.pinned DESC, n.created_at DESC, n.id DESC) AS place
+	return q.NewRaw(`SELECT id, connection_id, body, pinned, noted_at FROM (
+SELECT n.id, l.connection_id, substr(n.body, 1, ?) AS body, n.pinned, n.noted_at,
+row_number() OVER (PARTITION BY l.connection_id ORDER BY n.pinned DESC, n.noted_at DESC, n.id DESC) AS place
 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id
 WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS r WHERE place <= ? ORDER BY connection_id, place`,
 		NoteText, q.TenantID(), bun.List(who), NotesRead).Scan(ctx, &out.Notes)

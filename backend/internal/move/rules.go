@@ -47,6 +47,7 @@ func rules() map[string]rule {
 		"important_dates.month": between(0, 12),
 		"important_dates.day":   between(0, 31),
 		"important_dates.year":  between(0, 9999),
+		"notes.day":             of(func(s string) bool { _, err := time.Parse(time.DateOnly, s); return s == "" || err == nil }),
 		"reminders.state":       oneOf(reminders.Open, reminders.Done, reminders.Dismissed),
 		"reminders.due_on":      inLayout(time.DateOnly),
 		"reminders.starts_on":   inLayout(time.DateOnly),

@@ -140,6 +140,42 @@ func TestDeleteTimelineEntry(t *testing.T) {
 }
 
 // An interaction is changed, with the last contact of all who took part before or after.
+// A note about a day has its place in the timeline, in a search and in an export by that day.
+func TestNoteOfADay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana Lopez"}`)
+		about := `"connection_ids":` + idsOf(t, ana)
+		b.call(t, logCall, `{`+about+`,"kind":"call","occurred_at":"2026-01-05","summary":"zithers"}`)
+		old := b.call(t, addNote, `{`+about+`,"body":"zithers","date":"2026-01-04"}`)
+		b.call(t, addNote, `{`+about+`,"body":"zithers"}`)
+		if old.at("note", "on") != "2026-01-04" {
+			t.Fatal(old.body)
+		}
+		for name, got := range map[string]answer{
+			"timeline": b.call(t, list, `{"connection_id":"`+ana+`"}`), "search": b.call(t, searchNotes, `{"query":"zithers"}`), "all": b.call(t, list, `{}`),
+		} {
+			if got.size("entries") != 3 || got.at("entries", 0, "kind") != "note" || got.at("entries", 1, "kind") != "call" || got.at("entries", 2, "occurred_at") != "2026-01-04" {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+		if span := b.call(t, list, `{"since":"2026-01-04","until":"2026-01-05"}`); span.size("entries") != 1 || span.at("entries", 0, "id") != old.at("note", "id") {
+			t.Errorf("of the day: %v", span.body)
+		}
+		gone := b.call(t, deleteEntry, fmt.Sprintf(`{"id":%q}`, old.at("note", "id")))
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id")))
+		changed := b.call(t, updateNote, fmt.Sprintf(`{"id":%q,"body":"zithers, again"}`, old.at("note", "id")))
+		if last := b.call(t, list, `{}`); changed.at("note", "on") != "2026-01-04" || last.at("entries", 2, "on") != "2026-01-04" {
+			t.Errorf("restored and changed: %v, %v", changed.body, last.body)
+		}
+		for _, wrong := range []string{"2999-01-01", "2026-02-30", "yesterday"} {
+			if got := b.call(t, addNote, `{`+about+`,"body":"n","date":"`+wrong+`"}`); got.code() != "invalid_argument" || !strings.Contains(fmt.Sprint(got.at("message")), "date") {
+				t.Errorf("%s: %v", wrong, got.body)
+			}
+		}
+	})
+}
+
 func TestLogInteractions(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -421,7 +421,7 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 		{"SELECT l.connection_id, l.group_id, g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) {
 			l.doc.Groups, l.doc.GroupIDs = append(l.doc.Groups, l.value), append(l.doc.GroupIDs, l.kind)
 		}},
-		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.created_at DESC, n.id", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
+		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.noted_at DESC, n.id", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
 	}
 	var rows []item
 	for _, list := range lists {

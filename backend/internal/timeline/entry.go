@@ -17,7 +17,7 @@ func GetEntry(ctx context.Context, q db.Reader, id string) (*Entry, error) {
 	}
 	e := Entry{ID: id, Kind: KindNote}
 	if n != nil {
-		e.OccurredAt, e.Text, e.Pinned = n.CreatedAt, n.Body, n.Pinned
+		e.OccurredAt, e.OccurredLocal, e.Text, e.Pinned = n.NotedAt, n.Day, n.Body, n.Pinned
 	} else {
 		i, err := interaction(ctx, q, id)
 		if err != nil {

@@ -19,9 +19,9 @@ import (
 const insteadOfNotes = "list_timeline lists notes and interactions without a query"
 
 func NoteMessage(ctx context.Context, n *Note) *timelinev1.Note {
-	_, at := civil.OnOrAt(n.CreatedAt, "", call.ZoneOf(ctx))
+	on, at := civil.OnOrAt(n.CreatedAt, n.Day, call.ZoneOf(ctx))
 	return &timelinev1.Note{
-		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, At: at, Version: n.Version,
+		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, On: on, At: at, Version: n.Version,
 		CreatedAt: call.Timestamp(n.CreatedAt), UpdatedAt: call.Timestamp(n.UpdatedAt),
 	}
 }
@@ -122,8 +122,12 @@ func entryMessage(ctx context.Context, e Entry, asked string) *timelinev1.Timeli
 }
 
 func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequest) (*timelinev1.AddNoteResponse, error) {
+	at, day, err := call.ParseMoment(ctx, "date", req.Date, u.Now())
+	if err != nil {
+		return nil, err
+	}
 	n, changeID, err := AddNote(ctx, u, Note{
-		ConnectionIDs: req.GetConnectionIds(), Body: req.GetBody(), Pinned: req.GetPinned(),
+		ConnectionIDs: req.GetConnectionIds(), Body: req.GetBody(), Pinned: req.GetPinned(), NotedAt: at, Day: day,
 	})
 	if err != nil {
 		return nil, err

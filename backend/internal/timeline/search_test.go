@@ -22,7 +22,7 @@ func (w *writer) fill(entries []timeline.Entry) {
 			return err
 		}
 		for _, e := range entries {
-			n := timeline.Note{TenantID: tx.TenantID(), ID: e.ID, Body: e.Text, Version: 1, CreatedAt: e.OccurredAt, UpdatedAt: e.OccurredAt}
+			n := timeline.Note{TenantID: tx.TenantID(), ID: e.ID, Body: e.Text, Version: 1, NotedAt: e.OccurredAt, CreatedAt: e.OccurredAt, UpdatedAt: e.OccurredAt}
 			if _, err := tx.NewInsert().Model(&n).Exec(ctx); err != nil {
 				return err
 			}

@@ -19,10 +19,14 @@ const KindNote = "note"
 
 // Note is a remembered fact about one or more connections, and its database row.
 type Note struct {
-	TenantID  tenant.ID `bun:",pk" json:"-"`
-	ID        string    `bun:",pk" json:"id"`
-	Body      string    `json:"body"`
-	Pinned    bool      `json:"pinned"`
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk" json:"id"`
+	Body     string    `json:"body"`
+	Pinned   bool      `json:"pinned"`
+	// NotedAt orders notes: the noon of Day, or CreatedAt without one.
+	NotedAt time.Time `json:"noted_at"`
+	// Day is the day (YYYY-MM-DD) that the note is about; empty if the caller gave none.
+	Day       string    `json:"day"`
 	Version   int32     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -54,7 +58,7 @@ type Entry struct {
 	// Kind is KindNote or an interaction's kind.
 	Kind            string
 	OccurredAt      time.Time
-	OccurredLocal   string // as of Interaction; empty for notes
+	OccurredLocal   string // as of Interaction; for a note, its Day
 	Text            string
 	DurationMinutes int32
 	Pinned          bool
@@ -166,7 +170,7 @@ const MaxPinned = 20
 func ListPinned(ctx context.Context, q db.Reader, connectionID string) ([]Entry, error) {
 	var entries []Entry
 	err := q.NewRaw("SELECT "+notePart().columns+` FROM note_connections l JOIN notes t ON t.tenant_id = l.tenant_id AND t.id = l.note_id
-WHERE l.tenant_id = ? AND l.connection_id = ? AND t.pinned ORDER BY t.created_at DESC, t.id DESC LIMIT ?`, q.TenantID(), connectionID, MaxPinned).Scan(ctx, &entries)
+WHERE l.tenant_id = ? AND l.connection_id = ? AND t.pinned ORDER BY t.noted_at DESC, t.id DESC LIMIT ?`, q.TenantID(), connectionID, MaxPinned).Scan(ctx, &entries)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +182,8 @@ type part struct{ columns, table, at, links, link string }
 
 func notePart() part {
 	return part{
-		columns: "t.id, 'note' AS kind, t.created_at AS occurred_at, '' AS occurred_local, t.body AS text, 0 AS duration_minutes, t.pinned",
-		table:   "notes", at: "t.created_at", links: "note_connections", link: "note_id",
+		columns: "t.id, 'note' AS kind, t.noted_at AS occurred_at, t.day AS occurred_local, t.body AS text, 0 AS duration_minutes, t.pinned",
+		table:   "notes", at: "t.noted_at", links: "note_connections", link: "note_id",
 	}
 }
 

@@ -182,10 +182,18 @@ func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 // InsertNote inserts a new note and sets its id.
 func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	n.TenantID, n.ID = tx.TenantID(), id.New(id.Note)
+	n.SetNotedAt()
 	if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
 		return fmt.Errorf("insert note: %w", err)
 	}
 	return linkNote(ctx, tx, n)
+}
+
+// SetNotedAt sets the time that orders a note without a day.
+func (n *Note) SetNotedAt() {
+	if n.NotedAt.IsZero() {
+		n.NotedAt = n.CreatedAt
+	}
 }
 
 // InsertInteraction inserts a new interaction, sets its id, and moves the participants'

@@ -158,7 +158,7 @@ func TestAddNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := timeline.Note{
-		TenantID: w.TenantID(), ID: got.ID, Body: "Likes\n\ntea.", Pinned: true, Version: 1, CreatedAt: noon, UpdatedAt: noon,
+		TenantID: w.TenantID(), ID: got.ID, Body: "Likes\n\ntea.", Pinned: true, Version: 1, NotedAt: noon, CreatedAt: noon, UpdatedAt: noon,
 		ConnectionIDs: []string{"con_1", "con_2"},
 	}
 	if diff := cmp.Diff(want, *got); diff != "" || changeID != w.changes()[0].ID {

@@ -203,7 +203,7 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 // are about.
 var kinds = []struct{ prefix, entries, names string }{ //nolint:gochecknoglobals // a constant
 	{
-		id.Note, "SELECT id, 'note' AS kind, body AS text, created_at AS at FROM notes WHERE tenant_id = ? AND id IN (?)",
+		id.Note, "SELECT id, 'note' AS kind, body AS text, noted_at AS at FROM notes WHERE tenant_id = ? AND id IN (?)",
 		"SELECT l.note_id AS entry_id, c.name FROM note_connections l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id WHERE l.tenant_id = ? AND l.note_id IN (?)",
 	},
 	{

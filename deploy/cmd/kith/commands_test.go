@@ -52,7 +52,7 @@ func TestNoCommandShowsNotes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	for _, statement := range []string{
-		`INSERT INTO notes (tenant_id, id, body, pinned, version, created_at, updated_at) SELECT id, 'not_x', 'xylophone', FALSE, 1, created_at, created_at FROM members`,
+		`INSERT INTO notes (tenant_id, id, body, pinned, noted_at, version, created_at, updated_at) SELECT id, 'not_x', 'xylophone', FALSE, created_at, 1, created_at, created_at FROM members`,
 		`INSERT INTO connections (tenant_id, id, name, nickname, location, bio, starred, met_on, met_how, source, cadence_days, version, data_version, folded_name, created_at, updated_at)
 SELECT id, 'con_x', 'xylophone', '', '', 'xylophone', FALSE, '', '', 'x', 0, 1, 0, 'xylophone', created_at, created_at FROM members`,
 		`INSERT INTO clients (id, name, redirect_uris, created_at) SELECT 'cli_x', 'Agent', '["https://a.example/cb"]', created_at FROM members`,

@@ -252,7 +252,13 @@ func listed[T any](list []byte, tidy func(*T) error) iter.Seq[Listed[T]] {
 func tidyNote(n *export.NoteRecord) error {
 	n.ID, n.ConnectionIDs = keyOf(n.ID), keys(n.ConnectionIDs)
 	n.Body, _ = clean(n.Body, maxNote)
+	day, err := time.Parse(time.DateOnly, n.Day)
+	if err == nil && !localFits(n.NotedAt, n.Day) {
+		n.NotedAt = civil.Noon(day, time.UTC)
+	}
 	switch {
+	case n.Day != "" && err != nil:
+		return fault.New(fault.Invalid, "%q is no day of the calendar", shown(n.Day))
 	case !text.Visible(n.Body):
 		return fault.New(fault.Invalid, "the note is empty")
 	case len(n.ConnectionIDs) == 0 || len(n.ConnectionIDs) > mostOfNote:

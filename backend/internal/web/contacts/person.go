@@ -245,7 +245,7 @@ func (v *request) latestEntries(connectionID string) (*timelinev1.ListTimelineRe
 	found, err := v.Insights.GetConnection(v.Ctx, &connectionsv1.GetConnectionRequest{Id: &connectionID, Include: []string{"notes", "interactions"}})
 	out := &timelinev1.ListTimelineResponse{}
 	for _, n := range found.GetNotes() {
-		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, At: n.GetAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
+		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: n.GetId(), Kind: timeline.KindNote, On: n.GetOn(), At: n.GetAt(), Text: n.GetBody(), Pinned: n.GetPinned()})
 	}
 	for _, i := range found.GetInteractions() {
 		out.Entries = append(out.Entries, &timelinev1.TimelineEntry{Id: i.GetId(), Kind: i.GetKind(), On: i.GetOn(), At: i.GetAt(), Text: i.GetSummary()})

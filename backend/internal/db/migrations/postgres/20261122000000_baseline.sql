@@ -721,13 +721,15 @@ CREATE TABLE notes (
     id         TEXT COLLATE "C" NOT NULL,
     body       TEXT NOT NULL,
     pinned     BOOLEAN NOT NULL,
+    noted_at   TIMESTAMPTZ NOT NULL, -- the noon of day, or else created_at: notes are sorted by it
+    day        TEXT NOT NULL DEFAULT '', -- the day that it is about, as the caller gave it; empty for none
     version    INTEGER NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
     updated_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (tenant_id, id)
 );
 -- The timeline, latest first.
-CREATE INDEX notes_created ON notes (tenant_id, created_at, id);
+CREATE INDEX notes_noted ON notes (tenant_id, noted_at, id);
 
 -- Who a note is about.
 CREATE TABLE note_connections (

@@ -702,13 +702,15 @@ CREATE TABLE notes (
     id         TEXT NOT NULL,
     body       TEXT NOT NULL,
     pinned     BOOLEAN NOT NULL,
+    noted_at   TIMESTAMP NOT NULL, -- the noon of day, or else created_at: notes are sorted by it
+    day        TEXT NOT NULL DEFAULT '', -- the day that it is about, as the caller gave it; empty for none
     version    INTEGER NOT NULL,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
 -- The timeline, latest first.
-CREATE INDEX notes_created ON notes (tenant_id, created_at, id);
+CREATE INDEX notes_noted ON notes (tenant_id, noted_at, id);
 
 -- Who a note is about.
 CREATE TABLE note_connections (

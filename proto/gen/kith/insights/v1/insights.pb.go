@@ -14,7 +14,6 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	_ "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -1256,7 +1255,7 @@ var File_kith_insights_v1_insights_proto protoreflect.FileDescriptor
 
 const file_kith_insights_v1_insights_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xab\x01\n" +
+	"\x1fkith/insights/v1/insights.proto\x12\x10kith.insights.v1\x1a\x1bbuf/validate/validate.proto\x1a%kith/connections/v1/connections.proto\x1a\x17kith/tool/v1/tool.proto\"\xab\x01\n" +
 	"\x06Person\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +

@@ -43,8 +43,10 @@ type Note struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When the note was last changed.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
-	// When it was written, in the member's time zone.
-	At            string `protobuf:"bytes,8,opt,name=at,proto3" json:"at,omitempty"`
+	// When it was written, in the member's time zone; absent if the day that it is about was given.
+	At string `protobuf:"bytes,8,opt,name=at,proto3" json:"at,omitempty"`
+	// The day that it is about, if it was given.
+	On            string `protobuf:"bytes,9,opt,name=on,proto3" json:"on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -131,6 +133,13 @@ func (x *Note) GetUpdatedAt() *timestamppb.Timestamp {
 func (x *Note) GetAt() string {
 	if x != nil {
 		return x.At
+	}
+	return ""
+}
+
+func (x *Note) GetOn() string {
+	if x != nil {
+		return x.On
 	}
 	return ""
 }
@@ -580,7 +589,9 @@ type AddNoteRequest struct {
 	// Markdown.
 	Body string `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"`
 	// Pin it.
-	Pinned        *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	Pinned *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	// Day it is about (YYYY-MM-DD).
+	Date          *string `protobuf:"bytes,4,opt,name=date,proto3,oneof" json:"date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -634,6 +645,13 @@ func (x *AddNoteRequest) GetPinned() bool {
 		return *x.Pinned
 	}
 	return false
+}
+
+func (x *AddNoteRequest) GetDate() string {
+	if x != nil && x.Date != nil {
+		return *x.Date
+	}
+	return ""
 }
 
 // The stored note.
@@ -1844,7 +1862,7 @@ var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xe5\x02\n" +
+	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xfe\x02\n" +
 	"\x04Note\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^not_[0-9a-z]{1,10}$R\x02id\x126\n" +
 	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x0eR\x0econnection_ids\x12!\n" +
@@ -1857,7 +1875,9 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01R\n" +
 	"updated_at\x12\x17\n" +
-	"\x02at\x18\b \x01(\tB\a\xbaH\x04r\x02\x18#R\x02at\"\x8b\x03\n" +
+	"\x02at\x18\b \x01(\tB\a\xbaH\x04r\x02\x18#R\x02at\x12\x17\n" +
+	"\x02on\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x02on\"\x8b\x03\n" +
 	"\vInteraction\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^int_[0-9a-z]{1,10}$R\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x126\n" +
@@ -1902,12 +1922,15 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x06pinned\x18\a \x01(\bR\x06pinned\"H\n" +
 	"\vParticipant\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\x02id\x12 \n" +
-	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\"\xbf\x01\n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\"\x9f\x02\n" +
 	"\x0eAddNoteRequest\x12W\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB/\xbaH(\xc8\x01\x01\x92\x01\"\b\x01\x10\x14\x18\x01\"\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01R\x0econnection_ids\x12&\n" +
 	"\x04body\x18\x02 \x01(\tB\x12\xbaH\v\xc8\x01\x01r\x06\x10\x01\x18\xa0\x9c\x01\x88\xf4\x18\x01R\x04body\x12!\n" +
-	"\x06pinned\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\x06pinned\x88\x01\x01B\t\n" +
-	"\a_pinned\"\xa9\x01\n" +
+	"\x06pinned\x18\x03 \x01(\bB\x04\x88\xf4\x18\x01H\x00R\x06pinned\x88\x01\x01\x12U\n" +
+	"\x04date\x18\x04 \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x04date\x88\x01\x01B\t\n" +
+	"\a_pinnedB\a\n" +
+	"\x05_date\"\xa9\x01\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x0eR\tchange_id\x12/\n" +
