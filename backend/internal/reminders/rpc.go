@@ -169,6 +169,6 @@ func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCade
 func reminderMessage(r *Reminder) *remindersv1.Reminder {
 	return &remindersv1.Reminder{
 		Id: r.ID, Text: r.Text, DueOn: r.DueOn, ConnectionIds: r.ConnectionIDs, Recurrence: r.Recurrence,
-		State: r.State, Version: r.Version, CreatedAt: call.Timestamp(r.CreatedAt),
+		State: r.State,
 	}
 }

@@ -155,7 +155,7 @@ func TestNoteOfADay(t *testing.T) {
 		for name, got := range map[string]answer{
 			"timeline": b.call(t, list, `{"connection_id":"`+ana+`"}`), "search": b.call(t, searchNotes, `{"query":"zithers"}`), "all": b.call(t, list, `{}`),
 		} {
-			if got.size("entries") != 3 || got.at("entries", 0, "kind") != "note" || got.at("entries", 1, "kind") != "call" || got.at("entries", 2, "occurred_at") != "2026-01-04" {
+			if got.size("entries") != 3 || got.at("entries", 0, "kind") != "note" || got.at("entries", 1, "kind") != "call" || got.at("entries", 2, "on") != "2026-01-04" {
 				t.Errorf("%s: %v", name, got.body)
 			}
 		}

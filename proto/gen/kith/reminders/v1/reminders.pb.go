@@ -14,7 +14,6 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -41,11 +40,7 @@ type Reminder struct {
 	// none, weekly, monthly, quarterly or yearly.
 	Recurrence string `protobuf:"bytes,5,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// open, done or dismissed.
-	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
-	// Increases by one with each change.
-	Version int32 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
-	// When it was created.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,proto3" json:"created_at,omitempty"`
+	State         string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -120,20 +115,6 @@ func (x *Reminder) GetState() string {
 		return x.State
 	}
 	return ""
-}
-
-func (x *Reminder) GetVersion() int32 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
-func (x *Reminder) GetCreatedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.CreatedAt
-	}
-	return nil
 }
 
 // The part of the list to read.
@@ -1133,7 +1114,7 @@ var File_kith_reminders_v1_reminders_proto protoreflect.FileDescriptor
 
 const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
-	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xde\x02\n" +
+	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xfc\x01\n" +
 	"\bReminder\x12-\n" +
 	"\x02id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^rem_[0-9a-z]{1,10}$R\x02id\x12 \n" +
 	"\x04text\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\x04text\x12\x1f\n" +
@@ -1143,11 +1124,7 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"recurrence\x12\x1d\n" +
-	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\x12\x1e\n" +
-	"\aversion\x18\a \x01(\x05B\x04\x98\xf4\x18\x01R\aversion\x12@\n" +
-	"\n" +
-	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x04\x98\xf4\x18\x01R\n" +
-	"created_at\"\xcd\x02\n" +
+	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\"\xcd\x02\n" +
 	"\x0eListDueRequest\x12#\n" +
 	"\x04days\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xee\x02(\x00H\x00R\x04days\x88\x01\x01\x12A\n" +
@@ -1326,33 +1303,31 @@ var file_kith_reminders_v1_reminders_proto_goTypes = []any{
 	(*CompleteReminderResponse)(nil), // 10: kith.reminders.v1.CompleteReminderResponse
 	(*SetCadenceRequest)(nil),        // 11: kith.reminders.v1.SetCadenceRequest
 	(*SetCadenceResponse)(nil),       // 12: kith.reminders.v1.SetCadenceResponse
-	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
-	(*v1.Participant)(nil),           // 14: kith.timeline.v1.Participant
+	(*v1.Participant)(nil),           // 13: kith.timeline.v1.Participant
 }
 var file_kith_reminders_v1_reminders_proto_depIdxs = []int32{
-	13, // 0: kith.reminders.v1.Reminder.created_at:type_name -> google.protobuf.Timestamp
-	4,  // 1: kith.reminders.v1.ListDueResponse.items:type_name -> kith.reminders.v1.DueItem
-	3,  // 2: kith.reminders.v1.ListDueResponse.counts:type_name -> kith.reminders.v1.DueCounts
-	14, // 3: kith.reminders.v1.DueItem.others:type_name -> kith.timeline.v1.Participant
-	0,  // 4: kith.reminders.v1.CreateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	0,  // 5: kith.reminders.v1.UpdateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	0,  // 6: kith.reminders.v1.UpdateReminderResponse.reminders:type_name -> kith.reminders.v1.Reminder
-	0,  // 7: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	1,  // 8: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
-	5,  // 9: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
-	9,  // 10: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
-	7,  // 11: kith.reminders.v1.ReminderService.UpdateReminder:input_type -> kith.reminders.v1.UpdateReminderRequest
-	11, // 12: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
-	2,  // 13: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
-	6,  // 14: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
-	10, // 15: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
-	8,  // 16: kith.reminders.v1.ReminderService.UpdateReminder:output_type -> kith.reminders.v1.UpdateReminderResponse
-	12, // 17: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	4,  // 0: kith.reminders.v1.ListDueResponse.items:type_name -> kith.reminders.v1.DueItem
+	3,  // 1: kith.reminders.v1.ListDueResponse.counts:type_name -> kith.reminders.v1.DueCounts
+	13, // 2: kith.reminders.v1.DueItem.others:type_name -> kith.timeline.v1.Participant
+	0,  // 3: kith.reminders.v1.CreateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	0,  // 4: kith.reminders.v1.UpdateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	0,  // 5: kith.reminders.v1.UpdateReminderResponse.reminders:type_name -> kith.reminders.v1.Reminder
+	0,  // 6: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	1,  // 7: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
+	5,  // 8: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
+	9,  // 9: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
+	7,  // 10: kith.reminders.v1.ReminderService.UpdateReminder:input_type -> kith.reminders.v1.UpdateReminderRequest
+	11, // 11: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
+	2,  // 12: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
+	6,  // 13: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
+	10, // 14: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
+	8,  // 15: kith.reminders.v1.ReminderService.UpdateReminder:output_type -> kith.reminders.v1.UpdateReminderResponse
+	12, // 16: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
+	12, // [12:17] is the sub-list for method output_type
+	7,  // [7:12] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_kith_reminders_v1_reminders_proto_init() }
