@@ -175,7 +175,7 @@ func merged(owner tenant.ID, word string, rows []entryWord, changed []posting) (
 		list := changed[:end]
 		stored := len(row.Postings) > 0
 		before := lastOf(row.Postings)
-		if before >= list[0].number || list[0].count == 0 {
+		if before >= list[0].number || slices.ContainsFunc(list, func(p posting) bool { return p.count == 0 }) {
 			list, before = combine(row.Postings, list), -1
 			row.Postings = nil
 		}
