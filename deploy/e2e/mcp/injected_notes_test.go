@@ -132,7 +132,7 @@ func textsOf(value any, name string) []string {
 
 var (
 	anyID        = regexp.MustCompile(`\b([a-z]{3})_[a-z]{2}\d{3}[a-z]{2}\d{3}\b`)
-	anyTime      = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z`)
+	anyTime      = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d[.\d]*)?Z`)
 	anySelection = regexp.MustCompile(`(selection\\?":\\?")[^"\\]+`)
 	anyRemaining = regexp.MustCompile(`"remaining":\d+`)
 )
