@@ -16,7 +16,7 @@ func TestFilesSayHowToRunThem(t *testing.T) {
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(t `)
+	declared, constraint := regexp.MustCompile(`(?m)^func (Test\w+)\(t `), regexp.MustCompile(`(?m)^//go:build (\w+)$`)
 	for _, file := range files {
 		area := filepath.Dir(file)
 		if area == "ops" || area == "harness" {
@@ -34,7 +34,11 @@ func TestFilesSayHowToRunThem(t *testing.T) {
 		if len(names) > 1 {
 			pattern = "'" + pattern + "'"
 		}
-		want := "// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/" + area + " -run " + pattern
+		tags := ""
+		if tag := constraint.FindStringSubmatch(string(text)); tag != nil {
+			tags = "-tags " + tag[1] + " "
+		}
+		want := "// Run this file alone: deploy/e2e/with-services.sh go test " + tags + "./deploy/e2e/" + area + " -run " + pattern
 		if first, _, _ := strings.Cut(string(text), "\n"); len(names) > 0 && first != want {
 			t.Errorf("%s begins with\n%s\nwant\n%s", file, first, want)
 		}

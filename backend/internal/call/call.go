@@ -95,8 +95,8 @@ type State struct {
 	Effect Effect
 	// Allows reports whether the caller may call a tool.
 	Allows func(tool string) bool
-	// ChangeID and Summary are the last change that the call recorded, and what it did, as its caller
-	// may read it.
+	// ChangeID is the id of the last change that the call recorded, and Summary a sentence about it, without
+	// what the caller may not read. Both are empty if the call recorded none.
 	ChangeID, Summary string
 }
 
@@ -141,8 +141,8 @@ func Show(ctx context.Context, shown json.RawMessage) {
 	}
 }
 
-// Recorded tells the pipeline which change the call recorded, and what it did: the answer says so.
-// summary is called only in a call.
+// Recorded keeps the id and the summary of a change for the answer of the call that recorded it. Outside of a call, it does not
+// call summary.
 func Recorded(ctx context.Context, changeID string, summary func() (string, error)) (err error) {
 	if s, ok := ctx.Value(stateKey{}).(*State); ok {
 		s.ChangeID = changeID
@@ -151,7 +151,7 @@ func Recorded(ctx context.Context, changeID string, summary func() (string, erro
 	return err
 }
 
-// Change returns the last change that the call recorded, and what it did; empty for none.
+// Change returns the id and the summary of the last change that the call recorded; both are empty if it recorded none.
 func Change(ctx context.Context) (changeID, summary string) {
 	if s, ok := ctx.Value(stateKey{}).(*State); ok {
 		return s.ChangeID, s.Summary

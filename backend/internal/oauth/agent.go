@@ -153,10 +153,10 @@ func NarrowAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string
 	})
 }
 
-// WidenAgent adds the scopes to every grant of a client. If the scopes let it write, its grants are
-// limited to the tools; if tools is empty, or a grant has no such limit yet, they are not limited. It takes nothing
-// away. Access tokens that had all of their grant's scopes get the new ones, too. It fails with
-// fault.NotFound if the client has no grant.
+// WidenAgent adds scopes to every grant of a client, and never removes any. If they include write, it also adds the tools to
+// those that a grant is limited to; a grant that could write without such a limit gets none, and an empty list of tools ends the
+// limit. Access tokens with all scopes of their grant get the new scopes too. It fails with fault.NotFound if the client
+// has no grant.
 func WidenAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, scopes, tools []string) error {
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		grants, err := lockGrants(ctx, s, tx, owner, clientID)

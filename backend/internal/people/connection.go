@@ -40,7 +40,8 @@ type Connection struct {
 	MetOn  string `json:"met_on"`
 	MetHow string `json:"met_how"`
 	Source string `json:"source"`
-	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none, cadence.Never for never.
+	// CadenceDays is the person's own keep-in-touch interval in days. It is 0 if they have none, and cadence.Never if the member
+	// does not want to be reminded of them.
 	CadenceDays       int       `json:"cadence_days"`
 	SnoozedUntil      time.Time `bun:",nullzero" json:"snoozed_until"`
 	LastInteractionAt time.Time `bun:",nullzero" json:"last_interaction_at"`

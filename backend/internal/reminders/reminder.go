@@ -49,7 +49,7 @@ type Reminder struct {
 	ConnectionIDs []string `bun:"-" json:"connection_ids"`
 }
 
-// ReminderConnection is the row that connects a reminder with a person.
+// ReminderConnection is a row of reminder_connections: the reminder is about the person.
 type ReminderConnection struct {
 	TenantID     tenant.ID `bun:",pk"`
 	ConnectionID string    `bun:",pk"`

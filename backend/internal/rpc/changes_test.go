@@ -136,8 +136,8 @@ func TestWritesSayWhatTheyDid(t *testing.T) {
 	})
 }
 
-// An undo links nothing to a person whom a later change merged into another: it names that change.
-// After its undo, it restores everything.
+// An undo that would link an object to a person who was merged into another since is refused, and names the merge. Once the merge
+// is undone, it restores everything.
 func TestUndoKeepsOffMergedPeople(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

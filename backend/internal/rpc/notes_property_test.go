@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/search/index/indextest"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -83,7 +84,7 @@ func (s wordSearch) scan(rows []wordRow) (ids []string, most int) {
 		text := row.Text + "\n" + strings.Join(row.names, "\n")
 		words, hits := 0, 0
 		for i := range all.Len() {
-			if n := index.ParseWords(all.Typed(i)).Hits(text); n > 0 {
+			if n := indextest.Hits(index.ParseWords(all.Typed(i)), text); n > 0 {
 				words, hits = words+1, hits+n
 			}
 		}

@@ -285,24 +285,28 @@ func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.
 
 // read serves an RPC that writes nothing.
 func read[Req, Res any](s *services, procedure string, fn func(context.Context, *Req) (*Res, error)) {
-	method := methodOf(procedure)
-	options := append(slices.Clip(s.options), connect.WithSchema(method))
-	if declared, ok := method.Options().(*descriptorpb.MethodOptions); ok && declared.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
-		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
-	}
-	leaveOut := recordFilter(method)
-	s.procedures = append(s.procedures, procedure)
-	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, func(ctx context.Context, req *Req) (*Res, error) {
+	leaveOut := recordFilter(methodOf(procedure))
+	mount(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
 		res, err := fn(ctx, req)
 		if err == nil {
 			leaveOut(any(req).(proto.Message), any(res).(proto.Message)) //nolint:forcetypeassert // messages of the contract
 		}
 		return res, err
-	}, options...))
+	})
 }
 
-// write serves an RPC that runs in one transaction of the caller's tenant.
-// The answer says what the change that it names did.
+// mount adds the handler of a procedure.
+func mount[Req, Res any](s *services, procedure string, fn func(context.Context, *Req) (*Res, error)) {
+	method := methodOf(procedure)
+	options := append(slices.Clip(s.options), connect.WithSchema(method))
+	if declared, ok := method.Options().(*descriptorpb.MethodOptions); ok && declared.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
+		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
+	}
+	s.procedures = append(s.procedures, procedure)
+	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, fn, options...))
+}
+
+// write serves an RPC that runs in one transaction of the caller's tenant. An answer with the id of a change has its summary.
 func write[Req, Res any](s *services, procedure string, handler func(context.Context, *db.Tx, *Req) (*Res, error)) {
 	leaveOut := recordFilter(methodOf(procedure))
 	fn := func(ctx context.Context, tx *db.Tx, req *Req) (*Res, error) {
@@ -324,7 +328,7 @@ func write[Req, Res any](s *services, procedure string, handler func(context.Con
 			return any(res).(proto.Message), nil //nolint:forcetypeassert // a message of the contract
 		},
 	}
-	read(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
+	mount(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
 		tx, ok := ctx.Value(txKey{}).(*db.Tx)
 		if !ok {
 			return nil, errors.New("no transaction: the contract declares this RPC as reading")

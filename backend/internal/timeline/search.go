@@ -207,7 +207,7 @@ func fillFound(ctx context.Context, r db.Reader, words index.Words, page []Found
 	return nil
 }
 
-// archivedOf returns archived people whom entries are about.
+// archivedOf returns the archived people of some notes and interactions, maxArchived at most, by name.
 func archivedOf(ctx context.Context, r db.Reader, entryIDs []string) (archived []Participant, err error) {
 	if len(entryIDs) == 0 {
 		return nil, nil

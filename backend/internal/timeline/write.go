@@ -52,7 +52,7 @@ func StoreNote(ctx context.Context, w *db.Tx, connectionID, body string) (histor
 
 // Logged is the result of logging and changing interactions.
 type Logged struct {
-	// Interactions are in the order of the arguments, as they are stored.
+	// Interactions are what is stored now, one for each argument, in the same order.
 	Interactions []Interaction
 	// Known is how many of them were stored before, with the same external key.
 	Known int

@@ -31,7 +31,7 @@ func (q *Query) Filtered() bool {
 	return q.ConnectionID != "" || len(q.Kinds) > 0 || !q.Since.IsZero() || !q.Until.IsZero()
 }
 
-// Found are the entries with at least one of the words of a query.
+// Found is the result of Find: the entries with at least one word of the query.
 type Found struct {
 	reader  db.Reader
 	query   Query

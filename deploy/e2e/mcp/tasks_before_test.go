@@ -1,4 +1,7 @@
-// Run this file alone: make tasks-before
+// Run this file alone: deploy/e2e/with-services.sh go test -tags before ./deploy/e2e/mcp -run TestTasksBefore
+// It needs the build to compare with: make tasks-before makes it, and runs this file.
+
+//go:build before
 
 package mcp
 
@@ -21,11 +24,7 @@ const mostOfBefore = 0.55
 
 // TestTasksBefore plays the tasks against an earlier build and against this one, and compares the tokens that a model reads.
 func TestTasksBefore(t *testing.T) {
-	binary := os.Getenv(earlierBuild)
-	if binary == "" {
-		t.Skip("it compares with an earlier build: make tasks-before")
-	}
-	earlier := playTasks(t, harness.StartBuild(t, binary), map[string]string{"BEFORE": "1"})
+	earlier := playTasks(t, harness.StartBuild(t, os.Getenv(earlierBuild)), map[string]string{"BEFORE": "1"})
 	now := playTasks(t, harness.StartBuild(t, harness.PlainBinary), nil)
 	if t.Failed() {
 		return

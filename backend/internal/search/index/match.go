@@ -566,25 +566,6 @@ func (t *token) weight(term string) int {
 	return 0
 }
 
-// Hits counts how often the words are in a text, ignoring case and accents: as whole words, in the singular or the plural,
-// and, from three letters, as beginnings of words. It is 0 unless all words are found.
-func (w Words) Hits(within string) int {
-	counts := make([]int, len(w.tokens))
-	EachTerm(within, func(term string) {
-		for i := range w.tokens {
-			counts[i] = min(counts[i]+w.tokens[i].weight(term), MostHits)
-		}
-	})
-	sum := 0
-	for _, n := range counts {
-		if n == 0 {
-			return 0
-		}
-		sum += n
-	}
-	return sum
-}
-
 // EachTerm calls do with each term by which a text is found, in the order of the text: its words, folded, the parts of
 // words with an apostrophe or an ampersand, and, of scripts that do not separate words, the pieces of up to four letters
 // from every letter. A term has no line breaks and no tabs.

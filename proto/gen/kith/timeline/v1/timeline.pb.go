@@ -424,7 +424,7 @@ type TimelineEntry struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// note, or the interaction's kind.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The time, for a note when it was written; absent if only the day is known.
+	// When it took place, or when the note was written; absent if only the day is known.
 	At string `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
 	// The day, if the time is not known.
 	On string `protobuf:"bytes,8,opt,name=on,proto3" json:"on,omitempty"`
