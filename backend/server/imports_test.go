@@ -39,9 +39,10 @@ func needs() map[string][]string {
 		"search/index":     {"country", "people/cadence", "people/names"}, // in memory, without SQL: people and timeline mark what changed in it
 		"rpc/arguments":    {"id", "text"},
 
-		"db":      {"fault", "id", "tenant"},
-		"call":    {"civil", "cursor", "db"}, // messages of all tools: pages, timestamps, the caller; what a call writes
-		"history": {"call", "text"},          // below the features: each brings its own Restorer
+		"db":        {"fault", "id", "tenant"},
+		"wordindex": {"db", "search/index"},    // the words of entries, in tables: people and timeline mark what changed in it
+		"call":      {"civil", "cursor", "db"}, // messages of all tools: pages, timestamps, the caller; what a call writes
+		"history":   {"call", "text"},          // below the features: each brings its own Restorer
 
 		// The account and what is paid for.
 		"account":         {"history", "periodic"},
@@ -54,7 +55,7 @@ func needs() map[string][]string {
 		"oauth/signin":    {"account"},
 
 		// Features.
-		"people":    {"history", "search/index"},
+		"people":    {"history", "search/index", "wordindex"},
 		"groups":    {"people"},
 		"photos":    {"people"},
 		"reminders": {"people"},

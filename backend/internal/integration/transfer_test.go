@@ -250,7 +250,10 @@ func TestTransferFails(t *testing.T) {
 		{"UPDATE sunsets SET sunset_at = '2026-11-20 10:00:00.123456789+00:00'", "UPDATE sunsets SET sunset_at = '2026-11-20 10:00:00+00:00'", "sunsets is not the same"},
 		{"UPDATE jobs SET total = 'many' WHERE " + hers, "UPDATE jobs SET total = 0 WHERE " + hers, "expected"},
 		{"UPDATE jobs SET total = 3000000000 WHERE " + hers, "UPDATE jobs SET total = 0 WHERE " + hers, "table jobs"},
-		{"UPDATE reminders SET connection_id = 'con_none' WHERE " + hers, "UPDATE reminders SET connection_id = NULL WHERE " + hers, "table reminders"},
+		{
+			"INSERT INTO reminder_connections (tenant_id, connection_id, reminder_id) SELECT tenant_id, 'con_none', id FROM reminders WHERE " + hers,
+			"DELETE FROM reminder_connections WHERE connection_id = 'con_none'", "table reminder_connections",
+		},
 	} {
 		spoil(t, f.path, test.spoil)
 		if _, err := db.Transfer(t.Context(), f.path, postgres, nil); err == nil || !strings.Contains(err.Error(), test.want) {
