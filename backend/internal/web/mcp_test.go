@@ -272,7 +272,7 @@ func TestTokenForNamedTools(t *testing.T) {
 			if p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}
-			if details := p.All("details"); len(details) != 1 || !webtest.Has(details[0], "open") {
+			if details := folded(p); len(details) != 1 || !webtest.Has(details[0], "open") {
 				t.Errorf("%s: the error is not visible", name)
 			}
 		}

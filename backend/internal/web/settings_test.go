@@ -94,7 +94,7 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 	}
 	// The preview shows the rest.
 	preview := p.ByID("preview")
-	if !webtest.Has(p.All("details")[0], "open") {
+	if !webtest.Has(folded(p)[0], "open") {
 		t.Error("the preview of a form is folded")
 	}
 	for text, shown := range map[string]bool{"maria": true, "Builds houses": true, "Bilbao": true, "xxx": false, "Spain": false, "SPAIN": false, "Founder": false, "mark-link": false} {
@@ -113,7 +113,7 @@ func TestPreviewKeepsWhatWasTyped(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	page := b.Get("/settings/profile")
-	if details := page.All("details"); len(details) != 1 || webtest.Has(details[0], "open") || !strings.Contains(page.Body, "/assets/profile.js?v=") {
+	if details := folded(page); len(details) != 1 || webtest.Has(details[0], "open") || !strings.Contains(page.Body, "/assets/profile.js?v=") {
 		t.Error("the preview of what is stored is not folded, or there is no script")
 	}
 	change := webtest.Values("action", "preview", "headline", "  Builds   houses ", "country", "es", "link_label", "Site", "link_url", "https://maria.example", "visibility", "public")

@@ -135,7 +135,7 @@ func TestPerson(t *testing.T) {
 			Organization: "Helios", Title: "CTO",
 		}, "Prefers calls in the morning.")
 		p := b.Get("/people/" + id)
-		wantPage(t, p, http.StatusOK, "Ada Stone", "CTO", "Helios", "Lisbon", "investor", "Tideline Days", "2025-05", "Prefers calls in the morning.", "Never in touch")
+		wantPage(t, p, http.StatusOK, "Ada Stone", "CTO", "Helios", "Lisbon", "investor", "Tideline Days", "May 2025", "Prefers calls in the morning.", "Never in touch")
 		for _, link := range []string{`href="mailto:ada@helios.example"`, `href="tel:+442079460123"`, `href="https://ada.example/about"`, `href="/people?tag=investor"`} {
 			if !strings.Contains(strings.ReplaceAll(p.Body, "&#43;", "+"), link) {
 				t.Errorf("no %s in:\n%s", link, p.Body)

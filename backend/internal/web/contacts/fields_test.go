@@ -86,7 +86,7 @@ func TestCustomFields(t *testing.T) {
 		if p := b.Post(fieldsPath+"/remove", remove); p.Status != http.StatusNotFound {
 			t.Errorf("removed twice: %d", p.Status)
 		}
-		wantPage(t, b.Get(person+"?history=fields"), http.StatusOK, "Society: Rotary", "Shoe size")
+		wantPage(t, b.Get("/activity?connection_id="+ada), http.StatusOK, "Rotary")
 		if left := customFields(t, s, b); len(left) != 1 || !strings.EqualFold(left[0].Name, "shoe size") {
 			t.Errorf("%+v", left)
 		}

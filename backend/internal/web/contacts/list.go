@@ -1,7 +1,9 @@
 package contacts
 
 import (
+	"maps"
 	"net/url"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -15,6 +17,8 @@ type listContent struct {
 
 	Query         string
 	Chips         []chip
+	Presets       []preset
+	Columns       listColumns
 	Filters       []filterGroup
 	Sorts, Orders []page.Option
 	// Next and First are addresses of pages; empty if there is no such page.
@@ -26,6 +30,47 @@ type listContent struct {
 	// Views are the saved views, and MayView is set if the filters may become one.
 	Views   []viewLink
 	MayView bool
+}
+
+// preset is a list of people that one click shows.
+type preset struct{ Text, Path string }
+
+// presets returns the lists that members look at most often. Days are those of the member.
+func (v *request) presets() []preset {
+	today := v.Today()
+	const silent = 6 // months
+	month := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
+	shown := []struct {
+		text   string
+		search url.Values
+	}{
+		{"Not in touch for 6 months", url.Values{"last_contact_before": {today.AddDate(0, -silent, 0).Format(time.DateOnly)}, "never_contacted": {"false"}, sortParameter: {"last_contact"}, orderParameter: {"asc"}}},
+		{"Birthday this month", url.Values{"birthday_between": {month.Format("01-02"), month.AddDate(0, 1, -1).Format("01-02")}}},
+		{"No group", url.Values{"missing": {"group"}}},
+		{"Starred", url.Values{"starred": {"true"}}},
+		{"Met this year", url.Values{"met_on_after": {today.Format("2006")}}},
+	}
+	var all []preset
+	for _, p := range shown {
+		all = append(all, preset{p.text, page.Address(v.To(page.PathPeople), p.search)})
+	}
+	return all
+}
+
+// listColumns are the addresses of the list in the order of a column.
+type listColumns struct{ Name, FamilyName, LastContact string }
+
+func (v *request) columns(search url.Values) listColumns {
+	by := func(sort, order string) string {
+		sorted := maps.Clone(search)
+		sorted[sortParameter] = []string{sort}
+		delete(sorted, orderParameter)
+		if search.Get(sortParameter) == sort && search.Get(orderParameter) == "" {
+			sorted[orderParameter] = []string{order} // the other way round
+		}
+		return page.Address(v.To(page.PathPeople), sorted)
+	}
+	return listColumns{Name: by("name", "desc"), FamilyName: by("family_name", "desc"), LastContact: by("last_contact", "asc")}
 }
 
 // chip is a filter that is set, with the address of the list without it.
@@ -42,7 +87,10 @@ func (v *request) showList() error {
 	}
 	content := listContent{
 		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Filters: append(filterGroups(v.Format()), fieldFilters(fields)...), Back: search.Encode(),
-		Sorts: sorts(search.Get(sortParameter), fields), Orders: orders(search.Get(orderParameter)),
+		Sorts: sorts(search.Get(sortParameter), fields), Orders: orders(search.Get(orderParameter)), Columns: v.columns(search),
+	}
+	if content.Back == "" {
+		content.Presets = v.presets()
 	}
 	if err := v.addViews(&content); err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestViews(t *testing.T) {
 			t.Fatalf("%+v", all)
 		}
 		page := b.Get("/people")
-		wantPage(t, page, http.StatusOK, "Investors", "Edit views")
+		wantPage(t, page, http.StatusOK, "Investors", "Saved views")
 		if !strings.Contains(page.Body, `href="/people?sort=name&amp;tag=investor"`) {
 			t.Errorf("no link to the view:\n%s", page.Body)
 		}

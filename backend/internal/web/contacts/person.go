@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -23,7 +21,14 @@ type personContent struct {
 	page.Avatar
 	*connectionsv1.Connection
 
-	// PhotoError says what is wrong with the photo that was chosen.
+	// Strength is in words, and Reach what calls and writes to the person.
+	Strength string
+	Reach    []contactLink
+	// History is the address of what was changed about the person, and who changed it.
+	History string
+	// AskPhoto is set while the form of the photo is open; PhotoError says what is wrong with the photo that
+	// was chosen.
+	AskPhoto   bool
 	PhotoError string
 	// Path is the address of the page, Keep the parameters with the part of the timeline that
 	// it shows.
@@ -34,7 +39,9 @@ type personContent struct {
 	Bar         []Form
 	Due         []dueRow
 	Kinds       []kindLink
-	Entries     []entryRow
+	// Filtered is set if the timeline shows one kind of entries.
+	Filtered bool
+	Entries  []entryRow
 	// Apart is the form of an entry or a reminder that the page does not list; nil for none.
 	Apart *Form
 	// Older and Latest are addresses of pages of the timeline; empty if there is no such
@@ -50,9 +57,6 @@ type part struct {
 	Form *Form
 	// Linked are the relations, which can be ended while the form is open.
 	Linked []relationRow
-	// Writings say who wrote the part, if ShowWritings is set.
-	Writings     []writingRow
-	ShowWritings bool
 }
 
 // partRow is a line of a part.
@@ -94,7 +98,9 @@ type entryRow struct {
 	ID, Kind, Text string
 	At             time.Time
 	Note, Pinned   bool
-	With           []withRow
+	// Under is the heading that begins with the entry: its month, or that it is pinned; empty for none.
+	Under string
+	With  []withRow
 	// EditPath is the address of the page with the form of the entry.
 	EditPath string
 	Form     *Form
@@ -118,6 +124,8 @@ func (v *request) showPerson() error {
 	live := p.GetConnection().GetArchivedAt() == nil
 	switch {
 	case !live:
+	case asked.Get("edit") == photoField:
+		form.Name = photoField
 	case asked.Has("edit"):
 		form, err = v.openSection(p, asked.Get("edit"))
 	case asked.Has(reminderField):
@@ -179,9 +187,6 @@ func (v *request) showForm(status int, p *person, form Form) error {
 	}
 	content := v.personContent(p, due)
 	if err := v.addEntries(&content, entries, &form); err != nil {
-		return err
-	}
-	if err := v.addHistory(&content, v.R.URL.Query().Get("history")); err != nil {
 		return err
 	}
 	content.open(&form)
@@ -275,6 +280,7 @@ func (v *request) personContent(p *person, due []*remindersv1.DueItem) personCon
 	c := p.GetConnection()
 	content := personContent{
 		Connection: c, Path: v.path(), Keep: page.Address("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Parts: v.parts(p),
+		Strength: strengthWord(c.GetStrength()), Reach: reach(c), History: v.Link(page.PathActivity, "connection_id", c.GetId()),
 	}
 	if c.LastInteractionAt != nil {
 		content.LastContact = c.GetLastInteractionAt().AsTime().In(v.Zone)
@@ -288,38 +294,11 @@ func (v *request) personContent(p *person, due []*remindersv1.DueItem) personCon
 	return content
 }
 
-// addHistory adds who wrote a part, and for keeping in touch also what the strength counts.
-func (v *request) addHistory(content *personContent, name string) error {
-	if name == "" {
-		return nil
-	}
-	writings, err := v.writings(content.GetId(), name)
-	if err != nil {
-		return err
-	}
-	for i := range content.Parts {
-		shown := &content.Parts[i]
-		if shown.Name != name {
-			continue
-		}
-		shown.Writings, shown.ShowWritings = writings, true
-		if name == sectionCadence {
-			counted, err := people.Strengths(v.Ctx, v.Data(), []string{content.GetId()}, v.At)
-			if err != nil {
-				return err
-			}
-			s := counted[content.GetId()]
-			evidence := fmt.Sprintf("Meetings: %d. Calls: %d. E-mails and messages: %d. Each counts half after 180 days.", s.Meetings, s.Calls, s.Messages)
-			shown.Rows = append(shown.Rows, text1("Counted", evidence, ""))
-		}
-	}
-	return nil
-}
-
 // addEntries adds the timeline. It opens the form of the entry that the address names, unless
 // another form is open.
 func (v *request) addEntries(content *personContent, entries *timelinev1.ListTimelineResponse, form *Form) error {
 	asked := v.R.URL.Query()
+	last := ""
 	for _, e := range entries.GetEntries() {
 		row := entryRow{ID: e.GetId(), Kind: kindWord(e.GetKind()), Text: e.GetText(), At: v.occurred(e), Note: isNote(e.GetId()), Pinned: e.GetPinned()}
 		for _, with := range e.GetParticipants() {
@@ -330,6 +309,13 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 		edit := shownTimeline(asked)
 		edit.Set(entryField, row.ID)
 		row.EditPath = page.Address(content.Path, edit) + "#" + row.ID
+		under := row.At.Format("January 2006")
+		if row.Pinned {
+			under = "Pinned"
+		}
+		if under != last {
+			row.Under, last = under, under
+		}
 		content.Entries = append(content.Entries, row)
 		if form.Name == "" && e.GetId() == asked.Get(entryField) && content.Archived.IsZero() {
 			var err error
@@ -354,7 +340,7 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 		link.Current = kept.Get(kindsParameter) == link.Path
 		link.Path = page.Address(content.Path, url.Values{kindsParameter: {link.Path}}) + "#timeline"
 	}
-	content.Kinds = kinds
+	content.Kinds, content.Filtered = kinds, kept.Has(kindsParameter)
 	return nil
 }
 
@@ -374,7 +360,10 @@ func (c *personContent) open(form *Form) {
 	case "":
 		return
 	case photoField:
-		c.PhotoError = form.Errors[0].Message
+		c.AskPhoto = true
+		if len(form.Errors) > 0 {
+			c.PhotoError = form.Errors[0].Message
+		}
 		return
 	}
 	for i := range c.Parts {

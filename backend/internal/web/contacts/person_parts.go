@@ -15,29 +15,30 @@ import (
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
 
-// parts returns what is known about a person, section by section.
+// parts returns what is known about a person, section by section. The page offers to add those without rows.
 func (v *request) parts(p *person) []part {
 	c := p.GetConnection()
+	format := v.Format()
 	return []part{
-		{Name: sectionName, Title: "Name and how you met", Rows: rows(
-			text1("Name", c.GetName(), ""), text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), c.GetMetOn()), text1("Died", c.GetDeceasedOn(), ""),
-			text1("Added", v.Format().Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()))},
-		{Name: sectionParts, Title: "Parts of the name", Rows: namePartRows(c)},
-		{Name: sectionWays, Title: "Ways to reach them", Rows: rows(
+		{Name: sectionWays, Title: "Phone and e-mail", Rows: rows(
 			partRow{Label: "E-mail", Values: labelled(c, c.GetEmails(), func(value string) string { return "mailto:" + url.PathEscape(value) })},
 			partRow{Label: "Phone", Values: labelled(c, c.GetPhones(), func(value string) string { return "tel:" + strings.Map(dialled, value) })},
 			partRow{Label: "Links", Values: labelled(c, c.GetUrls(), webAddress)})},
 		{Name: sectionAccounts, Title: "Messengers and networks", Rows: accountRows(c)},
 		{Name: sectionAddresses, Title: "Addresses", Rows: addressRows(c)},
 		{Name: sectionPositions, Title: "Positions", Rows: v.positionRows(p)},
-		{Name: sectionDates, Title: "Important dates", Rows: dateRows(c)},
+		{Name: sectionDates, Title: "Dates", Rows: dateRows(format, c)},
 		{Name: sectionRelations, Title: "Relations", Rows: v.relationRows(c), Linked: relations(c)},
 		{Name: sectionGroups, Title: "Groups and tags", Rows: rows(
 			partRow{Label: "Tags", Values: linked(c.GetTags(), func(tag string) string { return v.Link(page.PathPeople, "tag", tag) })},
 			partRow{Label: "Groups", Values: linked(c.GetGroups(), func(group string) string { return v.Link(page.PathPeople, "group", group) })})},
 		{Name: sectionCadence, Title: "Keeping in touch", Rows: v.cadenceRows(c)},
 		{Name: sectionFields, Title: "Custom fields", Rows: customFieldRows(c)},
-		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Label: "In your words", Values: linked(nonEmpty(c.GetBio()), nil), Long: true}, keptRow(int(c.GetKept())))},
+		{Name: sectionName, Title: "Name and how you met", Rows: rows(
+			text1("Nickname", c.GetNickname(), ""), text1("Place", c.GetLocation(), ""), text1("How you met", c.GetMetHow(), format.PartialDay(c.GetMetOn())), text1("Died", format.PartialDay(c.GetDeceasedOn()), ""),
+			text1("Added", format.Day(c.GetCreatedAt().AsTime().In(v.Zone)), c.GetSource()), keptRow(int(c.GetKept())))},
+		{Name: sectionParts, Title: "Parts of the name", Rows: namePartRows(c)},
+		{Name: sectionAbout, Title: "About", Rows: rows(partRow{Values: linked(nonEmpty(c.GetBio()), nil), Long: true})},
 	}
 }
 
@@ -135,7 +136,7 @@ func (v *request) positionRows(p *person) []partRow {
 		if held.GetOrganization() != "" {
 			value = contactLink{Text: held.GetOrganization(), Path: v.organizationPath(held.GetOrganization()), Note: held.GetTitle()}
 		}
-		value.Note = withPeriod(value.Note, held.GetStartedOn(), held.GetEndedOn())
+		value.Note = withPeriod(value.Note, v.Format().PartialDay(held.GetStartedOn()), v.Format().PartialDay(held.GetEndedOn()))
 		out = append(out, partRow{Label: label, Values: []contactLink{value}})
 	}
 	return out
@@ -149,14 +150,14 @@ func withPeriod(title, from, to string) string {
 	return strings.TrimSpace(title + " (" + from + "–" + to + ")")
 }
 
-func dateRows(c *connectionsv1.Connection) []partRow {
+func dateRows(format page.Format, c *connectionsv1.Connection) []partRow {
 	var out []partRow
 	for _, d := range c.GetImportantDates() {
 		label := d.GetLabel()
 		if label == "" {
 			label = strings.ToUpper(d.GetKind()[:1]) + d.GetKind()[1:]
 		}
-		out = append(out, text1(label, d.GetDate(), ""))
+		out = append(out, text1(label, format.PartialDay(d.GetDate()), ""))
 	}
 	return out
 }
@@ -204,18 +205,52 @@ func (v *request) offerLinks(content *personContent) error {
 }
 
 func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
-	every, last := "No interval of their own", "Never in touch"
-	if days := c.GetCadenceDays(); days == cadence.Never {
+	var every string
+	switch days := c.GetCadenceDays(); {
+	case days == cadence.Never:
 		every = "Never remind me"
-	} else if days == 1 {
+	case days == 1:
 		every = "Every day"
-	} else if days > 1 {
+	case days > 1:
 		every = fmt.Sprintf("Every %d days", days)
 	}
-	if c.LastInteractionAt != nil {
-		last = v.Format().Day(c.GetLastInteractionAt().AsTime().In(v.Zone))
+	return rows(text1("Be in touch", every, ""))
+}
+
+// strengthWord says how close a person is, from a strength of 0 to 100.
+func strengthWord(strength int32) string {
+	const close, good, loose = 70, 40, 15
+	switch {
+	case strength >= close:
+		return "Close"
+	case strength >= good:
+		return "Often in touch"
+	case strength >= loose:
+		return "Now and then in touch"
+	case strength > 0:
+		return "Seldom in touch"
 	}
-	return rows(text1("Be in touch", every, ""), text1("Last contact", last, ""), text1("Strength", fmt.Sprintf("%d of 100", c.GetStrength()), ""))
+	return ""
+}
+
+// reach returns how to reach a person from their page: the first number, address and messenger.
+func reach(c *connectionsv1.Connection) []contactLink {
+	var out []contactLink
+	if phones := c.GetPhones(); len(phones) > 0 {
+		out = append(out, contactLink{Text: "Call", Path: template.URL("tel:" + strings.Map(dialled, phones[0])), Note: phones[0]})
+	}
+	if emails := c.GetEmails(); len(emails) > 0 {
+		out = append(out, contactLink{Text: "Mail", Path: template.URL("mailto:" + url.PathEscape(emails[0])), Note: emails[0]})
+	}
+	for _, a := range people.AccountsOf(c.GetAccounts()) {
+		if a.Link() != "" {
+			return append(out, contactLink{Text: "Message", Path: template.URL(a.Link()), Note: a.Shown() + " " + a.Handle})
+		}
+	}
+	if phones := c.GetPhones(); len(phones) > 0 {
+		out = append(out, contactLink{Text: "Message", Path: template.URL("sms:" + strings.Map(dialled, phones[0])), Note: phones[0]})
+	}
+	return out
 }
 
 // dialled keeps what a tel: address may hold (RFC 3966, section 5.1.1).

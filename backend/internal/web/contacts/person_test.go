@@ -47,7 +47,7 @@ func edit(t *testing.T, b *webtest.Browser, id, section string, change url.Value
 	return b.Submit(p, path+"/edit", change)
 }
 
-// Each section is edited in place, and says who wrote it. What was done can be undone from
+// Each section is edited in place, and Activity has what was before. What was done can be undone from
 // the notice.
 func TestEditSections(t *testing.T) {
 	t.Parallel()
@@ -61,10 +61,10 @@ func TestEditSections(t *testing.T) {
 			words   []string
 			history string
 		}{
-			{"name", url.Values{"location": {"Porto"}, "nickname": {""}, "met_on": {"2025-05"}}, []string{"Porto", "2025-05"}, "Place: Lisbon → Porto"},
-			{"parts", url.Values{"family": {"Stone"}, "former": {"Pebble"}, "pronouns": {"she/her"}}, []string{"Family nameStone", "Former namePebble", "Pronounsshe/her"}, "Former name: Pebble"},
-			{"parts", url.Values{"former": {""}}, []string{"Family nameStone"}, "Pronouns: she/her"},
-			{"ways", url.Values{"emails": {"a@b.example\nada@helios.example"}, "phones": {"+351 21 000 0000"}}, []string{"a@b.example, ada@helios.example", "+351 21 000 0000"}, "ada@helios.example → a@b.example"},
+			{"name", url.Values{"location": {"Porto"}, "nickname": {""}, "met_on": {"2025-05"}}, []string{"Porto", "May 2025"}, "Before: Lisbon → After: Porto"},
+			{"parts", url.Values{"family": {"Stone"}, "former": {"Pebble"}, "pronouns": {"she/her"}}, []string{"Family nameStone", "Former namePebble", "Pronounsshe/her"}, "Pebble"},
+			{"parts", url.Values{"former": {""}}, []string{"Family nameStone"}, "she/her"},
+			{"ways", url.Values{"emails": {"a@b.example\nada@helios.example"}, "phones": {"+351 21 000 0000"}}, []string{"a@b.example, ada@helios.example", "+351 21 000 0000"}, "After: a@b.example, ada@helios.example"},
 			{"ways", url.Values{"emails": {""}}, []string{"+351 21 000 0000"}, "a@b.example"},
 			{"ways", url.Values{"emails": {"ada@home.example (home)\nada@work.example"}, "phones": {"+1 (212) 555 0100 (mobile)"}},
 				[]string{"ada@home.example home", "+1 (212) 555 0100 mobile"}, "ada@home.example (home)"},
@@ -73,15 +73,15 @@ func TestEditSections(t *testing.T) {
 			{"accounts", url.Values{"handle.0": {""}}, []string{"GitHubada"}, "GitHub ada"},
 			{"addresses", url.Values{"label.0": {"home"}, "street.0": {"Rua do Sol 3"}, "locality.0": {"Tavira"}, "country.0": {"portugal"}, "label.1": {""}, "text.1": {"Behind the mill"}},
 				[]string{"homeRua do Sol 3 Tavira Portugal", "AddressBehind the mill"}, "Rua do Sol 3, Tavira, Portugal"},
-			{"positions", url.Values{"title.0": {"CEO"}, "started_on.0": {"2020"}, "organization.1": {"Tideline"}, "title.1": {"Adviser"}}, []string{"CEO (2020–)", "Works atTideline Adviser"}, "CTO at Helios → CEO at Helios"},
-			{"dates", url.Values{"kind.1": {"other"}, "date.1": {"--12-01"}, "label.1": {"Name day"}}, []string{"Name day", "1990-05-14"}, "birthday 1990-05-14 → birthday 1990-05-14, Name day --12-01"},
-			{"dates", url.Values{"date.0": {""}, "date.1": {""}, "label.1": {""}}, []string{"Important dates"}, "→ nothing"},
-			{"groups", url.Values{"tags": {"investor\nrower"}}, []string{"investor, rower"}, "Tags: investor → investor, rower"},
-			{"cadence", url.Values{"days": {"30"}}, []string{"Every 30 days"}, "Days between contacts: nothing → 30"},
-			{"about", url.Values{"bio": {"Likes\r\nchess."}}, []string{"Likes chess."}, "About: Likes rowing. → Likes chess."},
+			{"positions", url.Values{"title.0": {"CEO"}, "started_on.0": {"2020"}, "organization.1": {"Tideline"}, "title.1": {"Adviser"}}, []string{"CEO (2020–)", "Works atTideline Adviser"}, "CEO at Helios (2020–), Adviser at Tideline"},
+			{"dates", url.Values{"kind.1": {"other"}, "date.1": {"--12-01"}, "label.1": {"Name day"}}, []string{"Name day1 December", "14 May 1990"}, "birthday 14 May 1990, Name day 1 December"},
+			{"dates", url.Values{"date.0": {""}, "date.1": {""}, "label.1": {""}}, []string{"+ Dates"}, "before: birthday 14 May 1990, Name day 1 December"},
+			{"groups", url.Values{"tags": {"investor\nrower"}}, []string{"investor, rower"}, "after: investor, rower"},
+			{"cadence", url.Values{"days": {"30"}}, []string{"Every 30 days"}, "30 days"},
+			{"about", url.Values{"bio": {"Likes\r\nchess."}}, []string{"Likes chess."}, "after: Likes chess."},
 		} {
 			done(t, b, edit(t, b, id, c.section, c.change), append(c.words, "Your changes are saved.")...)
-			wantPage(t, b.Get("/people/"+id+"?history="+c.section), http.StatusOK, "Who wrote this", c.history, "You ·")
+			wantPage(t, b.Get("/activity?connection_id="+id), http.StatusOK, c.history)
 		}
 		p := b.Get("/people/" + id)
 		without(t, p, "Lisbon", "a@b.example", "Name day", "1990")
@@ -127,8 +127,8 @@ func TestPinnedNotesComeFirst(t *testing.T) {
 			post(fmt.Sprintf("Note %02d", n))
 		}
 		bodies := func(p *webtest.Page) (out []string) {
-			for _, entry := range p.All("p") {
-				if webtest.Attr(entry, "class") == "text" {
+			for _, entry := range p.All("div") {
+				if webtest.Attr(entry, "class") == "note" {
 					out = append(out, webtest.TextOf(entry))
 				}
 			}
@@ -227,7 +227,7 @@ func TestEditGroups(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	id, group := add(t, s, b.Owner, ada(), ""), makeGroup(t, s, b, "Rowers")
 	done(t, b, edit(t, b, id, "groups", url.Values{"group." + group: {"true"}}), "Rowers")
-	wantPage(t, b.Get("/people/"+id+"?history=groups"), http.StatusOK, "Groups: nothing → Rowers")
+	wantPage(t, b.Get("/activity?connection_id="+id), http.StatusOK, "after: Rowers")
 	without(t, done(t, b, edit(t, b, id, "groups", url.Values{"group." + group: nil})), "Rowers")
 }
 
@@ -268,7 +268,7 @@ func TestWrongInput(t *testing.T) {
 			}
 		}
 	}
-	wantPage(t, b.Get("/people/"+id), http.StatusOK, "Ada Stone", "CTO", "1990-05-14", "ada@helios.example")
+	wantPage(t, b.Get("/people/"+id), http.StatusOK, "Ada Stone", "CTO", "14 May 1990", "ada@helios.example")
 }
 
 // wantWrong wants a page with an error at a field, which the summary links to.
@@ -333,7 +333,7 @@ func TestBar(t *testing.T) {
 		today := s.Clock.Now().Format(time.DateOnly)
 
 		wantWrong(t, b.Submit(page, path+"/note", url.Values{"body": {" "}}), http.StatusBadRequest, "body")
-		p := done(t, b, b.Submit(page, path+"/note", url.Values{"body": {"Prefers calls."}, "pinned": {"true"}}), "Prefers calls.", "pinned", "The note is added.")
+		p := done(t, b, b.Submit(page, path+"/note", url.Values{"body": {"Prefers calls."}, "pinned": {"true"}}), "Prefers calls.", "Pinned", "The note is added.")
 		p = b.Follow(b.Submit(p, "/activity/undo", nil))
 		without(t, p, "Prefers calls.")
 
@@ -379,8 +379,8 @@ func TestEntries(t *testing.T) {
 		p := b.Submit(second, path+"/entry-edit", url.Values{"edit_body": {"Two"}})
 		wantPage(t, p, http.StatusConflict, "Stored now: One", "Two")
 		done(t, b, b.Submit(p, path+"/entry-edit", nil), "Two")
-		p = done(t, b, b.Submit(b.Get(path), path+"/entry", url.Values{"act": {"pin"}}), "pinned")
-		without(t, done(t, b, b.Submit(p, path+"/entry", url.Values{"act": {"unpin"}})), "pinned")
+		p = done(t, b, b.Submit(b.Get(path), path+"/entry", url.Values{"act": {"pin"}}), "Pinned")
+		without(t, done(t, b, b.Submit(p, path+"/entry", url.Values{"act": {"unpin"}})), "Pinned")
 		p = done(t, b, b.Submit(b.Get(path), path+"/entry", url.Values{"act": {"delete"}}), "The entry is deleted.")
 		without(t, p, "Two")
 		wantPage(t, b.Follow(b.Submit(p, "/activity/undo", nil)), http.StatusOK, "Two")
@@ -428,7 +428,7 @@ func TestActsOnAPerson(t *testing.T) {
 			t.Helper()
 			return done(t, b, b.Submit(b.Get(path), path+"/act", url.Values{"act": {name}}), words...)
 		}
-		act("star", "Starred", "The person is starred.")
+		act("star", "★ starred", "The person is starred.")
 		act("unstar", "no longer starred")
 		open := b.Get(path + "?edit=name")
 		p := act("archive", "Archived", "About Ada")
@@ -456,7 +456,7 @@ func TestActsOnAPerson(t *testing.T) {
 		if !strings.Contains(p.Body, `href="/people/`+vera) {
 			t.Error("the person is not linked")
 		}
-		wantPage(t, b.Get(path+"?history=relations"), http.StatusOK, "mother: Vera Holm", "Not in Kith")
+		wantPage(t, b.Get("/activity?connection_id="+id), http.StatusOK, "mother: Vera Holm", "relations to people who are not in Kith")
 		b.Submit(b.Get(path+"?edit=relations"), path+"/unlink", nil)
 		p = b.Get(path + "?edit=relations")
 		done(t, b, b.Submit(p, path+"/link", url.Values{"with_person": {"Otto Brand"}, "named": {"true"}, "type": {"other"}}), "Otto Brand")
@@ -511,7 +511,7 @@ func TestFormsOfOthers(t *testing.T) {
 	}
 	act := url.Values{"form_token": {token}, "act": {"pin"}, "entry": {entry}}
 	wantPage(t, other.Post(ownPath+"/entry", act), http.StatusNotFound)
-	for _, get := range []string{path + "/merge", path + "?edit=name", ownPath + "/merge?merge=" + id, ownPath + "?reminder=" + reminder, ownPath + "?history=nothing"} {
+	for _, get := range []string{path + "/merge", path + "?edit=name", ownPath + "/merge?merge=" + id, ownPath + "?reminder=" + reminder} {
 		wantPage(t, other.Get(get), http.StatusNotFound)
 	}
 	without(t, other.Get(ownPath+"?entry="+entry), "secret")
@@ -539,7 +539,7 @@ func TestFormsShowTextAsText(t *testing.T) {
 		pages = append(pages, path+"?entry="+form.Get("entry"))
 	}
 	for _, section := range []string{"name", "parts", "ways", "accounts", "addresses", "positions", "dates", "relations", "groups", "cadence", "about"} {
-		pages = append(pages, path+"?edit="+section, path+"?history="+section)
+		pages = append(pages, path+"?edit="+section)
 	}
 	for _, address := range pages {
 		p := b.Get(address)

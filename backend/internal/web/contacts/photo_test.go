@@ -82,7 +82,7 @@ func TestPhoto(t *testing.T) {
 		for _, size := range []string{"", "x", "50", "-1", "99999999999999999999"} {
 			wantPage(t, b.Get(path+"/photo?size="+size), http.StatusNotFound)
 		}
-		p = done(t, b, b.Submit(b.Get(path), path+"/photo-remove", nil), "The photo is removed.")
+		p = done(t, b, b.Submit(b.Get(path+"?edit=photo"), path+"/photo-remove", nil), "The photo is removed.")
 		wantPage(t, b.Get(path+"/photo?size=144"), http.StatusNotFound)
 		b.Submit(p, "/activity/undo", nil)
 		wantPage(t, b.Get(path+"/photo?size=144"), http.StatusOK)

@@ -132,7 +132,7 @@ func TestGroups(t *testing.T) {
 		if got := holds(t, s, b.Owner, ben); got != "Rowers" {
 			t.Errorf("after the undo: %q", got)
 		}
-		want(t, b.Get("/activity"), http.StatusOK, "Undid: Deleted the group Rowers You · Activity page", "Deleted the group Rowers You · Groups page")
+		want(t, b.Get("/activity"), http.StatusOK, "Undid: Deleted the group Rowers", "Undid the change of")
 	})
 }
 

@@ -49,7 +49,7 @@ func (v *request) renderGroups(status int, fields []page.Field, wrong []page.Fie
 	if err != nil {
 		return err
 	}
-	return v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathGroups, Errors: wrong, Content: listContent{list, fields, groups.MaxTags}})
+	return v.Render(status, "groups", page.Page{Title: "Groups and tags", Area: page.PathPeople, Errors: wrong, Content: listContent{list, fields, groups.MaxTags}})
 }
 
 // list returns all groups and the most used tags.
@@ -117,7 +117,7 @@ func (v *request) renderGroup(status int, g *organizev1.Group, list []*organizev
 			content.Others = append(content.Others, other.GetName())
 		}
 	}
-	return v.Render(status, "group", page.Page{Title: g.GetName(), Area: page.PathGroups, Errors: wrong, Content: content})
+	return v.Render(status, "group", page.Page{Title: g.GetName(), Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // save makes a group or changes one.

@@ -51,7 +51,7 @@ func (v *request) renderTag(status int, name string, wrong []page.FieldError) er
 			content.Others = append(content.Others, other.GetName())
 		}
 	}
-	return v.Render(status, "tag", page.Page{Title: shown, Area: page.PathGroups, Errors: wrong, Content: content})
+	return v.Render(status, "tag", page.Page{Title: shown, Area: page.PathPeople, Errors: wrong, Content: content})
 }
 
 // renameTag renames a tag, or merges it into another one.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -135,6 +136,26 @@ func (f Format) WeekEnd(day time.Time) time.Time {
 // Day returns the day of a time in its zone.
 func (f Format) Day(t time.Time) string { return t.Format(f.day) }
 
+// PartialDay returns a date of the contract of which the year, or the day, may be missing: 1975, 1975-11,
+// 1975-11-26, --11-26 or "about 1950". Other texts it returns as they are.
+func (f Format) PartialDay(date string) string {
+	if t, err := time.Parse(time.DateOnly, date); err == nil {
+		return f.Day(t)
+	}
+	if t, err := time.Parse("2006-01", date); err == nil {
+		return t.Format("January 2006")
+	}
+	if t, err := time.Parse("--01-02", date); err == nil {
+		return t.Format(f.dayOfYear())
+	}
+	return date
+}
+
+// dayOfYear is the layout of a day without its year.
+func (f Format) dayOfYear() string {
+	return strings.TrimRight(strings.TrimLeft(strings.Replace(f.day, "2006", "", 1), " .,/-"), " ,/-")
+}
+
 // Weekday returns the day of a time in its zone, with the day of the week.
 func (f Format) Weekday(t time.Time) string { return t.Format(f.weekday) }
 
@@ -160,4 +181,55 @@ func (f Format) Number(n int64) string {
 		out.WriteRune(digit)
 	}
 	return out.String()
+}
+
+// Ago returns how far a day is from today, both in the same zone: "today", "yesterday", "3 weeks ago" or
+// "in 2 months". Days of one week and months of 30 days are rounded down.
+func Ago(today, day time.Time) string {
+	const week, month, year = 7, 30, 365
+	days := int(civilDay(today).Sub(civilDay(day)).Hours() / 24)
+	switch days {
+	case 0:
+		return "today"
+	case 1:
+		return "yesterday"
+	case -1:
+		return "tomorrow"
+	}
+	n, unit := max(days, -days), "day"
+	switch {
+	case n >= year:
+		n, unit = n/year, "year"
+	case n >= 2*month:
+		n, unit = n/month, "month"
+	case n >= 2*week:
+		n, unit = n/week, "week"
+	}
+	if n > 1 {
+		unit += "s"
+	}
+	if days < 0 {
+		return fmt.Sprintf("in %d %s", n, unit)
+	}
+	return fmt.Sprintf("%d %s ago", n, unit)
+}
+
+// civilDay returns the start of a time's day in its zone, as if that zone were UTC.
+func civilDay(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// Recent returns when something was done: the time of today, "yesterday" with the time, and how long ago
+// for older times.
+func (f Format) Recent(now, t time.Time) string {
+	t = t.In(now.Location())
+	switch ago := Ago(now, t); ago {
+	case "today":
+		return t.Format(f.clock)
+	case "yesterday":
+		return ago + " " + t.Format(f.clock)
+	default:
+		return ago
+	}
 }

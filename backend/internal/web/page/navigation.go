@@ -15,14 +15,23 @@ type Place struct {
 	// Current is the value of aria-current: "page" for the page itself, "true" for the area
 	// that it is in, empty for other places.
 	Current string
+	// Icon is the path of its SVG icon, of 24 by 24 units; phones show it.
+	Icon string
+	// Phone is set for what only phones show, because wider pages show it elsewhere.
+	Phone bool
 }
+
+// icons of the areas, in the bar of phones.
+const (
+	iconToday    = "M7 2h2v2h6V2h2v2h3v16H4V4h3zM6 9v9h12V9z"
+	iconPeople   = "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8m-7 9c0-4 3-7 7-7s7 3 7 7zm13-9a4 4 0 0 0 0-8v8m3 9h4c0-4-2-6-5-7 1 2 1 4 1 7"
+	iconNetwork  = "M12 3 3 8l9 5 9-5zM3 14l9 5 9-5v3l-9 5-9-5z"
+	iconActivity = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18m1 4v5l4 3-1 2-5-4V7z"
+)
 
 // areas returns the areas of the site, in the order of their navigation.
 func areas() []Section {
-	return []Section{
-		{PathStart, "Today"}, {PathPeople, "People"}, {PathNetwork, "Network"}, {PathGroups, "Groups"}, {PathActivity, "Activity"},
-		{PathSettings, "Settings"},
-	}
+	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathNetwork, "Network"}, {PathActivity, "Activity"}}
 }
 
 // Sections returns the pages of the settings, in the order of their navigation.
@@ -36,7 +45,8 @@ func Sections() []Section {
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
-	for _, s := range slices.Concat(Sections(), []Section{{PathMCP, "Agents"}, {PathImport, "Import contacts"}, {PathConnect, "Connect an agent"}, {PathDecide, "Decide"}}, areas()) {
+	others := []Section{{PathMCP, "Agents"}, {PathImport, "Import contacts"}, {PathConnect, "Connect an agent"}, {PathDecide, "Decide"}, {PathGroups, "Groups"}, {PathSettings, "Settings"}}
+	for _, s := range slices.Concat(Sections(), others, areas()) {
 		if below(path, s.Path) {
 			return s, true
 		}
@@ -45,15 +55,18 @@ func PlaceOf(path string) (Section, bool) {
 }
 
 // areaOf returns the path of the area of the site that a path belongs to; empty if there is
-// none. The forms of PathStart are below PathToday; PathDecide belongs to the activity.
+// none. The forms of PathStart are below PathToday; PathDecide belongs to the activity, and
+// groups and imports to the people.
 func areaOf(path string) string {
 	switch {
 	case below(path, PathToday):
 		return PathStart
 	case below(path, PathDecide):
 		return PathActivity
-	case below(path, PathImport):
+	case below(path, PathImport), below(path, PathGroups):
 		return PathPeople
+	case below(path, PathSettings):
+		return PathSettings
 	}
 	for _, a := range areas() {
 		if below(path, a.Path) {
@@ -88,16 +101,23 @@ func (v *Request) addNavigation(f *frame) {
 	if f.Area == PathSettings {
 		f.Width = "wide reading"
 	}
-	shown := areas()
+	f.Areas = placesOf(areas(), f.Area, current)
+	for i, icon := range []string{iconToday, iconPeople, iconNetwork, iconActivity} {
+		f.Areas[i].Icon, f.Areas[i].Path = icon, v.To(f.Areas[i].Path)
+	}
+	f.More = []Place{{Section: f.Areas[2].Section, Phone: true}, {Section: Section{v.To(PathGroups), "Groups"}}}
 	if f.Demo {
-		shown = shown[:len(shown)-1] // no settings
-	} else {
-		f.Settings = Sections()
+		f.More = append(f.More, Place{Section: Section{PathSignIn, "Sign in"}})
+		return
 	}
-	f.Areas = placesOf(shown, f.Area, current)
-	for i := range f.Areas {
-		f.Areas[i].Path = v.To(f.Areas[i].Path)
+	settings := Place{Section: Section{PathSettings, "Settings"}}
+	if f.Area == PathSettings {
+		settings.Current = current
 	}
+	f.More = append(f.More, settings)
+	f.Pages = append([]Section{{PathGroups, "Groups"}}, Sections()...)
+	me := AvatarOf(f.Member, f.Member)
+	f.Me = &me
 }
 
 func placesOf(sections []Section, current, value string) []Place {

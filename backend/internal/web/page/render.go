@@ -58,12 +58,17 @@ type frame struct {
 	// Member is the name of the signed-in member, Zone their time zone; empty if not signed
 	// in.
 	Member, Zone string
+	// Now is the time in the member's zone.
+	Now time.Time
 	// FormToken is for the page's forms, SessionToken for those that end the session.
 	FormToken, SessionToken string
 	// Areas of the site and Sections of the settings; each is empty if the page shows none.
 	Areas, Sections []Place
-	// Settings are the pages of the settings, for the palette.
-	Settings []Section
+	// More are the places in the menu of the member, and Pages the other pages that the palette
+	// finds; Me is the member's own avatar, which opens the menu.
+	More  []Place
+	Pages []Section
+	Me    *Avatar
 	// Width is the class of the page's width.
 	Width string
 	// Told are the security events that the member has not seen in this browser, if no mail is sent.
@@ -78,7 +83,7 @@ type frame struct {
 // parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in, "parseDay": parseDay, "address": address}).
+	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in, "parseDay": parseDay, "address": address, "markdown": Markdown}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
@@ -110,8 +115,12 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
-		"day": f.Day, "dayElement": f.dayElement, "avatar": Avatar.element,
+		"day": f.Day, "weekday": f.Weekday, "dayElement": f.dayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
+		"ago": func(now, day time.Time) template.HTML { return titled(day, Ago(now, day), f.Day(day)) },
+		"recent": func(now, t time.Time) template.HTML {
+			return titled(t, f.Recent(now, t), f.Clock(t.In(now.Location())))
+		},
 		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 	}
 }
@@ -127,6 +136,14 @@ func (f Format) dayElement(t time.Time) template.HTML {
 // element returns the HTML element of a time, for people and for machines.
 func element(t time.Time, text string) template.HTML {
 	return template.HTML(`<time datetime="` + machine(t) + `">` + html.EscapeString(text) + "</time>") //nolint:gosec // it is escaped
+}
+
+// titled is element, and shows the whole date where a pointer rests on it.
+func titled(t time.Time, text, whole string) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(`<time datetime="` + machine(t) + `" title="` + html.EscapeString(whole) + `">` + html.EscapeString(text) + "</time>") //nolint:gosec // it is escaped
 }
 
 // pageSets are the templates of the pages, in each format that was used. It is safe for
@@ -182,7 +199,7 @@ func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func (v *Request) Render(status int, name string, p Page) error {
 	f := frame{
 		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
-		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
+		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen, Now: v.LocalNow(),
 	}
 	if len(p.Errors) > 0 {
 		f.Title = "Error: " + f.Title

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -262,6 +264,14 @@ func (v *Request) Link(path, name, value string) string {
 
 // Format returns how the page shows days, times and numbers.
 func (v *Request) Format() Format { return FormatOf(v.locale) }
+
+// LocalNow returns the time in the zone of who is signed in, or in UTC.
+func (v *Request) LocalNow() time.Time {
+	if v.Login == nil {
+		return v.Now().UTC()
+	}
+	return v.Now().In(civil.Zone(v.Login.Timezone))
+}
 
 func localeOf(login *account.LoginSession) string {
 	if login == nil {

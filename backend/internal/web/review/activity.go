@@ -50,11 +50,10 @@ type session struct {
 	Who      string
 	From, To time.Time
 	Rows     []Row
-	// UndoSince is the address of the page that undoes everything that the agent did since
-	// the session began; empty for the member.
-	UndoSince string
-
-	credential string
+	// Undoable is how many of the changes can be undone, and Undo the address of the page that undoes them;
+	// empty for the member, and for one change.
+	Undoable int
+	Undo     string
 }
 
 const (
@@ -208,7 +207,7 @@ func (v *request) sessions(changes []history.Change, rows []Row) []session {
 	for i, c := range changes {
 		key := c.CredentialID + " " + c.CredentialName
 		if at := len(out) - 1; at < 0 || key != last || out[at].From.Sub(rows[i].At) > sessionGap {
-			out = append(out, session{Who: rows[i].Who, To: rows[i].At, credential: agentOf(c.CredentialID, c.CredentialName)})
+			out = append(out, session{Who: rows[i].Who, To: rows[i].At})
 		}
 		last = key
 		at := len(out) - 1
@@ -217,8 +216,15 @@ func (v *request) sessions(changes []history.Change, rows []Row) []session {
 	}
 	for i, s := range out {
 		if s.Who != "" {
-			since := url.Values{agentParameter: {s.credential}, sinceParameter: {s.From.UTC().Format(time.RFC3339Nano)}}
-			out[i].UndoSince = page.Address(v.To(pathUndo), since)
+			these := url.Values{"several": {"yes"}}
+			for _, row := range s.Rows {
+				if row.Undoable {
+					these.Add(changeParameter, row.ID)
+				}
+			}
+			if out[i].Undoable = len(these[changeParameter]); out[i].Undoable > 1 {
+				out[i].Undo = page.Address(v.To(pathUndo), these)
+			}
 		}
 	}
 	return out

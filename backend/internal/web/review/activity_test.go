@@ -24,7 +24,7 @@ import (
 func undoable(p *webtest.Page) []string {
 	var ids []string
 	for _, a := range p.All("a") {
-		if id, found := strings.CutPrefix(webtest.Attr(a, "href"), webtest.UndoForm+"?change="); found && strings.HasPrefix(webtest.TextOf(a), "Undo") {
+		if id, found := strings.CutPrefix(webtest.Attr(a, "href"), webtest.UndoForm+"?change="); found && strings.HasPrefix(webtest.TextOf(a), "Undo “") {
 			ids = append(ids, id)
 		}
 	}
@@ -42,6 +42,9 @@ func undoLinks(p *webtest.Page) []string {
 	return names
 }
 
+// clock is the time of the day of a time as pages show it.
+func clock(at string) string { return at[len(at)-len("15:04 UTC") : len(at)-len(" UTC")] }
+
 func TestActivityTellsOfEveryChange(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -54,7 +57,7 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		if err := history.EndDeletion(t.Context(), s.Store.Tenant(b.Owner, false), "people/bin", deletion); err != nil {
 			t.Fatal(err)
 		}
-		const forgotten = "About a person who was deleted for good By Claude · "
+		const forgotten = "About a person who was deleted for good "
 		at := s.Clock.Now().Format("2 January 2006, 15:04 UTC")
 		s.Clock.Advance(time.Minute)
 		later := s.Clock.Now().Format("2 January 2006, 15:04 UTC")
@@ -62,11 +65,10 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 
 		page := b.Get("/activity?done=undone")
 		want(t, page, http.StatusOK, "The change is undone.",
-			"You "+later+" · 1 change Undid: Changed Grace Hopper You · Activity page · "+later+" Undid the change of "+at+".",
-			"Claude "+at+" · 4 changes Undo everything by Claude since then",
-			"Person Grace Hopper: changed bio Before: Admiral",
-			forgotten+"Delete a person · "+at+" Cannot be undone. "+forgotten+"Add a connection · "+at+" Cannot be undone.",
-			"Changed Grace Hopper By Claude · Change a connection · "+at+" Undone on "+later+".", "Person Grace Hopper: changed bio After: Admiral",
+			"You "+clock(later)+" · 1 change Undid: Changed Grace Hopper: before: Admiral Undid the change of "+at+". "+clock(later),
+			"Claude "+clock(at)+" · 4 changes "+forgotten,
+			forgotten+clock(at)+" Cannot be undone "+forgotten+clock(at)+" Cannot be undone",
+			"Changed Grace Hopper: after: Admiral Undone on "+later+". "+clock(at),
 			"Added Grace Hopper")
 		wantNames := []string{
 			"Undo “Undid: Changed Grace Hopper” of " + later, "Undo “Added Grace Hopper” of " + at,
@@ -112,7 +114,7 @@ func TestActivityIsNewestFirst(t *testing.T) {
 	if got := undoable(p); !slices.Equal(got, kept) {
 		t.Errorf("the changes are shown in the order %v, not %v", got, kept)
 	}
-	want(t, p, http.StatusOK, "2 changes Undo everything by Claude since then")
+	want(t, p, http.StatusOK, "2 changes Undo these 2 changes")
 }
 
 // The groups of a person who is gone still have the name of that person.
@@ -127,7 +129,7 @@ func TestGroupsOfTheGoneHaveAName(t *testing.T) {
 			}
 			return groups.UpdateMembership(ctx, tx, groups.MembershipPatch{ConnectionIDs: []string{ada}, AddGroups: []string{"Rowers"}})
 		})
-		changed := "Groups of Ada Stone: changed"
+		changed := "Changed the groups of 1 person"
 		want(t, b.Get("/activity"), http.StatusOK, changed)
 		deletion := webtest.Deleted(t, s, b.Owner, ada)
 		p := b.Get("/activity")

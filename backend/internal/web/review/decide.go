@@ -36,7 +36,7 @@ type decideContent struct {
 type waitingRow struct {
 	Row
 
-	// Why says why the member is asked, Until is when it expires, and Price what it costs, in
+	// Why says which acts the member wants to approve, Until is when it expires, and Price what it costs, in
 	// credits.
 	Why   string
 	Until time.Time
@@ -117,17 +117,16 @@ func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error)
 	return out, nil
 }
 
-// whyAsked says why the member is asked about a call.
+// whyAsked names the acts of a call that the member wants to approve.
 func whyAsked(acts []string, people int) string {
 	words := map[string]string{
-		catalog.ActDelete: "it deletes, empties or archives something", catalog.ActMerge: "it merges people",
-		catalog.ActImport: "it is about an import", catalog.ActBulk: fmt.Sprintf("it changes %d people", people),
+		catalog.ActDelete: "deletions", catalog.ActMerge: "merges", catalog.ActImport: "imports", catalog.ActBulk: fmt.Sprintf("changes of many people, here %d", people),
 	}
 	var parts []string
 	for _, act := range acts {
 		parts = append(parts, words[act])
 	}
-	return page.Sentence(strings.Join(parts, ", and "))
+	return strings.Join(parts, " and ")
 }
 
 func (v *request) decidedRows(last []decision.Decision) ([]decidedRow, error) {

@@ -69,13 +69,13 @@ func TestDecide(t *testing.T) {
 		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
 		first := asked(t, s, b.Owner, grace)
 		page := b.Get("/decide")
-		want(t, page, http.StatusOK, "Archive people", "Claude asked on", "It wants to: archive Grace Hopper.", "Person Grace Hopper: would be archived", "And 11 more.",
-			"It deletes, empties or archives something, and it changes 12 people.", "It costs 2 credits if you approve it.", "Without an answer it expires on")
+		want(t, page, http.StatusOK, "Claude wants to archive Grace Hopper", "· Archive people", "Person Grace Hopper: would be archived", "And 11 more.",
+			"You asked to approve deletions and changes of many people, here 12.", "It costs 2 credits if you approve it.", "Without an answer it expires on")
 		if strings.Contains(page.Text(), grace) {
 			t.Error("an id is shown")
 		}
-		want(t, b.Get("/"), http.StatusOK, "1 question waits for you")
-		if webtest.LinkTo(b.Get("/activity"), "What agents ask you first") != "/decide" {
+		want(t, b.Get("/"), http.StatusOK, "Claude wants to archive Grace Hopper")
+		if webtest.LinkTo(b.Get("/activity"), "Decisions") != "/decide" {
 			t.Error("Activity does not lead there")
 		}
 
@@ -211,7 +211,7 @@ func TestDecideAboutAnImport(t *testing.T) {
 			return d, err
 		})
 		page := b.Get("/decide")
-		want(t, page, http.StatusOK, "It wants to: import friends.csv.",
+		want(t, page, http.StatusOK, "wants to import friends.csv",
 			"Of the first 4 rows, 2 would be added, 1 would change people who exist, 0 would change nothing, and 1 cannot be imported.",
 			"A. Lovelace: would change the person", "Row 2 · Is Ada <Lovelace>, Countess: same e-mail address", "Bo: would be added",
 			"Row 3 · May be A. Lovelace in row 2: same phone number", "Row 5: there is no name", "Surname")

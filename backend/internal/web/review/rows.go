@@ -36,6 +36,33 @@ type Row struct {
 	More    int
 }
 
+// Brief is what a change did, if one value says it all: the text of what was added, or one field before and
+// after; nil if it takes more.
+func (r Row) Brief() *fieldRow {
+	if len(r.Objects) != 1 || r.More > 0 {
+		return nil
+	}
+	var found *fieldRow
+	for i, f := range r.Objects[0].Fields {
+		switch {
+		case r.Objects[0].Did == actionWord(history.ActionCreated) && f.Label != fieldWord("body") && f.Label != "summary":
+			continue
+		case found != nil:
+			return nil
+		}
+		found = &r.Objects[0].Fields[i]
+	}
+	return found
+}
+
+// Long reports whether Brief leaves out something that the change did.
+func (r Row) Long() bool {
+	if r.Brief() != nil {
+		return len(r.Objects[0].Fields) > 1
+	}
+	return slices.ContainsFunc(r.Objects, func(o objectRow) bool { return len(o.Fields) > 0 }) || len(r.Objects) > 1
+}
+
 // Rows returns changes as pages show them, without their objects. It makes one more query
 // for the times of the changes that undid them or that they undid.
 func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, changes []history.Change) ([]Row, error) {

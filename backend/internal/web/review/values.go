@@ -137,13 +137,21 @@ func (v *request) stringWords(names *objectNames, s string) string {
 	return s
 }
 
+// withLabel returns a value with its label behind it, if it has one.
+func withLabel(value, label string) string {
+	if label == "" {
+		return value
+	}
+	return value + " (" + label + ")"
+}
+
 // recordWords returns one entry of a list: an address, a job, a date, or another.
 func (v *request) recordWords(names *objectNames, field string, record map[string]any) string {
 	part := func(key string) string { s, _ := record[key].(string); return s }
 	number := func(key string) int { n, _ := record[key].(float64); return int(n) }
 	switch field {
-	case "emails", "phones", "urls":
-		return part("value")
+	case "emails", "phones", "urls", "handles":
+		return withLabel(part("value"), part("label"))
 	case "kept":
 		return part("name")
 	case "related":
@@ -155,14 +163,18 @@ func (v *request) recordWords(names *objectNames, field string, record map[strin
 			Label: part("label"), Street: part("street"), Locality: part("locality"), Region: part("region"), Postcode: part("postcode"), Country: part("country"), Text: part("text"),
 		}.String(), "\n", ", ")
 	case "positions":
-		return strings.Join(slices.DeleteFunc([]string{part("title"), part("organization")}, func(s string) bool { return s == "" }), " at ")
+		words := strings.Join(slices.DeleteFunc([]string{part("title"), part("organization")}, func(s string) bool { return s == "" }), " at ")
+		if from, to := part("started_on"), part("ended_on"); from+to != "" {
+			words += " (" + v.Format().PartialDay(from) + "–" + v.Format().PartialDay(to) + ")"
+		}
+		return words
 	case "dates":
 		label := part("label")
 		if label == "" {
 			label = part("kind")
 		}
 		about, _ := record["about"].(bool)
-		return label + " " + people.ImportantDate{Year: number("year"), Month: number("month"), Day: number("day"), About: about}.String()
+		return label + " " + v.Format().PartialDay(people.ImportantDate{Year: number("year"), Month: number("month"), Day: number("day"), About: about}.String())
 	}
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(record)) {

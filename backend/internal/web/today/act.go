@@ -1,6 +1,7 @@
 package today
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"time"
@@ -23,10 +24,8 @@ const (
 	fieldConnection = "connection"
 	fieldKind       = "kind"
 	fieldSummary    = "summary"
+	fieldUntil      = "until"
 )
-
-// snoozeDays is how long an entry is snoozed.
-const snoozeDays = 7
 
 // done marks a reminder as done, or logs that the member was in touch with a person today.
 func (v *request) done() error {
@@ -38,14 +37,19 @@ func (v *request) done() error {
 	return v.finish("reminder-done", answer.GetChangeId(), wrong, err)
 }
 
-// snooze moves a reminder, or the day on which to be in touch with a person, to a week from
-// today, or from the day on which it is due if that is later.
-func (v *request) snooze() error {
-	from := v.Today()
-	if due, err := time.Parse(time.DateOnly, v.Line(fieldDueOn)); err == nil && due.After(from) {
-		from = due
+// snoozes are how long an entry can be put off.
+func snoozes(today time.Time) []page.Option {
+	const week, weeks, months = 7, 21, 3
+	day := func(t time.Time) string { return t.Format(time.DateOnly) }
+	return []page.Option{
+		{Value: day(today.AddDate(0, 0, 1)), Label: "Tomorrow"}, {Value: day(today.AddDate(0, 0, week)), Label: "In a week"},
+		{Value: day(today.AddDate(0, 0, weeks)), Label: "In 3 weeks"}, {Value: day(today.AddDate(0, months, 0)), Label: "In 3 months"},
 	}
-	until := from.AddDate(0, 0, snoozeDays).Format(time.DateOnly)
+}
+
+// snooze moves a reminder, or the day on which to be in touch with a person, to the chosen day.
+func (v *request) snooze() error {
+	until := cmp.Or(v.Line(fieldUntil), snoozes(v.Today())[1].Value)
 	if v.Line(fieldReminder) != "" {
 		req := &remindersv1.UpdateReminderRequest{Id: new(v.Line(fieldReminder)), DueOn: &until}
 		answer, wrong, err := page.Write(v.Member, tool, req, v.Reminders.UpdateReminder)

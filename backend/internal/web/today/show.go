@@ -2,7 +2,6 @@ package today
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -34,17 +33,23 @@ type content struct {
 	Changes     []changeRow
 	// Steps are the first steps of a new member; nil if they are done or hidden.
 	Steps []step
-	// Questions says how many calls of agents wait for a decision; empty for none.
-	Questions string
+	// Asked are the calls of agents that wait for a decision: the first ones, and how many more there are.
+	Asked     []asked
+	MoreAsked int
 	// Empty is set if the member has no people.
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
 	Log *logForm
 	// Kinds are the kinds of contact to log.
 	Kinds []page.Option
+	// Snoozes are the days to which an entry can be put off.
+	Snoozes []page.Option
 
 	format page.Format
 }
+
+// asked is a call that waits for a decision.
+type asked struct{ ID, Who, What string }
 
 // part is a list of due entries.
 type part struct {
@@ -80,6 +85,8 @@ const (
 	dueSize     = 20
 	fadingSize  = 5
 	changesSize = 5
+	// askedSize is how many waiting decisions are shown.
+	askedSize = 3
 	// agentDays is how many days back the work of agents is shown.
 	agentDays = 7
 )
@@ -88,7 +95,7 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
-	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), format: v.Format()}
+	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), Snoozes: snoozes(v.Today()), format: v.Format()}
 	ix, err := v.Reminders.Index(v.Ctx)
 	if err != nil {
 		return err
@@ -106,12 +113,23 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	if err := v.addChanges(&c); err != nil {
 		return err
 	}
-	waiting, err := decision.Count(v.Ctx, v.Data())
-	if err != nil {
+	if err := v.addAsked(&c); err != nil {
 		return err
 	}
-	c.Questions = decision.Questions(waiting)
 	return v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
+}
+
+// addAsked adds what agents ask.
+func (v *request) addAsked(c *content) error {
+	waiting, err := decision.ListWaiting(v.Ctx, v.Data())
+	for i, d := range waiting {
+		if i == askedSize {
+			c.MoreAsked = len(waiting) - i
+			break
+		}
+		c.Asked = append(c.Asked, asked{d.ID, cmp.Or(oauth.ShownName(d.CredentialName), "An application without a name"), d.Preview.Summary})
+	}
+	return err
 }
 
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
@@ -139,6 +157,7 @@ func (v *request) addDue(c *content, ix *index.Index) error {
 		}
 		at.Items = append(at.Items, item)
 	}
+	parts[0], parts[1] = parts[1], parts[0] // this day comes first
 	for _, p := range parts {
 		if len(p.Items) > 0 {
 			c.Parts = append(c.Parts, p)
@@ -173,16 +192,10 @@ func (c content) When(item *remindersv1.DueItem) string {
 		return ""
 	}
 	switch days := civil.Between(c.Day, due); {
-	case days == 0:
-		return "Today"
-	case days == 1:
-		return "Tomorrow"
-	case days == -1:
-		return "Yesterday"
-	case days < 0:
-		return fmt.Sprintf("%s, %d days ago", c.format.Day(due), -days)
-	default:
+	case days > 1:
 		return c.format.Weekday(due)
+	default:
+		return page.Ago(c.Day, due)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestToday(t *testing.T) {
 		})
 		p := b.Get("/")
 		want(t, p, http.StatusOK, "Today", "Overdue", "Send the deck", "3 days ago", "Due today", "Book the room",
-			"Ben Okafor", "Every 20 days, last contact 45 days ago", "Losing touch", "Cleo Marsh", "200 days ago", "By Research agent", "2 overdue · 1 due today and in the next seven days")
+			"Ben Okafor", "Every 20 days, last contact 45 days ago", "Losing touch", "Cleo Marsh", "6 months ago", "Research agent", "2 overdue · 1 due today and in the next seven days")
 		without(t, p, "Renew the passport")
 		if p.Header.Get("Cache-Control") != "no-store" || p.Header.Get("Vary") != "Cookie" {
 			t.Errorf("headers: %v", p.Header)
@@ -181,7 +181,7 @@ func TestDueTodayIsDueToday(t *testing.T) {
 				got = append(got, part)
 			}
 		}
-		if len(got) != 3 || got[0] != "Overdue: Send the deck, Ann Late" || got[1] != "Due today: Bo Today" || !strings.HasSuffix(got[2], "week: Cy Soon") {
+		if len(got) != 3 || got[0] != "Due today: Bo Today" || got[1] != "Overdue: Send the deck, Ann Late" || !strings.HasSuffix(got[2], "week: Cy Soon") {
 			t.Errorf("the lists are %q", got)
 		}
 		want(t, p, http.StatusOK, "2 overdue · 2 due today and in the next seven days")
@@ -215,7 +215,7 @@ func TestEmptyNetwork(t *testing.T) {
 	want(t, p, http.StatusOK, "Import your contacts", "Add a person", "Connect an agent")
 	add(t, s, b.Owner, people.Draft{Name: "Ada Stone"})
 	p = b.Get("/")
-	want(t, p, http.StatusOK, "Nothing is due", "Agents changed nothing")
+	want(t, p, http.StatusOK, "Nothing is due")
 	want(t, p, http.StatusOK, "Done: Import your contacts")
 }
 
@@ -239,7 +239,7 @@ func TestOneClick(t *testing.T) {
 				t.Fatalf("%s: leads to %q:\n%s", act.action, done.Header.Get("Location"), done.Text())
 			}
 			overdue := b.Get("/")
-			if section := overdue.ByID("overdue"); section != nil && strings.Contains(overdue.Text(), act.gone+" · Reminder") || strings.Contains(overdue.Text(), "last contact 90 days ago") && act.field == "connection" {
+			if section := overdue.ByID("overdue"); section != nil && strings.Contains(webtest.TextOf(section), act.gone) || strings.Contains(overdue.Text(), "last contact 90 days ago") && act.field == "connection" {
 				t.Errorf("%s %s: it is still due:\n%s", act.action, act.field, overdue.Text())
 			}
 			undo(t, b, done)
@@ -381,7 +381,7 @@ func TestTextAsText(t *testing.T) {
 		return err
 	})
 	p := b.Get("/")
-	want(t, p, http.StatusOK, "By ", "Losing touch", "Overdue")
+	want(t, p, http.StatusOK, "Losing touch", "Overdue")
 	without(t, p, "<script>alert", "<img src=x")
 }
 

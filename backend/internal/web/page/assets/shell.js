@@ -197,3 +197,14 @@ document.addEventListener("keydown", (event) => {
 
 // The service worker keeps the files of the installed app. The pages work the same without it.
 if (document.querySelector("link[rel=manifest]")) navigator.serviceWorker?.register("/assets/worker.js", { scope: "/" }).catch(() => {});
+
+// A menu closes when something else is chosen, or by Escape.
+document.addEventListener("click", ({ target }) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
+});
+document.addEventListener("keydown", ({ key }) => {
+  const menu = key === "Escape" && document.querySelector("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
