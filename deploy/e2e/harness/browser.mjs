@@ -55,6 +55,15 @@ export async function press(page, name) {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
+/** Opens the menu of that name, and presses a button in it or follows a link. */
+export async function chooseIn(page, menu, name) {
+  await page.locator('details.menu > summary').filter({ has: page.getByText(menu) }).or(page.locator(`details.menu > summary[aria-label^="${menu}"]`)).first().click();
+  await page.locator('details.menu[open]').getByRole('button', { name, exact: true }).or(page.locator('details.menu[open]').getByRole('link', { name, exact: true })).click();
+}
+
+/** Signs out with the menu of the member. */
+export const signOut = (page) => chooseIn(page, 'Menu of', 'Sign out');
+
 /** Fills in the sign-in page that is open, and sends it. */
 export async function signIn(page, login, password) {
   await expectHeading(page, 'Sign in');

@@ -2,7 +2,7 @@
 // A member reviews and undoes what an agent did, and uses the bin, groups and tags.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { chooseIn, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 import { callWith } from '../harness/raw.mjs';
@@ -50,24 +50,25 @@ test('what an agent did is shown, and several changes are undone at once', async
   await expectHeading(page, 'Activity');
   for (const summary of await page.locator('.session summary').all()) await summary.click();
   const session = page.locator('.session').first();
-  for (const text of ['address book', 'Brought a nanosecond.', 'Admiral', 'Note about Grace <b>Hopper</b>: added']) {
+  for (const text of ['address book', 'Brought a nanosecond.', 'Admiral', 'Added a note about Grace <b>Hopper</b>']) {
     assert.ok((await session.innerText()).includes(text), `${text} is missing in ${await session.innerText()}`);
   }
+  await page.getByText('What agents read in the last seven days').click();
   assert.match(await page.getByRole('main').innerText(), /address book: .*Search my connections 1/);
   await portray(page, 'review', { everyView: true });
 
-  for (const what of ['Added a note', 'Changed Grace']) await page.getByRole('checkbox', { name: new RegExp(`Tick “${what}`) }).check();
-  await press(page, 'Undo what is ticked');
+  for (const what of ['Added a note', 'Changed Grace']) await page.getByRole('checkbox', { name: new RegExp(`Select “${what}`) }).check();
+  await press(page, 'Undo selected');
   await expectHeading(page, 'Undo these changes?');
   await portray(page, 'review-several', { everyView: true });
   await press(page, 'Undo these 2 changes');
   await expectNotice(page, 'The changes are undone.');
 
-  await page.getByRole('link', { name: 'Undo everything by address book since then' }).click();
+  await page.getByRole('link', { name: /^Undo “Added Grace/ }).click();
   await press(page, 'Undo this change');
   await expectNotice(page, 'The change is undone.');
   assert.equal((await tool('get_connection', { id })).isError, true);
-  await page.getByRole('link', { name: 'Everything that agents read' }).click();
+  await chooseIn(page, 'More about', 'What agents read');
   await expectHeading(page, 'What agents read');
   await portray(page, 'reads', { everyView: true });
 });

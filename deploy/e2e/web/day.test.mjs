@@ -74,6 +74,7 @@ for (const { name, acts, width, plain } of WAYS) {
     const notice = (text) => page.getByRole('status').filter({ hasText: text });
     const link = (text) => main.getByRole('link', { name: text, exact: true });
     const button = (text) => main.getByRole('button', { name: text });
+    const more = (about) => main.locator(`summary[aria-label="More about ${about}"]`);
     const field = (text) => main.getByLabel(text, { exact: true });
 
     /** Acts on the element and waits until the person sees the other one. */
@@ -108,7 +109,9 @@ for (const { name, acts, width, plain } of WAYS) {
     });
 
     await t.test('note', async () => {
-      await acts.fill(page, main.getByRole('textbox', { name: 'Note', exact: true }), 'Rows at dawn', { shortcut: 'n' });
+      const bar = page.locator('#bar-note');
+      await press(bar.locator('summary'), bar.getByLabel('Note', { exact: true }), { shortcut: 'n' });
+      await acts.fill(page, bar.getByLabel('Note', { exact: true }), 'Rows at dawn');
       await press(button('Add the note'), notice('The note is added.'));
       assert.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /Rows at dawn/);
     });
@@ -118,7 +121,7 @@ for (const { name, acts, width, plain } of WAYS) {
       await press(bar.locator('summary'), bar.getByLabel('What it was', { exact: true }), { shortcut: 'l' });
       await acts.choose(page, bar.getByLabel('What it was', { exact: true }), 'Call');
       await acts.fill(page, bar.getByLabel('What it was about'), 'The new boat');
-      await press(button('Log it'), notice('It is logged as your last contact'));
+      await press(button('Log it'), notice('Logged: call with '));
       assert.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /The new boat/);
     });
 
@@ -131,6 +134,7 @@ for (const { name, acts, width, plain } of WAYS) {
     });
 
     await t.test('merge', async () => {
+      await press(more(ada), link('Merge with …'));
       await press(link('Merge with …'), heading(`Merge ${ada} with another record`));
       await search(main.getByRole('searchbox'), ben, link(ben));
       await press(link(ben), heading('What happens'), { inList: true });
@@ -145,8 +149,10 @@ for (const { name, acts, width, plain } of WAYS) {
     });
 
     await t.test('restore from the bin', async () => {
+      await press(more(ada), button('Move to the bin'));
       await press(button('Move to the bin'), notice('The person is in the bin'));
       assert.equal(await link(ada).count(), 0);
+      await press(more('people'), link('Bin'));
       await press(link('Bin'), heading('Bin'));
       await press(button(new RegExp(`^Restore.*${ada}`)), notice('The person is restored'));
       await search(everyone, ada, link(ada));

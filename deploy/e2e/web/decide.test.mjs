@@ -57,13 +57,13 @@ test('the agent is told that it has to wait, and nothing is done', async () => {
 test('Today leads to the question, and approving does it', async () => {
   const { page } = ada;
   await page.goto('/');
-  await page.getByRole('link', { name: '1 question waits for you' }).click();
+  await page.getByRole('link', { name: 'Details of “delete Grace Hopper”' }).click();
   await expectHeading(page, 'Decide');
   await page.getByText('would be removed').first().waitFor();
   await portray(page, 'decide', { everyView: true });
   await goTo(page, page.getByRole('button', { name: 'Approve “delete Grace Hopper”', exact: true }));
   await page.keyboard.press('Enter');
-  await expectNotice(page, 'Approved. Kith does it now, if nothing prevents it. See the result below.');
+  await expectNotice(page, 'Approved. The result is below.');
   const done = await outcome(asked.task_id);
   assert.equal(done.state, 'succeeded');
   assert.equal(done.result.deleted, true);

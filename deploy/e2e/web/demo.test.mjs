@@ -2,7 +2,7 @@
 // The pages of the demo, without an account: by mouse, by keyboard and without script.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectHeading, newPerson, openBrowser } from '../harness/browser.mjs';
+import { chooseIn, expectHeading, newPerson, openBrowser } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 
@@ -31,7 +31,8 @@ test('a visitor looks around from the landing page, and stays in the demo', asyn
   await page.getByText('This is the demo, with invented people: nothing can be changed.').waitFor();
   await portray(page, 'demo-today', { everyView: true });
   for (const [area, heading] of [['Network', 'Network'], ['Groups', 'Groups and tags'], ['Activity', 'Activity'], ['People', 'People']]) {
-    await page.getByRole('navigation', { name: 'Kith' }).getByRole('link', { name: area }).click();
+    if (area === 'Groups') await chooseIn(page, 'Menu', area);
+    else await page.getByRole('navigation', { name: 'Kith' }).getByRole('link', { name: area }).click();
     await expectHeading(page, heading);
     assert.equal(place(page), `/demo/${area.toLowerCase()}`);
     await portray(page, `demo-${area.toLowerCase()}`, { everyView: true });

@@ -110,6 +110,8 @@ function life(size, who) {
   };
   const signOut = async () => {
     await open('/', 'Today');
+    await goTo(page, page.locator('.menu.me > summary'));
+    await page.keyboard.press('Enter');
     await goTo(page, page.getByRole('button', { name: 'Sign out', exact: true }));
     await page.keyboard.press('Enter');
     await expectNotice(page, 'You are signed out.');

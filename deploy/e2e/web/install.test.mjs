@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { expectHeading, expectNotice, press, signIn } from '../harness/browser.mjs';
+import { expectHeading, expectNotice, press, signIn, signOut } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 import { keep } from '../harness/secrets.mjs';
@@ -130,7 +130,7 @@ test('a file that is no contact is refused, and says what to do', async () => {
 
 test('after signing out no page is cached, and a share is repeated after signing in', async () => {
   await page.goto('/people');
-  await press(page, 'Sign out');
+  await signOut(page);
   await expectHeading(page, 'Sign in');
   for (const paths of Object.values(await kept())) assert.deepEqual(paths.filter((path) => !path.startsWith('/assets/')), []);
   await page.evaluate(() => {

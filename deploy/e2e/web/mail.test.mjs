@@ -3,7 +3,7 @@
 // the links in real emails.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn, signOut } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { openMailbox } from '../harness/mailbox.mjs';
 import { portray } from '../harness/portrait.mjs';
@@ -102,7 +102,7 @@ test('a link in an email resets a forgotten password, once', async () => {
 
 test('a member created by the operator confirms the address', async () => {
   const { page } = ada;
-  await press(page, 'Sign out');
+  await signOut(page);
   const address = `${setting('MEMBER_USERNAME')}@member.example`;
   await page.goto('/settings/security');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));

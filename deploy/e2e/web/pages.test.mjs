@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { unzip } from '../harness/archive.mjs';
-import { AREAS, answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { AREAS, answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn, signOut } from '../harness/browser.mjs';
 import { listenForCallback } from '../harness/callback.mjs';
 import { setting } from '../harness/client.mjs';
 import { register } from '../harness/openid.mjs';
@@ -333,7 +333,7 @@ test('a new password signs every other browser out', async () => {
 test('after signing out, pages need a new sign-in', async () => {
   const { page, context } = elsewhere;
   const cookies = await context.cookies();
-  await press(page, 'Sign out');
+  await signOut(page);
   await expectNotice(page, 'You are signed out.');
   await portray(page, 'signed-out');
   await page.goBack(); // the browser has not cached the page

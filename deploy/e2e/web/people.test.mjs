@@ -3,7 +3,7 @@
 // script and without it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { chooseIn, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 import { callWith } from '../harness/raw.mjs';
@@ -49,7 +49,7 @@ test('filters narrow the list and are shown as chips', async () => {
   await page.goto('/people');
   assert.equal(await rows(page).count(), 50);
   await portray(page, 'people', { everyView: true });
-  await page.getByText('Filter and sort', { exact: true }).click();
+  await page.locator('.filters > summary').click();
   await portray(page, 'people-filters', { everyView: true });
   const address = page.waitForURL(/tag=few/);
   await page.getByRole('textbox', { name: 'Tag, first one' }).fill('few');
@@ -83,7 +83,7 @@ test('a view is saved, named and shown', async () => {
   await page.locator('.chips').getByText('Tag: few').waitFor();
   assert.equal(await page.getByRole('link', { name: 'The few', exact: true }).getAttribute('aria-current'), 'page');
   await portray(page, 'people-view');
-  await page.getByRole('link', { name: 'Edit views', exact: true }).click();
+  await chooseIn(page, 'More about people', 'Saved views');
   await expectHeading(page, 'Saved views');
   await portray(page, 'people-views', { everyView: true });
 });
@@ -124,7 +124,7 @@ test('everything works without the script', async () => {
   const page = await plain.newPage();
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto('/people');
-  await page.getByText('Filter and sort', { exact: true }).click();
+  await page.locator('.filters > summary').click();
   await page.getByRole('textbox', { name: 'Tag, first one' }).fill('many');
   await press(page, 'Show');
   await page.locator('.chips').getByText('Tag: many').waitFor();

@@ -2,7 +2,7 @@
 // A member keeps one person up to date in a browser: with the script, at the keyboard, and without a script.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { chooseIn, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { portray } from '../harness/portrait.mjs';
 
@@ -48,15 +48,17 @@ test('facts are edited in place', async () => {
   await page.getByLabel('When you met').fill('2025-05');
   await part(page, 'Name and how you met').getByRole('button', { name: 'Save' }).click();
   await expectNotice(page, 'Your changes are saved.');
-  await part(page, 'Name and how you met').getByRole('link', { name: /^Who wrote this/ }).click();
-  await page.getByText('You ·').first().waitFor();
+  await chooseIn(page, 'More about', 'History');
+  await page.getByText('About Ada Stone').waitFor();
   await portray(page, 'person-history');
-  for (const title of ['Parts of the name', 'Ways to reach them', 'Messengers and networks', 'Addresses', 'Positions', 'Important dates', 'Relations', 'Groups and tags', 'Keeping in touch', 'About']) {
-    await open(page, title);
+  await page.goto(setting('PERSON'));
+  for (const title of ['Parts of the name', 'Phone and e-mail', 'Messengers and networks', 'Addresses', 'Positions', 'Dates', 'Relations', 'Groups and tags', 'Keeping in touch', 'About']) {
+    const open = page.getByRole('link', { name: `Edit ${title}`, exact: true }).or(page.getByRole('link', { name: `+ ${title}`, exact: true }));
+    await open.click();
     await part(page, title).getByRole('link', { name: 'Cancel' }).waitFor();
     await portray(page, `person-edit-${title.split(' ')[0].toLowerCase()}`);
     await part(page, title).getByRole('link', { name: 'Cancel' }).press('Enter');
-    await part(page, title).getByRole('link', { name: `Edit ${title}` }).waitFor();
+    await open.waitFor();
   }
 });
 
@@ -80,6 +82,7 @@ test('two tabs lose nothing', async () => {
 /** Adds a note, a contact and a reminder, and undoes; the same with and without the script. */
 async function keep(page, words) {
   await page.goto(setting('PERSON'));
+  await page.locator('#bar-note summary').click();
   await page.getByRole('textbox', { name: 'Note', exact: true }).fill(`Note ${words}`);
   await press(page, 'Add the note');
   await expectNotice(page, 'The note is added.');
@@ -106,7 +109,7 @@ test('note, log, remind, undo', async () => {
 test('merge asks first, and a person is restored from the bin', async () => {
   const { page } = maria;
   await page.goto(setting('PERSON'));
-  await page.getByRole('link', { name: 'Merge with …' }).click();
+  await chooseIn(page, 'More about', 'Merge with …');
   await page.getByRole('search').last().getByRole('searchbox').fill('Okafor');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await portray(page, 'person-merge');
@@ -116,7 +119,7 @@ test('merge asks first, and a person is restored from the bin', async () => {
   await expectNotice(page, 'The two are merged.');
   await page.getByRole('button', { name: /^Undo/ }).click();
   await page.goto(setting('PERSON'));
-  await press(page, 'Move to the bin');
+  await chooseIn(page, 'More about', 'Move to the bin');
   await expectNotice(page, 'The person is in the bin');
   await page.getByRole('button', { name: /^Undo/ }).click();
   await page.goto(setting('PERSON'));

@@ -1,9 +1,17 @@
 package page
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/url"
+	"strings"
+	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // The parameters of an address that a form redirects to: the name of a notice, and the
@@ -59,11 +67,60 @@ func (v *Request) notice() (string, undoForm) {
 	if text == "" || v.Login == nil || !id.Valid(id.Change, change) {
 		return text, undoForm{}
 	}
+	if given.Get(noticeParameter) == noticeLogged {
+		text = cmp.Or(v.logged(change), text)
+	}
 	back, parameters := withoutNotice(v.R.URL.RequestURI())
 	if len(parameters) > 0 {
 		back += "?" + parameters.Encode()
 	}
 	return text, undoForm{Path: PathActivity + "/undo", Change: change, Back: LocalPath(back)}
+}
+
+// noticeLogged is the notice of a contact that was logged.
+const noticeLogged = "logged"
+
+// logged says what a change logged: "Logged: meeting with Heike and Kofi, 25 November 2026." It returns "" for
+// another change.
+func (v *Request) logged(changeID string) string {
+	data := v.Store.Tenant(v.Login.MemberID, true)
+	changes, err := history.ListChanges(v.R.Context(), data, history.Query{IDs: []string{changeID}, Limit: 1})
+	if err != nil || len(changes) != 1 || len(changes[0].Effects) != 1 {
+		return ""
+	}
+	var contact struct {
+		Kind          string    `json:"kind"`
+		OccurredAt    time.Time `json:"occurred_at"`
+		OccurredLocal string    `json:"occurred_local"`
+		People        []string  `json:"connection_ids"`
+	}
+	if json.Unmarshal(changes[0].Effects[0].After, &contact) != nil || contact.Kind == "" {
+		return ""
+	}
+	names, err := people.ListNames(v.R.Context(), data, contact.People)
+	if err != nil {
+		return ""
+	}
+	var with []string
+	for _, id := range contact.People {
+		with = append(with, names[id])
+	}
+	zone := civil.Zone(v.Login.Timezone)
+	when, err := civil.ParseLocal(civil.Local(contact.OccurredAt, contact.OccurredLocal, zone), zone)
+	if err != nil {
+		when = contact.OccurredAt.In(zone)
+	}
+	words := map[string]string{"email": "e-mail", "intro": "introduction", "other": "contact"}
+	return fmt.Sprintf("Logged: %s with %s, %s.", cmp.Or(words[contact.Kind], contact.Kind), And(with), v.Format().Day(when))
+}
+
+// And joins names to a list in words: "Heike, Ana and Kofi".
+func And(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // noticeOf returns the text of a notice by its name; empty if there is none.
@@ -92,7 +149,7 @@ var notices = map[string]string{
 	"password-changed":      "Your password is changed, and every other browser is signed out.",
 
 	"agent-asks":    "Saved. It applies from the next call on.",
-	"approved":      "Approved. Kith does it now, if nothing prevents it. See the result below.",
+	"approved":      "Approved. The result is below.",
 	"refused":       "Refused. Nothing is done, and the agent is told.",
 	"decide-late":   "Nothing was changed: it was decided already, or has expired.",
 	"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
@@ -134,8 +191,8 @@ var notices = map[string]string{
 	"bin-emptied":        "The bin is emptied. Those people are deleted for good.",
 	"bin-nothing":        "Nothing was deleted: the person was not in the bin any more.",
 	"reminder-done":      "Done. A repeating reminder moved to its next day.",
-	"snoozed":            "Snoozed for a week.",
-	"logged":             "It is logged as your last contact, unless there was a later one.",
+	"snoozed":            "Snoozed.",
+	noticeLogged:         "Logged.",
 	"changed-meanwhile":  "Nothing was done: it changed in the meantime. This is how it is now.",
 	"undone-already":     "That was undone already. Nothing more was changed.",
 	"people-none":        "Choose at least one person first.",

@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 		if d, j := stateOf(t, s, b.Owner, first.ID); d.State != decision.Approved || j.RunAt.After(s.Clock.Now()) || j.State != job.Queued {
 			t.Errorf("%+v, %+v", d, j)
 		}
-		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. Kith does it now", "Nothing waits for you", "Archive people", "Approved, and not done yet · Claude")
+		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. The result is below", "Nothing waits for you", "Archive people", "Approved, and not done yet · Claude")
 		for _, form := range []string{approveForm, refuseForm} {
 			wantRedirect(t, b.Submit(page, form, nil), "/decide?done=decide-late")
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -53,6 +54,21 @@ func (r Row) Brief() *fieldRow {
 		found = &r.Objects[0].Fields[i]
 	}
 	return found
+}
+
+// About says whom a note, an interaction or a reminder is about: "with Heike and Kofi"; empty for other changes.
+func (r Row) About() string {
+	if len(r.Objects) != 1 || r.More > 0 {
+		return ""
+	}
+	names, found := strings.CutPrefix(r.Objects[0].Name, "about ")
+	switch {
+	case !found:
+		return ""
+	case r.Objects[0].Kind == kindWord(history.Interaction):
+		return "with " + names
+	}
+	return "about " + names
 }
 
 // Long reports whether Brief leaves out something that the change did.

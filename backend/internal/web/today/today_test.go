@@ -281,7 +281,7 @@ func TestLog(t *testing.T) {
 	form.Set("summary", "The <i>budget</i>")
 	done := b.Post("/today/log", form)
 	shown := b.Follow(done)
-	want(t, shown, http.StatusOK, "It is logged as your last contact")
+	want(t, shown, http.StatusOK, "Logged: ")
 	without(t, shown, "Every day, last contact 3")
 	undo(t, b, done)
 	want(t, b.Get("/"), http.StatusOK, "Every day, no recorded contact")
