@@ -50,7 +50,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/yuin/goldmark v1.8.7 // indirect
+require github.com/yuin/goldmark v1.8.7
 
 require (
 	cel.dev/cel-go v0.32.0 // indirect

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -120,17 +119,6 @@ func (d *Decision) Outcome() string {
 	return d.State
 }
 
-// Questions returns a sentence with the number of waiting decisions; empty for none.
-func Questions(waiting int) string {
-	switch waiting {
-	case 0:
-		return ""
-	case 1:
-		return "1 question waits for you"
-	}
-	return strconv.Itoa(waiting) + " questions wait for you"
-}
-
 // Error codes that tell an agent why its call was not executed.
 const (
 	CodeRefused   = "refused"
@@ -179,7 +167,7 @@ func Ask(ctx context.Context, tx *db.Tx, c Call) (d *Decision, first bool, err e
 	if d, err = Find(ctx, tx, c.Fingerprint); d != nil || err != nil {
 		return d, false, err
 	}
-	waiting, err := Count(ctx, tx)
+	waiting, err := countWaiting(ctx, tx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -296,12 +284,6 @@ func Cancel(ctx context.Context, tx *db.Tx, j *job.Job) (bool, error) {
 	return d.move(ctx, tx, d.State, Cancelled)
 }
 
-// Count returns the number of waiting decisions.
-func Count(ctx context.Context, q db.Reader) (int, error) {
-	n, err := q.From((*Decision)(nil)).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Count(ctx)
-	return int(n), err
-}
-
 // List returns all decisions, the oldest first.
 func List(ctx context.Context, q db.Reader) ([]Decision, error) {
 	var all []Decision
@@ -396,3 +378,9 @@ const Sweep = "DELETE FROM decisions WHERE expires_at <= ?"
 
 // SweepBefore returns the time to pass to Sweep.
 func SweepBefore(now time.Time) time.Time { return now.Add(-keep) }
+
+// countWaiting returns the number of waiting decisions.
+func countWaiting(ctx context.Context, q db.Reader) (int, error) {
+	n, err := q.From((*Decision)(nil)).Where("state = ?", Waiting).Where("expires_at > ?", q.Now()).Count(ctx)
+	return int(n), err
+}

@@ -19,7 +19,6 @@ func keepDecision(ctx context.Context, u *db.Tx, about string) (*decision.Decisi
 // decisionReads are the reads of decisions, with the ids of the victim's decision.
 func decisionReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
-		"Count": func(ctx context.Context, _ victim) (any, error) { return decision.Count(ctx, data) },
 		"List": func(ctx context.Context, v victim) (any, error) {
 			one, err := decision.Get(ctx, data, v.decision.ID)
 			other, otherErr := decision.OfJob(ctx, data, v.decision.JobID)

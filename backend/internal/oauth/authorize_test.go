@@ -261,7 +261,7 @@ func TestConsentPage(t *testing.T) {
 	page := authorize(b, a.ask())
 	for _, words := range []string{
 		"Agent Smith", "agent.example", "maria", "It may read: Your people (and export them all)", "interactions and reminders", "Everything it asks for",
-		"First seen here", "add, change, merge, archive and delete people", "import people from files", "It also adds people, notes, logged contacts and reminders",
+		"New to this server today", "add, change, merge, archive and delete people", "import people from files", "It also adds people, notes, logged contacts and reminders",
 		"merge duplicates", "delete people (you can restore them for 30 days)", "Add and change notes", "Import people from files",
 	} {
 		if !strings.Contains(page.Text(), words) {

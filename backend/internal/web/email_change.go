@@ -94,8 +94,8 @@ func (web *Web) writeEmailChange(ctx context.Context, m *account.Member, address
 }
 
 func (v *request) noEmailChange() error {
-	return page.Refuse(http.StatusNotFound, "This service sends no mail",
-		"A new address is confirmed by a link in an email, so your address stays as it is. Ask the people who run this service to set up mail.")
+	return page.Refuse(http.StatusNotFound, "This server can’t send mail",
+		"A new address is confirmed by a link in an email, so your address stays as it is. Its owner can set up mail with KITH_SMTP_URL.")
 }
 
 // memberWithLink admits signed-in browsers. It asks others to sign in and open the link again. It

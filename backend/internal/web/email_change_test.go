@@ -327,10 +327,10 @@ func TestChangeEmailWithoutMail(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	page := b.Get(securityPage)
-	want(t, page, http.StatusOK, "this service sends no mail. Ask the people who run it to set up mail.")
+	want(t, page, http.StatusOK, "this server can’t send mail.")
 	if len(page.Forms(emailForm)) != 0 {
 		t.Error("there is a form that cannot work")
 	}
 	want(t, b.Post(emailForm, webtest.Values("form_token", tokenOf(page), "new_email", "new@people.example", "email_password", webtest.Password)),
-		http.StatusNotFound, "This service sends no mail", "Ask the people who run this service to set up mail.")
+		http.StatusNotFound, "This server can’t send mail", "Its owner can set up mail")
 }

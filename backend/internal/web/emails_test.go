@@ -366,13 +366,13 @@ func TestWithoutMail(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	want(t, b.Get("/forgot"), http.StatusNotFound, "This service sends no mail")
+	want(t, b.Get("/forgot"), http.StatusNotFound, "This server can’t send mail")
 	form := url.Values{"form_token": {tokenOf(b.Get("/settings/security"))}}
-	want(t, b.Post("/settings/security/verify", form), http.StatusNotFound, "This service sends no mail")
+	want(t, b.Post("/settings/security/verify", form), http.StatusNotFound, "This server can’t send mail")
 	anonymous := s.Browser(t)
 	page := anonymous.Get("/sign-in")
 	if strings.Contains(page.Text(), "Forgotten") {
 		t.Error("the sign-in page offers an email")
 	}
-	want(t, anonymous.Post("/forgot", url.Values{"form_token": {tokenOf(page)}}), http.StatusNotFound, "This service sends no mail")
+	want(t, anonymous.Post("/forgot", url.Values{"form_token": {tokenOf(page)}}), http.StatusNotFound, "This server can’t send mail")
 }

@@ -21,7 +21,7 @@ type linkContent struct {
 }
 
 func (v *request) noMail() error {
-	return page.Refuse(http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you.")
+	return page.Refuse(http.StatusNotFound, "This server can’t send mail", "Its owner sets a new password with: kith member set-password USERNAME")
 }
 
 func (v *request) showForgot() error {

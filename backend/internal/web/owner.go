@@ -60,7 +60,7 @@ func (v *request) renderOwner(status int, secret string, o account.Owner, chosen
 		Fields: append(fields, v.keepPassword("Password", chosen, m)...), Zones: civil.ZoneNames(), Link: secret, Guess: len(m.List) == 0,
 		Timezone: page.Field{
 			Name: account.FieldTimezone, Label: "Time zone", Value: o.Timezone, Required: true, Plain: true, Autocomplete: "off", List: zones,
-			Hint: "Your days begin and end there. For example Europe/Berlin.", Error: m.Of(account.FieldTimezone),
+			Hint: "Used for reminders and dates. For example Europe/Berlin.", Error: m.Of(account.FieldTimezone),
 		},
 	}})
 }

@@ -37,7 +37,7 @@ func (v *request) renderTime(status int, shown account.Settings, wrong *page.Mis
 	content := timeContent{
 		Timezone: page.Field{
 			Name: account.FieldTimezone, Label: "Time zone", Value: shown.Timezone, Required: true, Plain: true, Autocomplete: "off", List: zones,
-			Hint: "Your days begin and end there. For example Europe/Berlin.", Error: wrong.Of(account.FieldTimezone),
+			Hint: "Used for reminders and dates. For example Europe/Berlin.", Error: wrong.Of(account.FieldTimezone),
 		},
 		Locale: page.Field{
 			Name: account.FieldLocale, Label: "Language and country", Value: shown.Locale, Required: true, Plain: true, Autocomplete: "off",

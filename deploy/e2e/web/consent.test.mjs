@@ -57,7 +57,7 @@ test('consent fits the window, and two of a phone', async () => {
   assert.ok(await tall() <= 2 * 844, `the page takes ${await tall()} pixels`);
   await page.setViewportSize({ width: 1280, height: 800 });
   const shown = await page.getByRole('main').innerText();
-  for (const words of ['merge, archive and delete people', 'import people from files', 'export them all', '127.0.0.1', 'First seen here']) {
+  for (const words of ['merge, archive and delete people', 'import people from files', 'export them all', '127.0.0.1', 'New to this server today']) {
     assert.ok(shown.includes(words), `${words} is missing in ${shown}`);
   }
   await portray(page, 'consent-presets', { everyView: true });

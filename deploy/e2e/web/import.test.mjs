@@ -62,7 +62,7 @@ test('a file is imported with the columns and people that the member chose', asy
   await page.getByRole('button', { name: 'Known 2' }).waitFor();
   await page.reload();
   await press(page, 'Import 3 rows');
-  await page.getByText('4 rows: 1 added, 1 changed, 1 left as they were, 1 failed.').waitFor(); // by the script
+  await page.getByText('1 person added, 1 changed, 1 skipped, 1 failed.').waitFor(); // by the script
   await portray(page, 'import-done', { everyView: true });
   assert.doesNotMatch(await page.locator('main').innerText(), /\b(con|fil|imp|chg)_/);
   await page.getByRole('link', { name: 'See your new person' }).click();
@@ -88,7 +88,7 @@ test('a file is imported and undone without a script', async () => {
     await press(page, 'Preview');
     await page.getByLabel('What to do with Fay Fox, row 3').selectOption('Leave out');
     await press(page, 'Import 2 rows');
-    assert.match(await refreshed(), /2 rows: 1 added, 0 changed, 1 left as they were, 0 failed/);
+    assert.match(await refreshed(), /1 person added, 1 skipped\./);
     await press(page, 'Undo the import of again.csv');
     await expectNotice(page, 'The import is being undone.');
     await refreshed();

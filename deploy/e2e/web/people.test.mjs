@@ -128,7 +128,7 @@ test('everything works without the script', async () => {
   await page.getByRole('textbox', { name: 'Tag, first one' }).fill('many');
   await press(page, 'Show');
   await page.locator('.chips').getByText('Tag: many').waitFor();
-  await page.getByRole('checkbox', { name: /^All \d+$/ }).check();
+  await page.getByRole('checkbox', { name: /^Choose all \d+$/ }).check();
   await press(page, 'Delete');
   await page.getByRole('heading', { level: 1, name: /^Delete \d+ people$/ }).waitFor();
   await press(page, 'Delete');

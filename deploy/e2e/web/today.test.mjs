@@ -77,7 +77,7 @@ test('what is due is done, snoozed and logged with one click each, and undone', 
   await page.getByRole('button', { name: 'Done with Send Grace the paper', exact: true }).waitFor();
 
   await page.locator('summary').filter({ hasText: 'Snooze Book a table' }).click();
-  await page.getByRole('button', { name: 'In 3 weeks: Book a table', exact: true }).click();
+  await page.getByRole('button', { name: 'In 3 weeks for Book a table', exact: true }).click();
   await expectNotice(page, 'Snoozed.');
   assert.equal(await page.getByRole('button', { name: /Book a table/ }).count(), 0);
 

@@ -54,11 +54,11 @@ type captureContent struct {
 type foundPerson struct{ ID, Path, Name, Headline, By string }
 
 func captureFields() []FormField {
-	tags := linesField("tags", "Tags", "One a line.")
+	tags := linesField("tags", "Tags", "One per line.")
 	return []FormField{
 		textField("name", "Name", ""), textField("title", "Title", ""), textField("organization", "Organisation", ""), textField("location", "Place", ""),
-		textField("met_how", "How you met", ""), linesField("emails", "E-mail addresses", "One a line."), linesField("phones", "Phone numbers", "One a line, with the country code."),
-		linesField("urls", "Links", "One a line, beginning with https://."), tags, areaField("bio", "Note", "Shown as About on their page.", 3),
+		textField("met_how", "How you met", ""), linesField("emails", "E-mail addresses", "One per line."), linesField("phones", "Phone numbers", "One per line, with the country code."),
+		linesField("urls", "Links", "One per line, beginning with https://."), tags, areaField("bio", "Note", "Shown as About on their page.", 3),
 	}
 }
 

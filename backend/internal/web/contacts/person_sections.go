@@ -129,9 +129,9 @@ func wayFields(_ *request, p *person) ([]FormField, error) {
 		}), "\n")
 	}
 	return []FormField{
-		linesField("emails", "E-mail addresses", "One a line, the preferred one first. A label may follow: ana@example.com (work).").with(joined(c.GetEmails())),
-		linesField("phones", "Phone numbers", "One a line, with the country code: +44 20 7946 0000 (mobile).").with(joined(c.GetPhones())),
-		linesField("urls", "Links", "One a line, beginning with https://.").with(joined(c.GetUrls())),
+		linesField("emails", "E-mail addresses", "One per line, the preferred one first. A label may follow: ana@example.com (work).").with(joined(c.GetEmails())),
+		linesField("phones", "Phone numbers", "One per line, with the country code: +44 20 7946 0000 (mobile).").with(joined(c.GetPhones())),
+		linesField("urls", "Links", "One per line, beginning with https://.").with(joined(c.GetUrls())),
 	}, nil
 }
 
@@ -430,7 +430,7 @@ func saveDates(v *request, p *person, f *Form, _ map[string]bool) ([]page.FieldE
 const groupPrefix = "group."
 
 func groupFields(v *request, p *person) ([]FormField, error) {
-	tags := linesField("tags", "Tags", "One a line. New ones are created.")
+	tags := linesField("tags", "Tags", "One per line. New ones are created.")
 	fields := []FormField{tags.with(strings.Join(p.GetConnection().GetTags(), "\n"))}
 	list, err := v.Groups.ListGroups(v.Ctx, &organizev1.ListGroupsRequest{})
 	for _, g := range list.GetGroups() {

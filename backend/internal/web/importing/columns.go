@@ -268,7 +268,7 @@ func headerAt(columns []source.Column, at int) string {
 
 // formats are the formats of files.
 func formats(chosen, wrong string) page.Select {
-	s := page.Select{Name: "format", Label: "What it is", Error: wrong, Options: []page.Option{{Value: auto, Label: "Find it out"}}}
+	s := page.Select{Name: "format", Label: "What it is", Error: wrong, Options: []page.Option{{Value: auto, Label: "Detect automatically"}}}
 	for _, format := range source.Formats() {
 		s.Options = append(s.Options, page.Option{Value: format, Label: kindOf(format)})
 	}
@@ -287,7 +287,7 @@ func kindOf(format string) string {
 // dateOrders are the orders of day, month and year.
 func dateOrders(chosen, wrong string) page.Select {
 	s := page.Select{Name: "date_order", Label: "Dates such as 3/4/2021", Error: wrong, Options: []page.Option{
-		{Value: auto, Label: "Find it out"}, {Value: source.DayMonthYear, Label: "Day, month, year"},
+		{Value: auto, Label: "Detect automatically"}, {Value: source.DayMonthYear, Label: "Day, month, year"},
 		{Value: source.MonthDayYear, Label: "Month, day, year"}, {Value: source.YearMonthDay, Label: "Year, month, day"},
 	}}
 	page.Choose(cmp.Or(chosen, auto), s.Options...)

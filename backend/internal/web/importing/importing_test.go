@@ -254,7 +254,7 @@ func TestChoicesAreKept(t *testing.T) {
 			t.Errorf("a second start leads to %d %s", p.Status, p.Header.Get("Location"))
 		}
 		worked(t, s, b, importer.JobKind)
-		want(t, b.Get(progress), http.StatusOK, "2 rows: 0 added, 1 changed, 1 left as they were, 0 failed.")
+		want(t, b.Get(progress), http.StatusOK, "1 person changed, 1 skipped.")
 		if got := stored(t, s, b); len(got) != 1 {
 			t.Errorf("%v", got)
 		}

@@ -183,6 +183,30 @@ func (f Format) Number(n int64) string {
 	return out.String()
 }
 
+// imported says what became of the rows of a file: "13 people added, 1 skipped."
+func (f Format) imported(added, changed, skipped, failed int) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{added, "added"}, {changed, "changed"}, {skipped, "skipped"}, {failed, "failed"}} {
+		if part.n == 0 {
+			continue
+		}
+		words := f.Number(int64(part.n))
+		if len(parts) == 0 && part.n == 1 {
+			words += " person"
+		} else if len(parts) == 0 {
+			words += " people"
+		}
+		parts = append(parts, words+" "+part.what)
+	}
+	if len(parts) == 0 {
+		return "Nobody is in the file."
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
 // Ago returns how far a day is from today, both in the same zone: "today", "yesterday", "3 weeks ago" or
 // "in 2 months". Days of one week and months of 30 days are rounded down.
 func Ago(today, day time.Time) string {

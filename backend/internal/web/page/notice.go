@@ -168,7 +168,7 @@ var notices = map[string]string{
 	"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
 	"codes-made":         "The old recovery codes don’t work any more.",
 	"token-revoked":      "The token is revoked. It stopped working at once.",
-	"sending-allowed":    "Texts may be sent now. Have an agent start embed_objects.",
+	"sending-allowed":    "Texts may be sent now, when an agent prepares the similarity search.",
 	"sending-stopped":    "Nothing is sent any more.",
 	"agent-revoked":      "The agent is disconnected. Its access ended at once.",
 	"agent-widened":      "The agent may do more now. That applies from its next call on.",

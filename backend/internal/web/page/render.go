@@ -121,7 +121,8 @@ func (f Format) functions() template.FuncMap {
 		"recent": func(now, t time.Time) template.HTML {
 			return titled(t, f.Recent(now, t), f.Clock(t.In(now.Location())))
 		},
-		"number": func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
+		"number":   func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
+		"imported": f.imported,
 	}
 }
 
