@@ -28,7 +28,7 @@ const (
 	CSV         = "csv"
 	VCard       = "vcard"
 	JSContact   = "jscontact"
-	// Monica is the JSON export of Monica 4.
+	// Monica is the export of Monica 4, as JSON or SQL.
 	Monica = "monica"
 	// JSON is Kith's lossless export.
 	JSON = "json"
@@ -280,6 +280,8 @@ func detect(text []byte, filename string) (string, error) {
 		return VCard, nil
 	case text[0] == '{' || text[0] == '[':
 		return detectJSON(text)
+	case isMonicaDump(text):
+		return Monica, nil
 	case text[0] == '<':
 		return "", fault.New(fault.Invalid, "this is a web page or XML; export the contacts as CSV or vCard")
 	case bytes.HasPrefix(text, []byte("dn:")) || bytes.HasPrefix(text, []byte("version: 1\n")):
@@ -327,6 +329,9 @@ const mostEntries = 10_000
 
 // unpack returns the file within a ZIP, or data itself.
 func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
+	if len(data) > MaxBytes && bytes.Contains(data[:1<<10], []byte(`"app_version"`)) {
+		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; export the account from Monica as SQL, which has no pictures")
+	}
 	if len(data) > MaxBytes {
 		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; split it into several files")
 	}
