@@ -81,7 +81,7 @@ type DB struct {
 	fault      func(statement string) error
 	queryWatch QueryObserver
 
-	known        fs.FS // Config.Migrations
+	further      fs.FS // Config.Migrations
 	backUpBefore bool
 }
 
@@ -191,10 +191,7 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	}
 	s := &DB{
 		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e, memberBytes: c.MemberBytes,
-		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{}, known: c.Migrations, backUpBefore: c.BackUpBefore,
-	}
-	if s.known == nil {
-		s.known = migrationFiles
+		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{}, further: c.Migrations, backUpBefore: c.BackUpBefore,
 	}
 	if c.Queries != nil {
 		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)

@@ -37,10 +37,18 @@ var (
 // whose data is migrationData.
 type migration struct{ name, file string }
 
+// files has the folder "migrations".
+func (s *DB) files() fs.FS {
+	if s.further != nil {
+		return s.further
+	}
+	return migrationFiles
+}
+
 // migrations returns the migrations that the binary knows, in order. A file is named by the time of
 // the migration and a word: 20261122000000_baseline.sql.
 func (s *DB) migrations() ([]migration, error) {
-	files, err := fs.Glob(s.known, "migrations/"+s.engine.name+"/[0-9]*.sql") // sorted
+	files, err := fs.Glob(s.files(), "migrations/"+s.engine.name+"/[0-9]*.sql") // sorted
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("find migrations: %w", cmp.Or(err, fs.ErrNotExist))
 	}
@@ -54,7 +62,7 @@ func (s *DB) migrations() ([]migration, error) {
 
 // statements returns the SQL of a migration.
 func (s *DB) statements(m migration) (string, error) {
-	text, err := template.ParseFS(s.known, m.file)
+	text, err := template.ParseFS(s.files(), m.file)
 	if err != nil {
 		return "", fmt.Errorf("read a migration: %w", err)
 	}

@@ -28,13 +28,15 @@ const (
 	CSV         = "csv"
 	VCard       = "vcard"
 	JSContact   = "jscontact"
+	// Monica is the JSON export of Monica 4.
+	Monica = "monica"
 	// JSON is Kith's lossless export.
 	JSON = "json"
 )
 
 // Formats returns all formats that can be read.
 func Formats() []string {
-	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, JSON}
+	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, Monica, JSON}
 }
 
 // auto means that the option is detected, as an empty option does.
@@ -82,7 +84,7 @@ type File struct {
 
 	total   int
 	records iter.Seq[Record]
-	// table is nil for other formats; lists are those of Kith's JSON export, not decoded yet.
+	// table is nil for other formats; lists are those of Kith's JSON export, or made of Monica's, not decoded yet.
 	table *table
 	lists map[string][]byte
 	// fields are the custom fields that take values.
@@ -163,7 +165,7 @@ func Open(data []byte, o Options) (*File, error) {
 func (f *File) read(data []byte, set charset, o Options) error {
 	f.Format = o.Format
 	byHeader := func(c Choice) bool { return c.At == 0 }
-	if (o.Format == VCard || o.Format == JSContact || o.Format == JSON) && slices.ContainsFunc(o.Columns, byHeader) {
+	if slices.Contains([]string{VCard, JSContact, Monica, JSON}, o.Format) && slices.ContainsFunc(o.Columns, byHeader) {
 		return fault.InvalidField("columns", "a file of the format %s has no columns; leave it out", o.Format)
 	}
 	switch o.Format {
@@ -171,6 +173,8 @@ func (f *File) read(data []byte, set charset, o Options) error {
 		return f.openCards(data, set, o)
 	case JSContact:
 		return f.openJSContact(set.decode(data), o)
+	case Monica:
+		return f.openMonica(set.decode(data), o)
 	case JSON:
 		return f.openDocument(set.decode(data))
 	default:
@@ -180,6 +184,9 @@ func (f *File) read(data []byte, set charset, o Options) error {
 
 // Records returns the records in the order of the file, each time from its start.
 func (f *File) Records() iter.Seq[Record] { return f.records }
+
+// HasLists reports whether the file may have more than people, such as notes.
+func (f *File) HasLists() bool { return f.lists != nil }
 
 // Total returns how many records there are.
 func (f *File) Total() int { return f.total }
