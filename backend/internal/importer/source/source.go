@@ -346,6 +346,9 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no entry is written anywhere
 		return nil, fault.Wrap(err, fault.Invalid, "the ZIP is damaged; export or download it again")
 	}
+	if cards := cardFiles(archive.File); len(cards) > 1 || len(cards) == 1 && slices.ContainsFunc(archive.File, isPicture) {
+		return f.joinCards(archive.File, cards, o)
+	}
 	entry, err := choose(archive.File)
 	if err != nil {
 		return nil, err
@@ -355,7 +358,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 		return nil, err
 	}
 	o.Filename = path.Base(entry.Name)
-	f.warn(fmt.Sprintf("Of the ZIP, %s was read.", shown(entry.Name)))
+	f.warn(fmt.Sprintf("Of the ZIP, %s was read%s.", shown(entry.Name), others(archive.File, []*zip.File{entry})))
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
 		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
 	}
@@ -369,7 +372,7 @@ func choose(files []*zip.File) (*zip.File, error) {
 	for _, file := range files {
 		name := strings.ToLower(file.Name)
 		switch {
-		case path.Base(name) == "connections.csv":
+		case path.Base(name) == "connections.csv", path.Base(name) == "all contacts.csv": // of LinkedIn, and of Google Takeout
 			return file, nil
 		case name == "[content_types].xml" || strings.HasPrefix(name, "xl/"):
 			return nil, fault.New(fault.Invalid, "this is an Excel workbook; save it as CSV (UTF-8) there")
