@@ -24,25 +24,28 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Migrate migrates the database schema to the binary's and returns the number of applied
-// migrations. Several processes may call it at once.
-func Migrate(ctx context.Context, databaseURL string) (int, error) {
-	return db.Migrate(ctx, db.Config{URL: databaseURL})
+// Migrated is what Migrate did.
+type Migrated = db.Migrated
+
+// Migrate migrates the database schema to the binary's. With backUp, it first backs up a SQLite database of
+// an older version, beside the file. Several processes may call it at once.
+func Migrate(ctx context.Context, databaseURL string, backUp bool) (Migrated, error) {
+	return db.Migrate(ctx, db.Config{URL: databaseURL, BackUpBefore: backUp})
 }
 
 // MigrateInstalled is Migrate for the start of a backend. It refuses to make a new SQLite file where
 // the secret key of an installation lies: its database was moved or removed.
-func MigrateInstalled(ctx context.Context, databaseURL string) (int, error) {
+func MigrateInstalled(ctx context.Context, databaseURL string, backUp bool) (Migrated, error) {
 	file, key := db.File(databaseURL), DefaultSecretKeyFile(databaseURL)
 	if file != "" {
 		_, database := os.Stat(file)
 		_, secret := os.Stat(key)
 		if errors.Is(database, fs.ErrNotExist) && secret == nil {
-			return 0, fmt.Errorf("the database %s is gone, but the secret key of its installation is there (%s): put the database back, "+
+			return Migrated{}, fmt.Errorf("the database %s is gone, but the secret key of its installation is there (%s): put the database back, "+
 				"or restore a backup with `kith restore`; `kith migrate` makes an empty one", file, key)
 		}
 	}
-	return Migrate(ctx, databaseURL)
+	return Migrate(ctx, databaseURL, backUp)
 }
 
 // Admin performs the operator's commands. It works beside a running server, where its

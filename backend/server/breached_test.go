@@ -22,7 +22,7 @@ func TestBreachedPasswordsOfOperators(t *testing.T) {
 	if err := os.WriteFile(list, fmt.Appendf(nil, "%X\n", sha1.Sum([]byte(stolen))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.Migrate(t.Context(), url); err != nil {
+	if _, err := server.Migrate(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	a, err := server.OpenAdmin(t.Context(), url, nil, slog.New(slog.DiscardHandler))

@@ -67,7 +67,7 @@ func TestEvents(t *testing.T) {
 func TestEventsExist(t *testing.T) {
 	t.Parallel()
 	url := t.TempDir() + "/kith.db"
-	if _, err := Migrate(t.Context(), url); err != nil {
+	if _, err := Migrate(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	c := Config{DatabaseURL: url, ServiceToken: "a-service-token-for-tests", BaseURL: "http://kith.example", SignUp: true}

@@ -15,7 +15,7 @@ func TestImportedCreditsAreOfThePlanHere(t *testing.T) {
 	dir := t.TempDir()
 	open := func(name string, free int) *Admin {
 		url := filepath.Join(dir, name)
-		if _, err := Migrate(t.Context(), url); err != nil {
+		if _, err := Migrate(t.Context(), url, false); err != nil {
 			t.Fatal(err)
 		}
 		a, err := OpenAdmin(t.Context(), url, map[string]int{account.PlanFree: free}, slog.New(slog.DiscardHandler))

@@ -23,7 +23,7 @@ const serviceToken = "a-service-token-for-tests"
 func database(t *testing.T) string {
 	t.Helper()
 	url := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := server.Migrate(t.Context(), url); err != nil {
+	if _, err := server.Migrate(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	return url
@@ -181,7 +181,7 @@ func TestStartWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "kith.db")
-	if _, err := server.MigrateInstalled(t.Context(), path); err != nil {
+	if _, err := server.MigrateInstalled(t.Context(), path, false); err != nil {
 		t.Fatalf("the first start: %v", err)
 	}
 	if _, err := server.CreateSecretKey(path, ""); err != nil {
@@ -190,7 +190,7 @@ func TestStartWithoutDatabase(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.MigrateInstalled(t.Context(), path); err == nil || !strings.Contains(err.Error(), "kith restore") {
+	if _, err := server.MigrateInstalled(t.Context(), path, false); err == nil || !strings.Contains(err.Error(), "kith restore") {
 		t.Errorf("without the file: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 func TestSweepsAreCounted(t *testing.T) {
 	t.Parallel()
 	url := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := Migrate(t.Context(), url); err != nil {
+	if _, err := Migrate(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	data, err := db.Open(t.Context(), db.Config{URL: url})

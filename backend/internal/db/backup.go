@@ -26,6 +26,16 @@ import (
 // installed. The file is written completely or not at all, is checked before Backup returns, and only
 // its owner can read it.
 func Backup(ctx context.Context, databaseURL, file string) error {
+	return writeBackup(file, func(partial string) error {
+		if IsPostgres(databaseURL) {
+			return dumpPostgres(ctx, databaseURL, partial)
+		}
+		return backupSQLite(ctx, databaseURL, partial)
+	})
+}
+
+// writeBackup makes a file that write writes completely, under another name until it is on the disk.
+func writeBackup(file string, write func(partial string) error) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s already exists: name a new file", file)
 	}
@@ -34,11 +44,7 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 	}
 	partial := file + ".partial"
 	removeLeftovers(partial)
-	write := backupSQLite
-	if IsPostgres(databaseURL) {
-		write = dumpPostgres
-	}
-	if err := write(ctx, databaseURL, partial); err != nil {
+	if err := write(partial); err != nil {
 		removeLeftovers(partial)
 		return err
 	}
@@ -131,8 +137,6 @@ func Restore(ctx context.Context, databaseURL, file string) error {
 // sqliteMagic is how every SQLite database begins.
 const sqliteMagic = "SQLite format 3\x00"
 
-// backupSQLite writes a copy of a database, and checks both: a page that can't be read, or rows that
-// an index has and its table lacks, would be missing from the copy without an error.
 func backupSQLite(ctx context.Context, databaseURL, file string) (err error) {
 	if _, err := os.Stat(sqlitePath(databaseURL)); err != nil {
 		return fmt.Errorf("there is no database to back up: %w", err)
@@ -142,6 +146,26 @@ func backupSQLite(ctx context.Context, databaseURL, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.copySQLite(ctx, file)
+}
+
+// keepBefore backs a SQLite database up before it gets a migration, and returns the file. A backup that a
+// killed process left is older than the database: it is written again.
+func (s *DB) keepBefore(ctx context.Context, m migration) (string, error) {
+	file := s.file + ".before-" + m.name
+	err := os.Remove(file)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = writeBackup(file, func(partial string) error { return s.copySQLite(ctx, partial) })
+	}
+	if err != nil {
+		return "", fmt.Errorf("the database is not upgraded, because it cannot be backed up before (KITH_BACKUP_BEFORE_UPGRADE=false upgrades without): %w", err)
+	}
+	return file, nil
+}
+
+// copySQLite writes a copy of a database, and checks both: a page that can't be read, or rows that
+// an index has and its table lacks, would be missing from the copy without an error.
+func (s *DB) copySQLite(ctx context.Context, file string) (err error) {
 	if err := s.CheckIntegrity(ctx); err != nil {
 		return fmt.Errorf("the database can't be backed up: %w", err)
 	}

@@ -55,6 +55,11 @@ type Config struct {
 	// MemberBytes is the quota of a member, over photos, uploaded files and recorded changes; 0 for
 	// none. See Tx.Reserve.
 	MemberBytes int64
+	// BackUpBefore makes Migrate back a SQLite database up beside its file before it changes one that has rows
+	// of an older version.
+	BackUpBefore bool
+	// Migrations has the folder "migrations"; nil means that of the binary. Tests upgrade with further ones.
+	Migrations fs.FS
 
 	create bool // make the file of a SQLite database that doesn't exist
 }
@@ -75,6 +80,9 @@ type DB struct {
 	file       string
 	fault      func(statement string) error
 	queryWatch QueryObserver
+
+	further      fs.FS // Config.Migrations
+	backUpBefore bool
 }
 
 // engine is the part that differs between the two databases.
@@ -133,13 +141,21 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return s, nil
 }
 
+// Migrated is what Migrate did.
+type Migrated struct {
+	// Applied is how many migrations the database lacked.
+	Applied int
+	// Backup is the file with the database as it was before; "" if there is none (Config.BackUpBefore).
+	Backup string
+}
+
 // Migrate connects and brings the schema up to the binary's; it makes the file of a SQLite database that
-// doesn't exist. It is safe to run from many processes at once. A newer schema is refused.
-func Migrate(ctx context.Context, c Config) (applied int, err error) {
+// doesn't exist. It is safe to run from many processes at once. A schema that is newer or another program's is refused.
+func Migrate(ctx context.Context, c Config) (done Migrated, err error) {
 	c.create = true
 	s, err := connect(ctx, c)
 	if err != nil {
-		return 0, err
+		return Migrated{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return s.migrate(ctx)
@@ -175,7 +191,7 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	}
 	s := &DB{
 		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e, memberBytes: c.MemberBytes,
-		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{},
+		fault: checked, file: sqlitePath(c.URL), queryWatch: noop{}, further: c.Migrations, backUpBefore: c.BackUpBefore,
 	}
 	if c.Queries != nil {
 		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)

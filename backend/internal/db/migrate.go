@@ -29,16 +29,26 @@ var (
 	ErrSchemaOther = errors.New("the database was written by a newer kith and lacks what this one needs: start that version, or a newer one")
 	// ErrSchemaOlder: the database lacks migrations.
 	ErrSchemaOlder = errors.New("the database needs an upgrade: run `kith migrate` first")
+	// ErrSchemaForeign: Kith never migrated the database, and it has tables.
+	ErrSchemaForeign = errors.New("the database has tables of another program: give Kith an empty one of its own (CREATE DATABASE kith OWNER kith)")
 )
 
 // migration is one SQL file in the folder of the database engine. The file is a Go template
 // whose data is migrationData.
 type migration struct{ name, file string }
 
+// files has the folder "migrations".
+func (s *DB) files() fs.FS {
+	if s.further != nil {
+		return s.further
+	}
+	return migrationFiles
+}
+
 // migrations returns the migrations that the binary knows, in order. A file is named by the time of
 // the migration and a word: 20261122000000_baseline.sql.
 func (s *DB) migrations() ([]migration, error) {
-	files, err := fs.Glob(migrationFiles, "migrations/"+s.engine.name+"/[0-9]*.sql") // sorted
+	files, err := fs.Glob(s.files(), "migrations/"+s.engine.name+"/[0-9]*.sql") // sorted
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("find migrations: %w", cmp.Or(err, fs.ErrNotExist))
 	}
@@ -52,7 +62,7 @@ func (s *DB) migrations() ([]migration, error) {
 
 // statements returns the SQL of a migration.
 func (s *DB) statements(m migration) (string, error) {
-	text, err := template.ParseFS(migrationFiles, m.file)
+	text, err := template.ParseFS(s.files(), m.file)
 	if err != nil {
 		return "", fmt.Errorf("read a migration: %w", err)
 	}
@@ -63,42 +73,70 @@ func (s *DB) statements(m migration) (string, error) {
 	return b.String(), nil
 }
 
-// migrate applies the migrations that the database lacks and returns how many. One
-// process at a time does so; others wait for the lock. SQLite's statistics are brought
-// up to date before other connections read them.
-func (s *DB) migrate(ctx context.Context) (applied int, err error) {
+// migrate applies the migrations that the database lacks, each in a transaction of its own: one that is
+// killed goes on with the next start. One process at a time does so; others wait for the lock. SQLite's
+// statistics are brought up to date before other connections read them.
+func (s *DB) migrate(ctx context.Context) (result Migrated, err error) {
 	unlock, err := s.engine.lock(ctx)
 	if err != nil {
-		return 0, err
+		return result, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	known, err := s.migrations()
 	if err != nil {
-		return 0, err
+		return result, err
 	}
 	done, err := s.appliedMigrations(ctx)
 	if err != nil {
-		return 0, err
+		return result, err
 	}
 	if err := compareSchema(known, done); err != nil && !errors.Is(err, ErrSchemaOlder) {
-		return 0, err
+		return result, err
+	}
+	if len(done) == 0 {
+		if err := s.refuseForeign(ctx); err != nil {
+			return result, err
+		}
 	}
 	for _, m := range known {
 		if done[m.name] {
 			continue
 		}
-		if err := s.apply(ctx, m); err != nil {
-			return applied, fmt.Errorf("migrate the database: %w", err)
+		if len(done) > 0 && result.Applied == 0 && s.backUpBefore && s.engine.name == sqliteName {
+			if result.Backup, err = s.keepBefore(ctx, m); err != nil {
+				return result, err
+			}
 		}
-		applied++
+		if err := s.apply(ctx, m); err != nil {
+			return result, fmt.Errorf("migrate the database: %w", err)
+		}
+		result.Applied++
 	}
 	if s.engine.name == sqliteName {
 		if err := s.engine.file.learnMarker(ctx, s.engine.admin); err != nil {
-			return applied, err
+			return result, err
 		}
 		err = s.optimize(ctx)
 	}
-	return applied, err
+	return result, err
+}
+
+// refuseForeign returns ErrSchemaForeign if a database that was never migrated has tables, other than those of
+// PostgreSQL's extensions. SQLite files of other programs are refused when they are opened.
+func (s *DB) refuseForeign(ctx context.Context) error {
+	if s.engine.name != postgresName {
+		return nil
+	}
+	var n int
+	if err := s.engine.admin.NewRaw(`SELECT count(*) FROM pg_catalog.pg_class AS t
+WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p') AND t.relname <> 'schema_migrations'
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = t.oid AND deptype = 'e')`).Scan(ctx, &n); err != nil {
+		return fmt.Errorf("read the tables of the database: %w", Coded(err))
+	}
+	if n > 0 {
+		return ErrSchemaForeign
+	}
+	return nil
 }
 
 // migrationsTable returns the statement that makes the table of applied migrations.

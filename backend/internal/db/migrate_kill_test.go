@@ -12,15 +12,24 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
 
-// migrateVariable names the database that this test program migrates instead of running tests.
-const migrateVariable = "KITH_TEST_MIGRATE"
+const (
+	// migrateVariable names the database that this test program migrates instead of running tests.
+	migrateVariable = "KITH_TEST_MIGRATE"
+	// migrationsVariable names the folder of other migrations than the binary's.
+	migrationsVariable = "KITH_TEST_MIGRATIONS"
+)
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(migrateVariable); url != "" {
 		if _, err := os.Stdout.WriteString("migrating\n"); err != nil {
 			os.Exit(2)
 		}
-		if _, err := db.Migrate(context.Background(), db.Config{URL: url}); err != nil {
+		c := db.Config{URL: url, BackUpBefore: true}
+		if folder := os.Getenv(migrationsVariable); folder != "" {
+			c.Migrations = os.DirFS(folder)
+			registerKill()
+		}
+		if _, err := db.Migrate(context.Background(), c); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -166,8 +166,8 @@ func TestMigrateThroughPooler(t *testing.T) {
 	var all errgroup.Group
 	for range cap(total) {
 		all.Go(func() error {
-			applied, err := db.Migrate(t.Context(), db.Config{URL: u.String()})
-			total <- applied
+			done, err := db.Migrate(t.Context(), db.Config{URL: u.String()})
+			total <- done.Applied
 			return err
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -180,7 +179,7 @@ func newPreview(ctx context.Context, on db.Reader, f *File, o Options, most int)
 	if err := im.people(ctx); err != nil {
 		return nil, err
 	}
-	p.Report, p.Others, p.Partly = im.at.Report, im.file.Format == source.JSON, im.file.Total() > most
+	p.Report, p.Others, p.Partly = im.at.Report, im.file.HasLists(), im.file.Total() > most
 	p.Linked = im.at.Related || im.at.Contacts
 	return p, nil
 }

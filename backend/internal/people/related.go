@@ -70,7 +70,7 @@ func relationOf(word string) string {
 		return RelationReport
 	case "introduced":
 		return RelationIntroduced
-	case "friend":
+	case "friend", "best friend":
 		return RelationFriend
 	case "colleague", "co worker", "coworker":
 		return RelationColleague

@@ -21,15 +21,20 @@ func (c migrateCommand) Run(p *program) error {
 	if c.Wait {
 		return c.wait(p)
 	}
-	applied, err := server.Migrate(p.ctx, p.settings.DatabaseURL)
-	if err != nil {
+	done, err := server.Migrate(p.ctx, p.settings.DatabaseURL, p.settings.BackUpBefore)
+	switch {
+	case err != nil:
 		return err
-	}
-	if applied == 0 {
+	case done.Applied == 0:
 		return p.print("The database is up to date.")
+	case done.Backup != "":
+		return p.print("Applied %d migrations. The database as it was before is in %s. To go back, %s.", done.Applied, done.Backup, goBack)
 	}
-	return p.print("Applied %d migrations.", applied)
+	return p.print("Applied %d migrations.", done.Applied)
 }
+
+// goBack is how to use the backup that an upgrade made.
+const goBack = "stop kith, move the database with its -wal and -shm elsewhere, and let the version before run `kith restore` with that file"
 
 // waitEvery is the interval at which wait looks at the database.
 const waitEvery = time.Second

@@ -198,8 +198,12 @@ func (r *process) awaitReady(ready func(context.Context) error) bool {
 
 func (r *process) startBackend(serviceToken, addr string) (*backend.Server, error) {
 	if r.settings.AutoMigrate && !r.settings.AcceptNewer {
-		if _, err := backend.MigrateInstalled(r.ctx, r.settings.DatabaseURL); err != nil {
+		done, err := backend.MigrateInstalled(r.ctx, r.settings.DatabaseURL, r.settings.BackUpBefore)
+		if err != nil {
 			return nil, err
+		}
+		if done.Backup != "" {
+			r.logger.Info("upgraded the database", "migrations", done.Applied, "backup", done.Backup, "to go back", goBack)
 		}
 	}
 	listenerTLS, err := r.settings.backendListenerTLS(r.logger)

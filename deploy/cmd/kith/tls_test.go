@@ -80,7 +80,7 @@ func TestMutualTLS(t *testing.T) {
 	ca.issue(t, "backend", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	ca.issue(t, "edge", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	url := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := backend.Migrate(t.Context(), url); err != nil {
+	if _, err := backend.Migrate(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := (&settings{BackendTLSCert: ca.file("backend.pem"), BackendTLSKey: ca.file("backend.key"), BackendClientCA: ca.file("ca.pem")}).backendListenerTLS(slog.New(slog.DiscardHandler))

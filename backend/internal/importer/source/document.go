@@ -194,7 +194,7 @@ const (
 	maxDescription    = 500
 )
 
-// Listed is an object in a list of Kith's JSON export.
+// Listed is an object in a list of Kith's JSON export or of Monica's.
 type Listed[T any] struct {
 	// Row is its ordinal, from 1.
 	Row    int
@@ -212,15 +212,15 @@ type (
 	Group       = Listed[export.GroupRecord]
 )
 
-// Notes returns the notes of Kith's JSON export; other files have none.
+// Notes returns the notes of Kith's JSON export or of Monica's; other files have none.
 func (f *File) Notes() iter.Seq[Note] { return listed(f.lists["notes"], tidyNote) }
 
-// Interactions returns the interactions of Kith's JSON export; other files have none.
+// Interactions returns the interactions of Kith's JSON export or of Monica's; other files have none.
 func (f *File) Interactions() iter.Seq[Interaction] {
 	return listed(f.lists["interactions"], tidyInteraction)
 }
 
-// Reminders returns the reminders of Kith's JSON export; other files have none.
+// Reminders returns the reminders of Kith's JSON export or of Monica's; other files have none.
 func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists["reminders"], tidyReminder) }
 
 // Groups returns the groups of Kith's JSON export, with their data other than people; other

@@ -77,15 +77,19 @@ func reading(t *testing.T, data []byte, o source.Options) any {
 		t.Errorf("%d records, %d were announced", len(records), f.Total())
 	}
 	out["records"] = records
-	var notes, interactions []any
+	var notes, interactions, reminders []any
 	for n := range f.Notes() {
 		notes = append(notes, listed(n.Row, n.Record, n.Err))
 	}
 	for i := range f.Interactions() {
 		interactions = append(interactions, listed(i.Row, i.Record, i.Err))
 	}
+	for r := range f.Reminders() {
+		reminders = append(reminders, listed(r.Row, r.Record, r.Err))
+	}
 	put(out, "notes", notes)
 	put(out, "interactions", interactions)
+	put(out, "reminders", reminders)
 	return out
 }
 

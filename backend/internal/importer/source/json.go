@@ -171,7 +171,7 @@ func (e element) decode(into any) (warning string, err error) {
 	return "", nil
 }
 
-// detectJSON distinguishes Kith's export from JSContact.
+// detectJSON distinguishes Kith's export, Monica's and JSContact.
 func detectJSON(text []byte) (string, error) {
 	first := text
 	if text[0] == '[' {
@@ -186,6 +186,8 @@ func detectJSON(text []byte) (string, error) {
 		switch m.name {
 		case "format":
 			return JSON, nil
+		case "app_version", "account":
+			return Monica, nil
 		case "@type", "version", "uid", "emails", "phones", "name", "organizations", "members":
 			card = true
 		}
@@ -196,5 +198,5 @@ func detectJSON(text []byte) (string, error) {
 	case len(first) == 0 && text[0] == '[':
 		return "", fault.New(fault.Invalid, "the list in the file is empty")
 	}
-	return "", fault.New(fault.Invalid, "this JSON is neither an export of Kith nor JSContact")
+	return "", fault.New(fault.Invalid, "this JSON is no export of Kith or Monica, and no JSContact")
 }

@@ -28,13 +28,15 @@ const (
 	CSV         = "csv"
 	VCard       = "vcard"
 	JSContact   = "jscontact"
+	// Monica is the export of Monica 4, as JSON or SQL.
+	Monica = "monica"
 	// JSON is Kith's lossless export.
 	JSON = "json"
 )
 
 // Formats returns all formats that can be read.
 func Formats() []string {
-	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, JSON}
+	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, Monica, JSON}
 }
 
 // auto means that the option is detected, as an empty option does.
@@ -82,7 +84,7 @@ type File struct {
 
 	total   int
 	records iter.Seq[Record]
-	// table is nil for other formats; lists are those of Kith's JSON export, not decoded yet.
+	// table is nil for other formats; lists are those of Kith's JSON export, or made of Monica's, not decoded yet.
 	table *table
 	lists map[string][]byte
 	// fields are the custom fields that take values.
@@ -163,7 +165,7 @@ func Open(data []byte, o Options) (*File, error) {
 func (f *File) read(data []byte, set charset, o Options) error {
 	f.Format = o.Format
 	byHeader := func(c Choice) bool { return c.At == 0 }
-	if (o.Format == VCard || o.Format == JSContact || o.Format == JSON) && slices.ContainsFunc(o.Columns, byHeader) {
+	if slices.Contains([]string{VCard, JSContact, Monica, JSON}, o.Format) && slices.ContainsFunc(o.Columns, byHeader) {
 		return fault.InvalidField("columns", "a file of the format %s has no columns; leave it out", o.Format)
 	}
 	switch o.Format {
@@ -171,6 +173,8 @@ func (f *File) read(data []byte, set charset, o Options) error {
 		return f.openCards(data, set, o)
 	case JSContact:
 		return f.openJSContact(set.decode(data), o)
+	case Monica:
+		return f.openMonica(set.decode(data), o)
 	case JSON:
 		return f.openDocument(set.decode(data))
 	default:
@@ -180,6 +184,9 @@ func (f *File) read(data []byte, set charset, o Options) error {
 
 // Records returns the records in the order of the file, each time from its start.
 func (f *File) Records() iter.Seq[Record] { return f.records }
+
+// HasLists reports whether the file may have more than people, such as notes.
+func (f *File) HasLists() bool { return f.lists != nil }
 
 // Total returns how many records there are.
 func (f *File) Total() int { return f.total }
@@ -273,6 +280,8 @@ func detect(text []byte, filename string) (string, error) {
 		return VCard, nil
 	case text[0] == '{' || text[0] == '[':
 		return detectJSON(text)
+	case isMonicaDump(text):
+		return Monica, nil
 	case text[0] == '<':
 		return "", fault.New(fault.Invalid, "this is a web page or XML; export the contacts as CSV or vCard")
 	case bytes.HasPrefix(text, []byte("dn:")) || bytes.HasPrefix(text, []byte("version: 1\n")):
@@ -320,6 +329,9 @@ const mostEntries = 10_000
 
 // unpack returns the file within a ZIP, or data itself.
 func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
+	if len(data) > MaxBytes && bytes.Contains(data[:1<<10], []byte(`"app_version"`)) {
+		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; export the account from Monica as SQL, which has no pictures")
+	}
 	if len(data) > MaxBytes {
 		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; split it into several files")
 	}
@@ -334,6 +346,9 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no entry is written anywhere
 		return nil, fault.Wrap(err, fault.Invalid, "the ZIP is damaged; export or download it again")
 	}
+	if cards := cardFiles(archive.File); len(cards) > 1 || len(cards) == 1 && slices.ContainsFunc(archive.File, isPicture) {
+		return f.joinCards(archive.File, cards, o)
+	}
 	entry, err := choose(archive.File)
 	if err != nil {
 		return nil, err
@@ -343,7 +358,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 		return nil, err
 	}
 	o.Filename = path.Base(entry.Name)
-	f.warn(fmt.Sprintf("Of the ZIP, %s was read.", shown(entry.Name)))
+	f.warn(fmt.Sprintf("Of the ZIP, %s was read%s.", shown(entry.Name), others(archive.File, []*zip.File{entry})))
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
 		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
 	}
@@ -357,7 +372,7 @@ func choose(files []*zip.File) (*zip.File, error) {
 	for _, file := range files {
 		name := strings.ToLower(file.Name)
 		switch {
-		case path.Base(name) == "connections.csv":
+		case path.Base(name) == "connections.csv", path.Base(name) == "all contacts.csv": // of LinkedIn, and of Google Takeout
 			return file, nil
 		case name == "[content_types].xml" || strings.HasPrefix(name, "xl/"):
 			return nil, fault.New(fault.Invalid, "this is an Excel workbook; save it as CSV (UTF-8) there")

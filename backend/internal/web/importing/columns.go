@@ -280,7 +280,7 @@ func formats(chosen, wrong string) page.Select {
 func kindOf(format string) string {
 	return map[string]string{
 		source.LinkedInCSV: "Connections from LinkedIn", source.GoogleCSV: "Contacts from Google", source.OutlookCSV: "Contacts from Outlook",
-		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.JSON: "An export of Kith",
+		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.Monica: "An export of Monica", source.JSON: "An export of Kith",
 	}[format]
 }
 
