@@ -79,7 +79,7 @@ async function bring(page) {
   };
   await upload('Imported', 20);
   await press(page, 'Import 20 rows');
-  await page.getByText('20 added').waitFor();
+  await page.getByText('20 people added').waitFor();
   const progress = new URL(page.url()).pathname;
   const file = await upload('Person', 60); // fifty of them in doubt
   Object.assign(examples, {
