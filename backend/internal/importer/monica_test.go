@@ -13,9 +13,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-func monicaFile(t *testing.T) string {
+func monicaFile(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile("source/testdata/monica.json")
+	content, err := os.ReadFile("source/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestMonica(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *fixture) {
 		d.imports(t, "three.csv", three, importer.Options{})
 		before := normal(d.export(t))
-		r := d.imports(t, "monica.json", monicaFile(t), importer.Options{})
+		r := d.imports(t, "monica.json", monicaFile(t, "monica.json"), importer.Options{})
 		if r.Created != 5 || r.Failed != 0 || r.MoreWarnings != 0 {
 			t.Fatalf("%s %v %q", counts(r), r.Errors, r.Warnings)
 		}
@@ -78,7 +78,7 @@ func TestMonica(t *testing.T) {
 		if len(after.Reminders) != 4 || len(after.Notes) != 6+4 {
 			t.Errorf("%d reminders, %d notes", len(after.Reminders), len(after.Notes))
 		}
-		d.imports(t, "again.json", monicaFile(t)+"\n", importer.Options{})
+		d.imports(t, "again.json", monicaFile(t, "monica.json")+"\n", importer.Options{})
 		if diff := gocmp.Diff(after, normal(d.export(t))); diff != "" {
 			t.Errorf("imported again (-before +after):\n%s", diff)
 		}
@@ -89,16 +89,40 @@ func TestMonica(t *testing.T) {
 	})
 }
 
+// The dump of Monica comes as its JSON export does.
+func TestMonicaDump(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, d *fixture) {
+		dump := monicaFile(t, "monica.sql")
+		r := d.imports(t, "export.sql", dump, importer.Options{})
+		held := normal(d.export(t))
+		if r.Created != 2 || len(held.Interactions) != 3+1 || len(held.Reminders) != 1 || len(held.Notes) != 6+1 || len(held.People[1].Relationships) != 3 {
+			t.Errorf("%s, %d interactions, %d reminders, %d notes, %+v", counts(r), len(held.Interactions), len(held.Reminders), len(held.Notes), held.People[1].Relationships)
+		}
+		d.imports(t, "again.sql", dump+"\n", importer.Options{})
+		if diff := gocmp.Diff(held, normal(d.export(t))); diff != "" {
+			t.Errorf("imported again (-before +after):\n%s", diff)
+		}
+		d.undoes(t, r.ImportID)
+		if left := d.export(t); len(left.People)+len(left.Notes)+len(left.Interactions)+len(left.Reminders) != 0 {
+			t.Errorf("undone: %+v", left)
+		}
+	})
+}
+
 // What cannot be read of an export of Monica is refused before anything is stored.
 func TestMonicaThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
-		whole := monicaFile(t)
+		whole, dump := monicaFile(t, "monica.json"), monicaFile(t, "monica.sql")
 		for name, content := range map[string]string{
-			"it was cut off":             whole[:len(whole)/2],
-			`of the version "2.0"`:       strings.Replace(whole, "1.0-preview.1", "2.0", 1),
-			"larger than 10 MiB":         whole + strings.Repeat(" ", importer.MaxFile),
-			"the export of Monica holds": `{"version":"1.0","app_version":"4.0.0","account":{"data":[]}}`,
+			"it was cut off":                        whole[:len(whole)/2],
+			`of the version "2.0"`:                  strings.Replace(whole, "1.0-preview.1", "2.0", 1),
+			"export the account from Monica as SQL": whole + strings.Repeat(" ", importer.MaxFile),
+			"SQL of Monica ends before its end":     dump[:len(dump)/2],
+			"no contacts of Monica":                 "INSERT INTO `wp_posts` (`id`) VALUES (1);\nSET FOREIGN_KEY_CHECKS=1;\n",
+			"the SQL is damaged":                    strings.Replace(dump, "'Ida',", "", 1),
+			"the export of Monica holds":            `{"version":"1.0","app_version":"4.0.0","account":{"data":[]}}`,
 		} {
 			j, err := d.start(t, "monica.json", content, importer.Options{})
 			said := fmt.Sprint(err)

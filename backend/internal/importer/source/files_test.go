@@ -31,6 +31,7 @@ func TestFiles(t *testing.T) {
 		{name: "Google: several values of an organisation and an address", file: "google_several_values.csv"},
 		{name: "Thunderbird: in German", file: "thunderbird_german.csv"},
 		{name: "Monica: everything", file: "monica.json", options: source.Options{Today: time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)}},
+		{name: "Monica: the dump", file: "monica.sql", options: source.Options{Today: time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)}},
 		{name: "HubSpot: an associated company", file: "hubspot.csv"},
 		{name: "folk: companies", file: "folk.csv"},
 

@@ -28,17 +28,18 @@ type monica struct {
 	// named are the genders, types and the like that others refer to, by kind and id.
 	named map[string]monicaItem
 	// activities are the activities by id, and photos and documents return those with an id.
-	activities       iter.Seq[monicaItem]
-	photo, document  func(id string) (monicaItem, bool)
-	relations        []monicaRelation
-	names            map[string]string
-	related          map[string][]export.RelationshipRecord
-	participants     map[string][]string
-	notes            []export.NoteRecord
-	interactions     []export.InteractionRecord
-	reminders        []export.ReminderRecord
+	activities      iter.Seq[monicaItem]
+	photo, document func(id string) (monicaItem, bool)
+	relations       iter.Seq[monicaRelation]
+	names           map[string]string
+	related         map[string][]export.RelationshipRecord
+	participants    map[string][]string
+	// lists are the notes, interactions and reminders of the contacts, encoded, one after the other.
+	lists            map[string]*bytes.Buffer
 	repeated         map[string]int
 	counts, leftOuts map[string]int
+	// noPictures is set for the dump, which has no pictures.
+	noPictures bool
 }
 
 // monicaItem is an object of Monica: a row with what belongs to it.
@@ -93,7 +94,11 @@ func (i monicaItem) amount() string {
 // finish reads the contacts once, and with them all that is about them.
 func (m *monica) finish() error {
 	f := m.file
-	m.names, m.participants, m.repeated, m.counts, m.leftOuts = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}, map[string]int{}
+	m.lists = map[string]*bytes.Buffer{"notes": {}, "interactions": {}, "reminders": {}}
+	m.names, m.participants, m.repeated, m.counts = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
+	if m.leftOuts == nil {
+		m.leftOuts = map[string]int{}
+	}
 	for contact, err := range m.contacts {
 		if countErr := f.count("contacts"); countErr != nil {
 			return countErr
@@ -116,14 +121,10 @@ func (m *monica) finish() error {
 	m.relate()
 	m.allActivities()
 	f.records, f.lists = m.records, map[string][]byte{}
-	for name, list := range map[string]any{"notes": m.notes, "interactions": m.interactions, "reminders": m.reminders} {
-		b, err := json.Marshal(list)
-		if err != nil {
-			return fmt.Errorf("encode the %s of Monica: %w", name, err)
-		}
-		f.lists[name] = b
+	for name, list := range m.lists {
+		f.lists[name] = list.Bytes()
 	}
-	m.notes, m.interactions, m.reminders, m.repeated, m.relations = nil, nil, nil, nil, nil
+	m.lists, m.repeated, m.relations = nil, nil, nil
 	m.tell("Also imported from Monica: %s.", m.counts)
 	m.tell("Not imported from Monica: %s.", m.leftOuts)
 	return nil
@@ -151,7 +152,7 @@ func (m *monica) relate() {
 	m.related = map[string][]export.RelationshipRecord{}
 	unknown := 0
 	places := map[[3]string]int{}
-	for _, r := range m.relations {
+	for r := range m.relations {
 		name, known := m.names[r.of]
 		if _, found := m.names[r.who]; !found || !known || r.of == r.who {
 			unknown++
@@ -427,6 +428,7 @@ func (m *monica) timeline(contact monicaItem) {
 	about := []string{contact.id}
 	for _, kind := range slices.Sorted(maps.Keys(contact.lists)) { // in the same order each time that the file is read
 		for _, item := range contact.lists[kind] {
+			m.unknown(kind, item)
 			switch kind {
 			case "note":
 				pinned := item.is("is_favorited") || item.get("favorited_at") != ""
@@ -470,8 +472,42 @@ func (m *monica) timeline(contact monicaItem) {
 	if documents := len(contact.refs["document"]); documents > 0 {
 		m.leftOuts["documents, whose names are in notes"] += documents
 	}
-	if photos := len(contact.refs["photo"]); photos > 1 {
+	if photos := len(contact.refs["photo"]); m.noPictures && photos > 0 {
+		m.leftOuts["photos, whose names are in notes"] += photos
+	} else if photos > 1 {
 		m.leftOuts["further photos, whose names are in notes"] += photos - 1
+	}
+}
+
+// add adds a record to a list.
+func (m *monica) add(list string, record any) {
+	if err := json.NewEncoder(m.lists[list]).Encode(record); err != nil {
+		m.leftOuts[list+" that cannot be read"]++
+	}
+}
+
+// monicaParts are the properties of what belongs to a contact, by its type. What is not among them is told.
+//
+//nolint:gochecknoglobals // a constant
+var monicaParts = map[string]string{
+	"note": "body is_favorited favorited_at", "call": "content contact_called called_at", "conversation": "contact_field_type happened_at type",
+	"reminder": "initial_date title description frequency_type frequency_number delible inactive", "task": "title description completed completed_at",
+	"gift": "name comment url amount status date currency recipient", "debt": "amount currency status in_debt reason", "pet": "name category",
+	"life_event":    "name note happened_at specific_information type happened_at_month_unknown happened_at_day_unknown contact_field_type",
+	"contact_field": "data type contact_field_type", "address": "name street city province postal_code country latitude longitude",
+}
+
+// unknown counts the properties of an object that have no place here.
+func (m *monica) unknown(kind string, item monicaItem) {
+	const most = 100
+	known, found := monicaParts[kind]
+	for name, value := range item.values {
+		object, _, _ := strings.Cut(name, ".")
+		switch {
+		case !found || value == "" || value == "null" || name == "created_at" || name == "updated_at" || strings.HasSuffix(name, "_id"):
+		case !slices.Contains(strings.Fields(known), object) && len(m.leftOuts) < most:
+			m.leftOuts[shown(name)+" of a "+strings.ReplaceAll(kind, "_", " ")]++
+		}
 	}
 }
 
@@ -480,7 +516,7 @@ func (m *monica) note(kind string, about []string, of monicaItem, day string, pi
 	body := strings.Join(slices.DeleteFunc(lines, func(line string) bool { return !text.Visible(line) }), "\n")
 	for _, piece := range pieces(text.Clean(body), maxNote) {
 		for people := range slices.Chunk(about, mostOfNote) {
-			m.notes = append(m.notes, export.NoteRecord{ConnectionIDs: people, Body: piece, Pinned: pinned, Day: day, CreatedAt: of.time("created_at"), UpdatedAt: of.time("updated_at")})
+			m.add("notes", export.NoteRecord{ConnectionIDs: people, Body: piece, Pinned: pinned, Day: day, CreatedAt: of.time("created_at"), UpdatedAt: of.time("updated_at")})
 		}
 	}
 	if text.Visible(body) && kind != "" {
@@ -516,7 +552,7 @@ func (m *monica) interaction(name, kind string, about []string, of monicaItem, a
 	i.Summary = summary
 	for people := range slices.Chunk(about, mostOfInteraction) {
 		i.ConnectionIDs = people
-		m.interactions = append(m.interactions, i)
+		m.add("interactions", i)
 	}
 	m.counts[name]++
 }
@@ -619,7 +655,7 @@ func (m *monica) reminder(about []string, item monicaItem) {
 		m.note("", about, item, "", false, "Reminder: "+title, item.get("description"))
 	}
 	r.Text = short
-	m.reminders = append(m.reminders, r)
+	m.add("reminders", r)
 	m.counts[kind]++
 }
 
@@ -661,7 +697,7 @@ func (m *monica) task(about []string, item monicaItem) {
 		m.note("", about, item, "", false, "Task: "+title, item.get("description"))
 	}
 	today := m.days.today.AddDate(0, 0, -1).Format(time.DateOnly)
-	m.reminders = append(m.reminders, export.ReminderRecord{
+	m.add("reminders", export.ReminderRecord{
 		ConnectionIDs: about, Text: short, DueOn: today, StartsOn: today, Recurrence: reminders.RecursNever, State: reminders.Open,
 		CreatedAt: item.time("created_at"), UpdatedAt: item.time("updated_at"),
 	})
@@ -727,8 +763,11 @@ const mostNamed = 10_000
 // monicaVersion begins the versions of Monica's JSON export that are read.
 const monicaVersion = "1."
 
-// openMonica reads Monica's JSON export.
+// openMonica reads Monica's export, as JSON or SQL.
 func (f *File) openMonica(data []byte, o Options) error {
+	if isMonicaDump(data) {
+		return f.openMonicaDump(data, o)
+	}
 	version, account := "", element{}
 	for e := range members(data) {
 		switch e.name {
@@ -782,8 +821,12 @@ func (f *File) openMonica(data []byte, o Options) error {
 	}
 	m.activities = m.items(parts["activity"])
 	m.photo, m.document = byMonicaID(parts["photo"]), byMonicaID(parts["document"])
-	for item := range m.items(parts["relationship"]) {
-		m.relations = append(m.relations, monicaRelation{item.get("contact_is"), item.get("of_contact"), item.get("type")})
+	m.relations = func(yield func(monicaRelation) bool) {
+		for item := range m.items(parts["relationship"]) {
+			if !yield(monicaRelation{item.get("contact_is"), item.get("of_contact"), item.get("type")}) {
+				return
+			}
+		}
 	}
 	if err := m.finish(); err != nil {
 		return err

@@ -28,7 +28,7 @@ const (
 	CSV         = "csv"
 	VCard       = "vcard"
 	JSContact   = "jscontact"
-	// Monica is the JSON export of Monica 4.
+	// Monica is the export of Monica 4, as JSON or SQL.
 	Monica = "monica"
 	// JSON is Kith's lossless export.
 	JSON = "json"
@@ -280,6 +280,8 @@ func detect(text []byte, filename string) (string, error) {
 		return VCard, nil
 	case text[0] == '{' || text[0] == '[':
 		return detectJSON(text)
+	case isMonicaDump(text):
+		return Monica, nil
 	case text[0] == '<':
 		return "", fault.New(fault.Invalid, "this is a web page or XML; export the contacts as CSV or vCard")
 	case bytes.HasPrefix(text, []byte("dn:")) || bytes.HasPrefix(text, []byte("version: 1\n")):
@@ -327,6 +329,9 @@ const mostEntries = 10_000
 
 // unpack returns the file within a ZIP, or data itself.
 func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
+	if len(data) > MaxBytes && bytes.Contains(data[:1<<10], []byte(`"app_version"`)) {
+		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; export the account from Monica as SQL, which has no pictures")
+	}
 	if len(data) > MaxBytes {
 		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; split it into several files")
 	}
@@ -341,6 +346,9 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no entry is written anywhere
 		return nil, fault.Wrap(err, fault.Invalid, "the ZIP is damaged; export or download it again")
 	}
+	if cards := cardFiles(archive.File); len(cards) > 1 || len(cards) == 1 && slices.ContainsFunc(archive.File, isPicture) {
+		return f.joinCards(archive.File, cards, o)
+	}
 	entry, err := choose(archive.File)
 	if err != nil {
 		return nil, err
@@ -350,7 +358,7 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 		return nil, err
 	}
 	o.Filename = path.Base(entry.Name)
-	f.warn(fmt.Sprintf("Of the ZIP, %s was read.", shown(entry.Name)))
+	f.warn(fmt.Sprintf("Of the ZIP, %s was read%s.", shown(entry.Name), others(archive.File, []*zip.File{entry})))
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
 		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
 	}
@@ -364,7 +372,7 @@ func choose(files []*zip.File) (*zip.File, error) {
 	for _, file := range files {
 		name := strings.ToLower(file.Name)
 		switch {
-		case path.Base(name) == "connections.csv":
+		case path.Base(name) == "connections.csv", path.Base(name) == "all contacts.csv": // of LinkedIn, and of Google Takeout
 			return file, nil
 		case name == "[content_types].xml" || strings.HasPrefix(name, "xl/"):
 			return nil, fault.New(fault.Invalid, "this is an Excel workbook; save it as CSV (UTF-8) there")

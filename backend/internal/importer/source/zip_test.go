@@ -37,6 +37,12 @@ func archive(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
+// Cards as Google Takeout has them.
+const (
+	takeoutIda = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ida Holm\r\nN:Holm;Ida;;;\r\nCATEGORIES:myContacts\r\nEND:VCARD\r\n"
+	takeoutOle = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ole Holm\r\nN:Holm;Ole;;;\r\nEMAIL;TYPE=INTERNET:ole@example.org\r\nEND:VCARD\r\n"
+)
+
 func TestZIP(t *testing.T) {
 	t.Parallel()
 	connections := string(testFile(t, "linkedin_preamble.csv"))
@@ -54,6 +60,15 @@ func TestZIP(t *testing.T) {
 		{"our export", archive(t, entry{"README.txt", "x"}, entry{"account.json", "{}"}, entry{"contacts.json", ours}, entry{"contacts.csv", people}, entry{"contacts.jscontact.json", "[]"})},
 		{"our export in parts", archive(t, entry{"account.json", "{}"}, entry{"contacts.json", ours}, entry{"contacts-2.json", ours}, entry{"contacts.csv", people})},
 		{"several files of people", archive(t, entry{"a.csv", people}, entry{"b.csv", people})},
+		{"Google Takeout", archive(t, entry{"Takeout/archive_browser.html", "<x/>"},
+			entry{"Takeout/Contacts/All Contacts/All Contacts.vcf", takeoutIda + takeoutOle}, entry{"Takeout/Contacts/My Contacts/My Contacts.vcf", takeoutIda},
+			entry{"Takeout/Contacts/Book club; Bergen/Book club; Bergen.vcf", takeoutIda}, entry{"Takeout/Contacts/All Contacts/Ida Holm.jpg", "\xff\xd8\xff a picture"},
+			entry{"Takeout/Contacts/All Contacts/Somebody.jpg", "\xff\xd8\xff"})},
+		{"one file of cards and a picture", archive(t, entry{"Takeout/Contacts/All Contacts/All Contacts.vcf", takeoutOle}, entry{"Takeout/Contacts/All Contacts/Ole Holm.png", "\x89PNG"})},
+		{"a card for each contact, as Apple's privacy page gives", archive(t, entry{"iCloud Contacts/Ida Holm.vcf", takeoutIda}, entry{"iCloud Contacts/Ole Holm.vcf", takeoutOle}, entry{"__MACOSX/iCloud Contacts/._Ole Holm.vcf", "x"})},
+		{"Google Takeout as CSV", archive(t, entry{"Takeout/Contacts/All Contacts/All Contacts.csv", people}, entry{"Takeout/Contacts/My Contacts/My Contacts.csv", people})},
+		{"files of cards without a card", archive(t, entry{"a.vcf", "x"}, entry{"b.vcf", "y"})},
+		{"files of cards that are too large together", archive(t, entry{"a.vcf", takeoutIda + strings.Repeat("\r\n", source.MaxBytes/4)}, entry{"b.vcf", takeoutOle + strings.Repeat("\r\n", source.MaxBytes/3)})},
 		{"no file of people", archive(t, entry{"readme.txt", "hello"})},
 		{"no file at all", archive(t)},
 		{"a spreadsheet of Excel named CSV", archive(t, entry{"[Content_Types].xml", "<x/>"}, entry{"xl/workbook.xml", "<x/>"})},

@@ -31,7 +31,7 @@ type waitingFile struct {
 }
 
 // uploadTooLarge refuses a file of more than importer.MaxFile.
-var uploadTooLarge = page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
+var uploadTooLarge = page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files. From Monica, export the account as SQL, which has no pictures.")
 
 func (v *request) showUpload() error { return v.renderUpload(http.StatusOK, &page.Mistakes{}) }
 
