@@ -39,7 +39,7 @@ release: $(BIN)/cyclonedx-gomod $(BIN)/release ## Make a release in DIST: binari
 	set -o pipefail; for p in $(PLATFORMS); do \
 		file=$(NAME)-$${p%/*}-$${p#*/} && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
 		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(RELEASE) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
-	cd deploy && go run ./cmd/kith man >$(BIN)/kith.1
+	cd deploy && CGO_ENABLED=0 go run -trimpath -pgo=load/kith.pgo ./cmd/kith man >$(BIN)/kith.1
 	set -e; for p in $(filter linux/%,$(PLATFORMS)); do arch=$${p#*/}; file=$(DIST)/$(NAME)-linux-$$arch; \
 		set -- -version $(RELEASE) -date $(DATE) -repository $(CURDIR) -arch $$arch -binary $$file; \
 		$(BIN)/release deb "$$@" -manual $(BIN)/kith.1 -to $(DIST)/kith_$(RELEASE)-1_$$arch.deb; \
