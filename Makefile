@@ -31,14 +31,31 @@ build: ## Build the static release binary, to OUT
 # The systems of a release. The binaries need nothing else: SQLite is in them.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64
 DIST ?= $(CURDIR)/.tmp/release
+RELEASE = $(or $(VERSION),0.0.0+$(COMMIT))
 NAME = kith$(if $(VERSION),-$(VERSION))
 .PHONY: release
-release: $(BIN)/cyclonedx-gomod ## Build the binaries of a release with their SBOMs and checksums, to DIST; the same commit gives the same files
+release: $(BIN)/cyclonedx-gomod $(BIN)/release ## Make a release in DIST: binaries, Debian packages, images, source, SBOMs, signed checksums; the same commit gives the same files
 	rm -rf $(DIST) && mkdir -p $(DIST)
 	set -o pipefail; for p in $(PLATFORMS); do \
 		file=$(NAME)-$${p%/*}-$${p#*/} && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
-		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(or $(VERSION),0.0.0+$(COMMIT)) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
-	cd $(DIST) && sha256sum * >SHA256SUMS && cat SHA256SUMS
+		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(RELEASE) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
+	cd deploy && CGO_ENABLED=0 go run -trimpath -pgo=load/kith.pgo ./cmd/kith man >$(BIN)/kith.1
+	set -e; for p in $(filter linux/%,$(PLATFORMS)); do arch=$${p#*/}; file=$(DIST)/$(NAME)-linux-$$arch; \
+		set -- -version $(RELEASE) -date $(DATE) -repository $(CURDIR) -arch $$arch -binary $$file; \
+		$(BIN)/release deb "$$@" -manual $(BIN)/kith.1 -to $(DIST)/kith_$(RELEASE)-1_$$arch.deb; \
+		$(BIN)/release image "$$@" -to $$file.oci.tar; done
+	deploy/release/source.sh $(NAME) $(DATE) $(DIST)/$(NAME)-source.tar.gz
+	$(BIN)/release sign -to $(DIST) && cat $(DIST)/SHA256SUMS
+
+# What packs a release is a module of its own, like the benchmark.
+.PHONY: release-check release-module
+$(BIN)/release: $(wildcard deploy/release/*.go deploy/release/go.*)
+	cd deploy/release && GOWORK=off go build -o $@ .
+release-module: $(BIN)/golangci-lint ## Lint and test what packs a release: deploy/release
+	deploy/e2e/install.sh xz minisign dpkg-deb lintian umoci
+	cd deploy/release && GOWORK=off go mod tidy -diff && GOWORK=off $(BIN)/golangci-lint run -c ../../.golangci.yml ./... && GOWORK=off go test ./...
+release-check: $(BIN)/release ## Make a release twice, in two folders, compare them, and try its package, image and source; half an hour, needs root
+	deploy/release/check.sh
 
 CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 $(BIN)/cyclonedx-gomod: Makefile
@@ -216,4 +233,4 @@ fuzz: ## Fuzz every fuzz target for a minute each
 FUZZTIME ?= 60s
 
 .PHONY: check
-check: verify lint manifests load test ## What CI runs
+check: verify lint manifests load release-module test ## What CI runs

@@ -19,6 +19,12 @@ declare -A packages=(
   [jq]=jq
   [systemd-analyze]=systemd
   [caddy]=caddy
+  [xz]=xz-utils
+  [minisign]=minisign
+  [dpkg-deb]=dpkg
+  [lintian]=lintian
+  [umoci]=umoci
+  [mmdebstrap]=mmdebstrap
 )
 
 present() {

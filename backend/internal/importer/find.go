@@ -38,7 +38,7 @@ func wanted(entries []*entry, importID string, namesAlone bool) Wanted {
 		if e.choice.Person != "" {
 			w.Keys = append(w.Keys, MatchKey{By: byID, Value: e.choice.Person})
 		}
-		if namesAlone {
+		if namesAlone || e.ByName {
 			w.Keys = append(w.Keys, MatchKey{By: byName, Value: text.Fold(e.connection.Name)})
 		}
 		w.Keys = append(w.Keys, e.matchKeys()...)

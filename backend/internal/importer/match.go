@@ -371,10 +371,12 @@ func (f Found) search(e *entry, fileKeys map[string]bool) (m match) {
 			m.add(f.candidate(ids[i], key.why()))
 		}
 	}
-	for _, id := range f.Named[text.Fold(e.connection.Name)] {
-		if e.id == "" || !f.isOther(id, e, fileKeys) {
-			m.add(f.candidate(id, byName))
-		}
+	named := slices.DeleteFunc(slices.Clone(f.Named[text.Fold(e.connection.Name)]), func(id string) bool { return e.id != "" && f.isOther(id, e, fileKeys) })
+	if e.ByName && len(named) == 1 && len(m.others) == 0 {
+		return match{id: named[0], by: byName}
+	}
+	for _, id := range named {
+		m.add(f.candidate(id, byName))
 	}
 	return m
 }

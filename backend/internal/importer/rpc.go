@@ -100,7 +100,7 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 		Options: Options{
 			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(), DateOrder: req.GetDateOrder(),
 			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()), Columns: columns(req.GetColumns()),
-			Locale: tenant.PrincipalFrom(ctx).Locale,
+			Locale: tenant.PrincipalFrom(ctx).Locale, Owner: tenant.PrincipalFrom(ctx).DisplayName,
 		},
 	})
 	if err != nil {

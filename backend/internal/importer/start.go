@@ -44,6 +44,8 @@ type Options struct {
 	Tags          []string `json:"tags,omitempty"`
 	// Locale is the member's locale.
 	Locale string `json:"locale,omitempty"`
+	// Owner is the member's name.
+	Owner string `json:"owner,omitempty"`
 	// Fields are the member's custom fields.
 	Fields []people.Field `json:"fields,omitempty"`
 	// Columns are the meanings of a table's columns, Rows the choices for single records, by
@@ -99,7 +101,7 @@ func Open(content []byte, filename string, o Options) (*source.File, error) {
 // source returns the options for reading a file.
 func (o Options) source(filename string) source.Options {
 	return source.Options{
-		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, DateOrder: o.DateOrder, Locale: o.Locale, Columns: o.Columns, Fields: o.Fields,
+		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion, DateOrder: o.DateOrder, Locale: o.Locale, Owner: o.Owner, Columns: o.Columns, Fields: o.Fields,
 	}
 }
 

@@ -79,8 +79,10 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	}
 	limitMemory(logger)
 	debug.FreeOSMemory() // of the garbage of the start
+	tellManager(logger, "READY=1")
 	<-p.ctx.Done()
 	logger.Info("stopping")
+	tellManager(logger, "STOPPING=1")
 	return nil
 }
 

@@ -71,7 +71,7 @@ test('an import ticks the first step', async () => {
   await press(page, 'Preview');
   await expectHeading(page, 'Preview of the import');
   await press(page, 'Import 16 rows');
-  await page.getByText('16 added').waitFor();
+  await page.getByText('16 people added').waitFor();
   await page.getByRole('link', { name: 'See your 16 people' }).click();
   await expectHeading(page, 'People of the import');
   await page.goto('/');

@@ -23,7 +23,7 @@ func TestDependenciesAreListed(t *testing.T) {
 	for _, name := range regexp.MustCompile("`([a-z0-9.-]+\\.[a-z]+/[^`\\s]+)`").FindAllStringSubmatch(string(page), -1) {
 		listed = append(listed, name[1])
 	}
-	for _, module := range append(modulesOf(t, root), "deploy/manifests", "deploy/load") {
+	for _, module := range append(modulesOf(t, root), "deploy/manifests", "deploy/load", "deploy/release") {
 		required = append(required, direct(t, filepath.Join(root, module))...)
 	}
 	if len(required) < 30 {

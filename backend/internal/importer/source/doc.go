@@ -16,6 +16,7 @@
 //	vcard         vCard 2.1, 3.0 and 4.0 (vcard.go splits a file, vcard_card.go reads a card)
 //	jscontact     JSContact 1.0 and 2.0 (RFC 9553, RFC 9982; jscontact.go)
 //	monica        Monica 4's export (monica.go), also as SQL (monica_dump.go)
+//	whatsapp      a chat that WhatsApp exports, without its texts (whatsapp.go)
 //	json          Kith's lossless export (document.go)
 //
 // Every reader fills a draft, which enforces the limits of the contract: it cuts a text

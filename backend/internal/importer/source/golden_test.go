@@ -104,6 +104,7 @@ func golden(r source.Record) any {
 	out := compact(reflect.ValueOf(r)).(map[string]any)
 	delete(out, "Source")
 	delete(out, "UnknownLayout")
+	delete(out, "ByName")
 	delete(out, "Values")
 	if notes, ok := out["Notes"]; ok {
 		delete(out, "Notes")

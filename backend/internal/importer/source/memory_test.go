@@ -70,6 +70,8 @@ func largeFiles() map[string]func() []byte {
 		"monica, relationships": file(`{"version":"1.0","account":{"data":[{"type":"contact","values":[{"uuid":"a"}]},{"type":"relationship","values":[{}`, `,{"of_contact":"%d"}`, "]}]}}"),
 		"monica, SQL":           file("INSERT INTO `contacts` (`id`,`first_name`,`last_name`,`job`) VALUES (1,'Ana',NULL,NULL)", ",\n(%d,'Ana','López','"+note+"')", ";\nINSERT INTO `notes` (`id`) VALUES (1);\nSET FOREIGN_KEY_CHECKS=1;"),
 		"monica, notes as SQL":  file("INSERT INTO `contacts` (`id`,`first_name`) VALUES (1,'Ana');\nINSERT INTO `notes` (`id`,`contact_id`,`body`) VALUES (0,1,'a')", ",\n(%d,1,'"+note+"')", ";\nSET FOREIGN_KEY_CHECKS=1;"),
+		"whatsapp":              file("[30.11.20, 21:15:32] You: Hi\n", "[30.11.20, 21:15:32] Ove: Hi %d\n", ""),
+		"whatsapp, senders":     file("[30.11.20, 21:15:32] You: Hi\n", "[30.11.20, 21:15:32] "+strings.Repeat("O", 60)+" %d: "+note[:20]+"\n", ""),
 		"monica, names":         file(`{"version":"1.0","account":{"data":[{"type":"contact","values":[{"uuid":"a"}]}],"instance":{"genders":[{}`, `,{"uuid":"%d"}`, "]}}}"),
 		"json, long":            file(`{"format":"kith-connections/1","people":[{"name":"Ana","bio":"`, "", strings.Repeat("a ", largeSize/2-100)+`"}]}`),
 	}
@@ -209,6 +211,7 @@ func hostileUnits() map[string]hostile {
 		"JSContact: phone numbers in one card":             {"[{\"version\":\"2.0\",\"name\":{\"full\":\"A\"},\"phones\":{\"\":{}", ",\"1\":{\"number\":\"+1 212 555 0100\"}", "}}]"},
 		"Kith: tags of one person":                         {`{"format":"kith-connections/1","people":[{"name":"A","tags":[""`, `,"Tag of a person"`, "]}]}"},
 		"Kith: people of one note":                         {`{"format":"kith-connections/1","people":[{"name":"A"}],"notes":[{"body":"b","connection_ids":[""`, `,"x"`, "]}]}"},
+		"WhatsApp: lines":                                  {"[30.11.20, 21:15:32] Ida: Hi\n", "[30.11.20, ", "\n"},
 		"Monica: texts without an end":                     {"INSERT INTO `contacts` (`id`,`first_name`) VALUES (1,'Ana')", ",(1,'", "\nSET FOREIGN_KEY_CHECKS=1;"},
 		"Monica: statements":                               {"INSERT INTO `contacts` (`id`,`first_name`) VALUES (1,'Ana')", "\nINSERT INTO `", "\nSET FOREIGN_KEY_CHECKS=1;"},
 		"Monica: objects within objects":                   {`{"version":"1.0","account":{"data":[{"type":"contact","values":[{"uuid":"a","properties":{`, `"a":{`, `}}]}]}}`},

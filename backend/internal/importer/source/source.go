@@ -30,13 +30,15 @@ const (
 	JSContact   = "jscontact"
 	// Monica is the export of Monica 4, as JSON or SQL.
 	Monica = "monica"
+	// WhatsApp is a chat that WhatsApp exports.
+	WhatsApp = "whatsapp"
 	// JSON is Kith's lossless export.
 	JSON = "json"
 )
 
 // Formats returns all formats that can be read.
 func Formats() []string {
-	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, Monica, JSON}
+	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, Monica, WhatsApp, JSON}
 }
 
 // auto means that the option is detected, as an empty option does.
@@ -61,6 +63,8 @@ type Options struct {
 	DateOrder string
 	// Locale is the member's locale, such as de-DE. It decides about dates if nothing in the file does.
 	Locale string
+	// Owner is the member's name, for chats in which they wrote.
+	Owner string
 	// Today is the day of the import; the zero value is the day on which Open is called.
 	Today time.Time
 	// Columns are what a person decided about the columns of a table. With them, the header
@@ -84,7 +88,7 @@ type File struct {
 
 	total   int
 	records iter.Seq[Record]
-	// table is nil for other formats; lists are those of Kith's JSON export, or made of Monica's, not decoded yet.
+	// table is nil for other formats; lists are those of Kith's JSON export, or made of a file of Monica or WhatsApp, not decoded yet.
 	table *table
 	lists map[string][]byte
 	// fields are the custom fields that take values.
@@ -112,6 +116,8 @@ type Record struct {
 	UnknownLayout bool
 	// Notes are texts that are too long for Bio, and the values that no field of a person takes.
 	Notes []string
+	// ByName says that the source knows people by nothing but a name: the only person with exactly that name is the same.
+	ByName bool
 	// Guessed says that the file has no name of the person: Name was made of an
 	// address, or of another field.
 	Guessed bool
@@ -165,7 +171,7 @@ func Open(data []byte, o Options) (*File, error) {
 func (f *File) read(data []byte, set charset, o Options) error {
 	f.Format = o.Format
 	byHeader := func(c Choice) bool { return c.At == 0 }
-	if slices.Contains([]string{VCard, JSContact, Monica, JSON}, o.Format) && slices.ContainsFunc(o.Columns, byHeader) {
+	if slices.Contains([]string{VCard, JSContact, Monica, WhatsApp, JSON}, o.Format) && slices.ContainsFunc(o.Columns, byHeader) {
 		return fault.InvalidField("columns", "a file of the format %s has no columns; leave it out", o.Format)
 	}
 	switch o.Format {
@@ -175,6 +181,8 @@ func (f *File) read(data []byte, set charset, o Options) error {
 		return f.openJSContact(set.decode(data), o)
 	case Monica:
 		return f.openMonica(set.decode(data), o)
+	case WhatsApp:
+		return f.openChat(set.decode(data), o)
 	case JSON:
 		return f.openDocument(set.decode(data))
 	default:
@@ -278,6 +286,8 @@ func detect(text []byte, filename string) (string, error) {
 	switch {
 	case hasCard(text):
 		return VCard, nil
+	case isChat(text): // which may begin with a bracket
+		return WhatsApp, nil
 	case text[0] == '{' || text[0] == '[':
 		return detectJSON(text)
 	case isMonicaDump(text):
@@ -357,7 +367,9 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Filename = path.Base(entry.Name)
+	if path.Base(entry.Name) != "_chat.txt" { // the ZIP of a chat is named after it
+		o.Filename = path.Base(entry.Name)
+	}
 	f.warn(fmt.Sprintf("Of the ZIP, %s was read%s.", shown(entry.Name), others(archive.File, []*zip.File{entry})))
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
 		return nil, fault.New(fault.Invalid, "%q in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
@@ -381,6 +393,8 @@ func choose(files []*zip.File) (*zip.File, error) {
 		case strings.HasPrefix(name, "__macosx/"):
 		case isExportPart(path.Base(name)):
 			found, ours = append(found, file), append(ours, file)
+		case path.Base(name) == "_chat.txt" || strings.Contains(name, "whatsapp") && path.Ext(name) == ".txt":
+			return file, nil
 		case path.Ext(name) == ".csv" || path.Ext(name) == ".vcf" || path.Ext(name) == ".json":
 			found = append(found, file)
 		}

@@ -73,7 +73,7 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
 		},
 	}
-	o.Locale = v.Principal.Locale
+	o.Locale, o.Owner = v.Principal.Locale, v.Principal.DisplayName
 	var err error
 	if o.Fields, err = people.ListFields(v.Ctx, v.Data()); err != nil {
 		return err
@@ -190,7 +190,7 @@ func takeOption(m *page.Mistakes, err error) error {
 func (v *request) options(before importer.Options, m *page.Mistakes) (o importer.Options, reread bool) {
 	o = importer.Options{
 		Format: v.Line("format"), OnMatch: v.Line("on_match"), DefaultRegion: strings.ToUpper(v.Line("default_region")), Columns: before.Columns,
-		DateOrder: v.Line("date_order"), Locale: v.Principal.Locale,
+		DateOrder: v.Line("date_order"), Locale: v.Principal.Locale, Owner: v.Principal.DisplayName,
 	}
 	known, onMatch, dates := formats("", ""), onMatches("", ""), dateOrders("", "")
 	if o.DateOrder != "" && !page.HasOption(dates.Options, o.DateOrder) {
@@ -220,7 +220,7 @@ func (v *request) options(before importer.Options, m *page.Mistakes) (o importer
 
 // columns returns the columns in the form, and adds their errors.
 func (v *request) columns(f *importer.File, o importer.Options, m *page.Mistakes) ([]source.Choice, error) {
-	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns, Locale: o.Locale})
+	opened, err := importer.OpenDraft(f, importer.Options{Format: o.Format, Columns: o.Columns, Locale: o.Locale, Owner: o.Owner})
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func formats(chosen, wrong string) page.Select {
 func kindOf(format string) string {
 	return map[string]string{
 		source.LinkedInCSV: "Connections from LinkedIn", source.GoogleCSV: "Contacts from Google", source.OutlookCSV: "Contacts from Outlook",
-		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.Monica: "An export of Monica", source.JSON: "An export of Kith",
+		source.CSV: "Another table (CSV)", source.VCard: "vCards", source.JSContact: "JSContact", source.Monica: "An export of Monica", source.WhatsApp: "A chat from WhatsApp", source.JSON: "An export of Kith",
 	}[format]
 }
 

@@ -404,15 +404,15 @@ var File_kith_imports_v1_imports_proto protoreflect.FileDescriptor
 
 const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/jobs/v1/jobs.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xa7\t\n" +
+	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/jobs/v1/jobs.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xb1\t\n" +
 	"\x11ImportFileRequest\x12+\n" +
 	"\bfilename\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bfilename\x88\x01\x01\x12*\n" +
 	"\acontent\x18\x02 \x01(\tB\v\xbaH\br\x06\x10\x01\x18\x80\x80@H\x01R\acontent\x88\x01\x01\x128\n" +
 	"\x0econtent_base64\x18\x03 \x01(\tB\v\xbaH\br\x06\x10\x04\x18تUH\x02R\x0econtent_base64\x88\x01\x01\x12@\n" +
-	"\tupload_id\x18\x04 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^fil_[0-9a-z]{1,10}$H\x03R\tupload_id\x88\x01\x01\x12t\n" +
-	"\x06format\x18\x05 \x01(\tBW\xbaHTrRR\x04autoR\flinkedin_csvR\n" +
-	"google_csvR\voutlook_csvR\x03csvR\x05vcardR\tjscontactR\x06monicaR\x04jsonH\x04R\x06format\x88\x01\x01\x12(\n" +
+	"\tupload_id\x18\x04 \x01(\tB\x1d\xbaH\x1ar\x18\x18\x0e2\x14^fil_[0-9a-z]{1,10}$H\x03R\tupload_id\x88\x01\x01\x12~\n" +
+	"\x06format\x18\x05 \x01(\tBa\xbaH^r\\R\x04autoR\flinkedin_csvR\n" +
+	"google_csvR\voutlook_csvR\x03csvR\x05vcardR\tjscontactR\x06monicaR\bwhatsappR\x04jsonH\x04R\x06format\x88\x01\x01\x12(\n" +
 	"\acharset\x18\x06 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(H\x05R\acharset\x88\x01\x01\x12@\n" +
 	"\x0edefault_region\x18\a \x01(\tB\x13\xbaH\x10r\x0e\x18\x022\n" +
 	"^[A-Z]{2}$H\x06R\x0edefault_region\x88\x01\x01\x12D\n" +
