@@ -124,6 +124,10 @@ func readDate(value string, c calendar) (string, error) {
 	return d.partial()
 }
 
+// ReadDate returns a date that a person typed in the form of the contract: 1975, 1975-11, 1975-11-26, --11-26 or "about
+// 1950"; an empty text for none. Numbers are in the order of the options, or of their locale. It fails for other texts.
+func ReadDate(typed string, o Options) (string, error) { return readYearly(typed, o.calendar()) }
+
 // aboutYear matches a folded year that is not certain, such as "ca. 1950" or, as EDTF writes it (ISO 8601-2), 1950~.
 var aboutYear = regexp.MustCompile(`^(?:(?:about|around|circa|ca|c|approx|approximately|um|vers|environ|hacia|verso)\.? ?|~ ?)([0-9]{4})$|^([0-9]{4})~$`)
 

@@ -249,7 +249,7 @@ func customFieldInputs(v *request, p *person) ([]FormField, error) {
 	}
 	var inputs []FormField
 	for _, f := range fields {
-		inputs = append(inputs, inputOf(f, values[f.Name]))
+		inputs = append(inputs, v.inputOf(f, values[f.Name]))
 	}
 	return append(inputs,
 		textField(newFieldName, "Another field", "A name, such as Shoe size. It is then on everybody's page; change it under People, Custom fields."),
@@ -257,12 +257,12 @@ func customFieldInputs(v *request, p *person) ([]FormField, error) {
 	), nil
 }
 
-func inputOf(f people.Field, value string) FormField {
+func (v *request) inputOf(f people.Field, value string) FormField {
 	switch f.Type {
 	case people.FieldNumber:
 		return textField(f.ID, f.Name, "A number.").with(value)
 	case people.FieldDate:
-		return textField(f.ID, f.Name, partialDay).with(value)
+		return v.dateField(f.ID, f.Name, "").with(value)
 	case people.FieldLink:
 		return textField(f.ID, f.Name, "It begins with https://.").with(value)
 	case people.FieldYesNo, people.FieldChoice:

@@ -44,18 +44,18 @@ func (v *request) openSection(p *person, name string) (Form, error) {
 		return Form{}, err
 	}
 	f := Form{Name: name, Fields: stored}
-	s.finish(&f, stored)
+	s.finish(v, &f, stored)
 	return f, nil
 }
 
 // finish adds the digests of what is stored, and an empty row.
-func (s section) finish(f *Form, stored []FormField) {
+func (s section) finish(v *request, f *Form, stored []FormField) {
 	if s.row != nil {
 		f.Seen = []hiddenValue{{seenPrefix + s.name, rowsDigest(stored)}}
-		size := len(s.row(0))
+		size := len(s.row(v, 0))
 		rows := len(f.Fields) / size
 		if rows == 0 || slices.ContainsFunc(f.Fields[(rows-1)*size:], func(field FormField) bool { return field.Options == nil && field.Value != "" }) {
-			f.Fields = append(f.Fields, s.row(rows)...)
+			f.Fields = append(f.Fields, s.row(v, rows)...)
 		}
 		return
 	}
@@ -74,7 +74,7 @@ func rowsDigest(fields []FormField) string {
 }
 
 // typed returns the inputs of the section with what was typed. Empty rows are left out.
-func (s section) typed(stored []FormField, posted url.Values) []FormField {
+func (s section) typed(v *request, stored []FormField, posted url.Values) []FormField {
 	var fields []FormField
 	if s.row == nil {
 		for _, f := range stored {
@@ -83,12 +83,12 @@ func (s section) typed(stored []FormField, posted url.Values) []FormField {
 		return fields
 	}
 	for i := range maxRows {
-		row := s.row(len(fields) / len(s.row(0)))
-		if !posted.Has(s.row(i)[0].Name) {
+		row := s.row(v, len(fields)/len(s.row(v, 0)))
+		if !posted.Has(s.row(v, i)[0].Name) {
 			break
 		}
 		empty := true
-		for j, f := range s.row(i) {
+		for j, f := range s.row(v, i) {
 			row[j] = row[j].with(f.typed(posted).Value)
 			empty = empty && (f.Options != nil || f.Check || row[j].Value == "")
 		}
@@ -123,9 +123,9 @@ func (v *request) editSection() error {
 		if err != nil {
 			return err
 		}
-		form := Form{Name: s.name, Fields: s.typed(stored, v.R.PostForm)}
+		form := Form{Name: s.name, Fields: s.typed(v, stored, v.R.PostForm)}
 		changed := form.merge(s, stored, v.R.PostForm)
-		s.finish(&form, stored)
+		s.finish(v, &form, stored)
 		if form.Conflict {
 			return v.showForm(http.StatusConflict, p, form)
 		}

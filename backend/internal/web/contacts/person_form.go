@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -39,6 +42,9 @@ type FormField struct {
 	Check bool
 	// Lines makes it a list with one entry a line.
 	Lines bool
+	// read returns a date that was typed as the contract has it, and shown the other way round; nil for other
+	// fields.
+	read, shown func(string) string
 	// Stored is the value that is stored now. Differs is set if it conflicts with Value.
 	Stored  string
 	Differs bool
@@ -68,6 +74,42 @@ func dayField(name, label, hint string) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label, Hint: hint, Kind: "date"}}
 }
 
+// dateField is an input for a date of which the year, the month or the day may be missing. The member types it
+// as their language writes dates, or in words; Value has it as the contract does.
+func (v *request) dateField(name, label, hint string) FormField {
+	format := v.Format()
+	example := "Such as " + format.PartialDay("1975-11-26") + ", " + format.PartialDay("--11-26") + ", 1975 or last Friday."
+	f := textField(name, label, strings.TrimSpace(example+" "+hint))
+	f.shown = format.PartialDay
+	f.read = func(typed string) string {
+		if day, ok := civil.SpokenDay(typed, v.Today()); ok {
+			return day.Format(time.DateOnly)
+		}
+		if date, ok := format.ReadPartialDay(typed); ok {
+			return date
+		}
+		if date, err := source.ReadDate(typed, source.Options{Locale: v.Locale(), Today: v.Today()}); err == nil {
+			return date
+		}
+		return typed // the contract says what is wrong with it
+	}
+	return f
+}
+
+// Input is the input of the field, with its value as the member reads it.
+func (f FormField) Input() page.Field {
+	f.Value = f.Text(f.Value)
+	return f.Field
+}
+
+// Text returns a value of the field as the member reads it.
+func (f FormField) Text(value string) string {
+	if f.shown != nil {
+		return f.shown(value)
+	}
+	return value
+}
+
 func choiceField(name, label string, options ...page.Option) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label}, Options: options}
 }
@@ -87,6 +129,8 @@ func (f FormField) typed(posted url.Values) FormField { return f.with(posted.Get
 // clean normalises a value for comparison.
 func (f FormField) clean(value string) string {
 	switch {
+	case f.read != nil:
+		return f.read(text.Line(value))
 	case f.Lines:
 		return strings.Join(lines(value), "\n")
 	case f.Rows > 0:
@@ -131,6 +175,9 @@ func (f *Form) mark(wrong []page.FieldError) {
 		for i := range f.Fields {
 			field := &f.Fields[i]
 			if field.Error == "" && (field.Name == e.Name || strings.HasPrefix(field.Name, e.Name+".") || strings.HasPrefix(e.Name, field.Name+".")) {
+				if field.read != nil && field.Value != "" {
+					e.Message = field.Label + ": couldn’t read “" + field.Value + "” as a date."
+				}
 				field.Error, e.Name = e.Message, field.Name
 				break
 			}

@@ -47,7 +47,7 @@ type section struct {
 	// for each entry.
 	fields func(v *request, p *person) ([]FormField, error)
 	// row returns the inputs of an empty row; nil for a section without rows.
-	row func(i int) []FormField
+	row func(v *request, i int) []FormField
 	// save writes the fields of a form that changed, and returns the id of the change.
 	save func(v *request, p *person, f *Form, changed map[string]bool) (wrong []page.FieldError, changeID string, err error)
 }
@@ -78,16 +78,14 @@ func sectionOf(name string) (section, bool) {
 	return all[at], true
 }
 
-const partialDay = "A year, a month (2025-05) or a day (2025-05-14)."
-
-func nameFields(_ *request, p *person) ([]FormField, error) {
+func nameFields(v *request, p *person) ([]FormField, error) {
 	c := p.GetConnection()
 	name := textField("name", "Name", "")
 	name.Required = true
 	return []FormField{
 		name.with(c.GetName()), textField("nickname", "Nickname", "").with(c.GetNickname()), textField("location", "Place", "").with(c.GetLocation()),
-		textField("met_how", "How you met", "").with(c.GetMetHow()), textField("met_on", "When you met", partialDay).with(c.GetMetOn()),
-		textField("deceased_on", "Died", partialDay+" Birthdays, intervals and reminders end.").with(c.GetDeceasedOn()),
+		textField("met_how", "How you met", "").with(c.GetMetHow()), v.dateField("met_on", "When you met", "").with(c.GetMetOn()),
+		v.dateField("deceased_on", "Died", "Birthdays, intervals and reminders end.").with(c.GetDeceasedOn()),
 	}, nil
 }
 
@@ -164,17 +162,17 @@ func saveWays(v *request, p *person, f *Form, changed map[string]bool) ([]page.F
 	return wrong, res.GetChangeId(), err
 }
 
-func accountRow(i int) []FormField {
+func accountRow(_ *request, i int) []FormField {
 	return []FormField{
 		textField(rowName("service", i), "Messenger or network", "Signal, WhatsApp, Mastodon, GitHub or another."), textField(rowName("handle", i), "Name or number there", ""),
 		textField(rowName("account_label", i), "Label", ""),
 	}
 }
 
-func accountFields(_ *request, p *person) ([]FormField, error) {
+func accountFields(v *request, p *person) ([]FormField, error) {
 	var fields []FormField
 	for i, a := range people.AccountsOf(p.GetConnection().GetAccounts()) {
-		fields = append(fields, filled(accountRow(i), a.Shown(), a.Handle, a.Label)...)
+		fields = append(fields, filled(accountRow(v, i), a.Shown(), a.Handle, a.Label)...)
 	}
 	return fields, nil
 }
@@ -185,7 +183,7 @@ func saveAccounts(v *request, p *person, f *Form, _ map[string]bool) ([]page.Fie
 	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
 	var rows []int
 	var wrong []page.FieldError
-	for i := range len(f.Fields) / len(accountRow(0)) {
+	for i := range len(f.Fields) / len(accountRow(v, 0)) {
 		a := &connectionsv1.Account{Service: values[rowName("service", i)], Handle: values[rowName("handle", i)], Label: optional(values[rowName("account_label", i)])}
 		if a.GetHandle() == "" {
 			continue
@@ -207,7 +205,7 @@ func saveAccounts(v *request, p *person, f *Form, _ map[string]bool) ([]page.Fie
 	return ofRows(wrong, rows), res.GetChangeId(), err
 }
 
-func addressRow(i int) []FormField {
+func addressRow(_ *request, i int) []FormField {
 	return []FormField{
 		textField(rowName("label", i), "Label", "home, work or your own word."), areaField(rowName("street", i), "Street", "", 2),
 		textField(rowName("postcode", i), "Postcode", ""), textField(rowName("locality", i), "Town", ""), textField(rowName("region", i), "Region", ""),
@@ -215,10 +213,10 @@ func addressRow(i int) []FormField {
 	}
 }
 
-func addressFields(_ *request, p *person) ([]FormField, error) {
+func addressFields(v *request, p *person) ([]FormField, error) {
 	var fields []FormField
 	for i, a := range people.AddressesOf(p.GetConnection().GetAddresses()) {
-		fields = append(fields, filled(addressRow(i), a.Label, a.Street, a.Postcode, a.Locality, a.Region, country.Name(a.Country), a.Text)...)
+		fields = append(fields, filled(addressRow(v, i), a.Label, a.Street, a.Postcode, a.Locality, a.Region, country.Name(a.Country), a.Text)...)
 	}
 	return fields, nil
 }
@@ -229,7 +227,7 @@ func saveAddresses(v *request, p *person, f *Form, _ map[string]bool) ([]page.Fi
 	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
 	var rows []int
 	var wrong []page.FieldError
-	for i := range len(f.Fields) / len(addressRow(0)) {
+	for i := range len(f.Fields) / len(addressRow(v, 0)) {
 		at := func(name string) *string { return optional(values[rowName(name, i)]) }
 		a := &connectionsv1.PostalAddress{
 			Label: at("label"), Street: at("street"), Postcode: at("postcode"), Locality: at("locality"), Region: at("region"), Country: at("country"), Text: at("text"),
@@ -293,22 +291,22 @@ func setField(req *connectionsv1.UpdateConnectionRequest, f FormField, stored pr
 	}
 }
 
-func positionRow(i int) []FormField {
+func positionRow(v *request, i int) []FormField {
 	return []FormField{
 		textField(rowName("organization", i), "Organisation", ""), textField(rowName("title", i), "Title", ""),
-		textField(rowName("started_on", i), "From", ""), textField(rowName("ended_on", i), "Until", ""),
+		v.dateField(rowName("started_on", i), "From", ""), v.dateField(rowName("ended_on", i), "Until", ""),
 		{Field: page.Field{Name: rowName("past", i), Label: "No longer there"}, Check: true},
 	}
 }
 
-func positionFields(_ *request, p *person) ([]FormField, error) {
+func positionFields(v *request, p *person) ([]FormField, error) {
 	var fields []FormField
 	for i, held := range p.GetPositions() {
 		past := ""
 		if !held.GetCurrent() {
 			past = ticked
 		}
-		fields = append(fields, filled(positionRow(i), held.GetOrganization(), held.GetTitle(), held.GetStartedOn(), held.GetEndedOn(), past)...)
+		fields = append(fields, filled(positionRow(v, i), held.GetOrganization(), held.GetTitle(), held.GetStartedOn(), held.GetEndedOn(), past)...)
 	}
 	return fields, nil
 }
@@ -328,7 +326,7 @@ func savePositions(v *request, p *person, f *Form, _ map[string]bool) ([]page.Fi
 	jobs := []people.JobDraft{}
 	var rows []int
 	var wrong []page.FieldError
-	for i := range len(f.Fields) / len(positionRow(0)) {
+	for i := range len(f.Fields) / len(positionRow(v, 0)) {
 		at := func(name string) string { return values[rowName(name, i)] }
 		d := people.JobDraft{Organization: at("organization"), Title: at("title"), StartedOn: at("started_on"), EndedOn: at("ended_on"), Past: at("past") == ticked}
 		if d == (people.JobDraft{Past: d.Past}) {
@@ -386,17 +384,17 @@ func ofRows(wrong []page.FieldError, rows []int) []page.FieldError {
 	return wrong
 }
 
-func dateFieldRow(i int) []FormField {
+func dateFieldRow(v *request, i int) []FormField {
 	return []FormField{
 		choiceField(rowName("kind", i), "Kind", page.Option{Value: "birthday", Label: "Birthday"}, page.Option{Value: "anniversary", Label: "Anniversary"}, page.Option{Value: "other", Label: "Other"}).with("birthday"),
-		textField(rowName("date", i), "Date", "2025-05-14, --05-14 without a year, or about 1950."), textField(rowName("label", i), "Label", ""),
+		v.dateField(rowName("date", i), "Date", ""), textField(rowName("label", i), "Label", ""),
 	}
 }
 
-func dateFields(_ *request, p *person) ([]FormField, error) {
+func dateFields(v *request, p *person) ([]FormField, error) {
 	var fields []FormField
 	for i, d := range p.GetConnection().GetImportantDates() {
-		fields = append(fields, filled(dateFieldRow(i), d.GetKind(), d.GetDate(), d.GetLabel())...)
+		fields = append(fields, filled(dateFieldRow(v, i), d.GetKind(), d.GetDate(), d.GetLabel())...)
 	}
 	return fields, nil
 }
@@ -406,7 +404,7 @@ func saveDates(v *request, p *person, f *Form, _ map[string]bool) ([]page.FieldE
 	req := &connectionsv1.UpdateConnectionRequest{Id: p.GetConnection().GetId(), ExpectedVersion: &p.Connection.Version}
 	var rows []int
 	var wrong []page.FieldError
-	for i := range len(f.Fields) / len(dateFieldRow(0)) {
+	for i := range len(f.Fields) / len(dateFieldRow(v, 0)) {
 		d := &connectionsv1.ImportantDate{Kind: values[rowName("kind", i)], Date: values[rowName("date", i)], Label: values[rowName("label", i)]}
 		if d.GetDate() == "" && d.GetLabel() == "" {
 			continue

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -205,7 +206,7 @@ func TestMistakesNameTheFieldByItsLabel(t *testing.T) {
 	for _, c := range []struct{ section, field, typed, label string }{
 		{"name", "name", "", "Name"}, {"name", "met_on", "in spring", "When you met"}, {"name", "met_on", "2025-02-31", "When you met"}, {"name", "location", long, "Place"},
 		{"ways", "emails", "ada@helios.example\nno address", "E-mail addresses, line 2"}, {"ways", "urls", "ftp://x", "Links"}, {"ways", "phones", long, "Phone numbers"},
-		{"positions", "title.0", long, "Title"}, {"positions", "ended_on.0", "soon", "Until"}, {"dates", "date.0", "tomorrow", "Date"},
+		{"positions", "title.0", long, "Title"}, {"positions", "ended_on.0", "soon", "Until"}, {"dates", "date.0", "in spring", "Date"},
 		{"groups", "tags", long, "Tags"}, {"cadence", "days", "9999", "Days between contacts"}, {"cadence", "snooze_until", "2001-01-01", "Not before"}, {"about", "bio", long, "About"},
 	} {
 		check(c.section+" "+c.field, c.label, edit(t, b, id, c.section, url.Values{c.field: {c.typed}}))
@@ -218,6 +219,35 @@ func TestMistakesNameTheFieldByItsLabel(t *testing.T) {
 	check("list", "Birthday between", b.Get("/people?birthday_between=x&birthday_between=y"))
 	check("list", "Last contact before", b.Get("/people?last_contact_before=x"))
 	check("list", "Met after", b.Get("/people?met_on_after=x"))
+}
+
+// Dates are typed and shown as the member's language writes them, or typed in words. A form that is saved as it was shown
+// changes nothing.
+func TestDatesAreTypedAsTheMemberWritesThem(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	b.Submit(b.Get("/settings/time"), "/settings/time", url.Values{"timezone": {"Europe/Berlin"}, "locale": {"de-DE"}})
+	id := add(t, s, b.Owner, ada(), "")
+	path := "/people/" + id
+	for typed, want := range map[string]string{"26.11.1975": "26.11.1975", "3.4.2001": "03.04.2001", "26. November 1975": "26.11.1975", "11/1975": "November 1975", "um 1950": "about 1950", "5.6.": "05.06.", "1990-12-01": "01.12.1990"} {
+		done(t, b, edit(t, b, id, "dates", url.Values{"date.0": {typed}}), "Birthday"+want)
+		form := b.Get(path + "?edit=dates")
+		if got := form.Form(path + "/edit").Get("date.0"); got != want {
+			t.Errorf("%q is shown as %q in the form, not %q", typed, got, want)
+		}
+		if again := b.Submit(form, path+"/edit", nil); again.Status != http.StatusSeeOther || strings.Contains(again.Header.Get("Location"), "change=") {
+			t.Errorf("%q: a form that was not changed writes: %d %s", typed, again.Status, again.Header.Get("Location"))
+		}
+	}
+	yesterday := s.Clock.Now().In(civil.Zone("Europe/Berlin")).AddDate(0, 0, -1).Format("02.01.2006")
+	done(t, b, edit(t, b, id, "name", url.Values{"met_on": {"gestern"}}), yesterday)
+	p := edit(t, b, id, "name", url.Values{"met_on": {"im Frühling"}})
+	wantWrong(t, p, http.StatusBadRequest, "met_on")
+	wantPage(t, p, http.StatusBadRequest, "When you met: couldn’t read “im Frühling” as a date.")
+	if got := p.Form(path + "/edit").Get("met_on"); got != "im Frühling" {
+		t.Errorf("what was typed became %q", got)
+	}
 }
 
 // Groups are ticked and cleared.

@@ -151,6 +151,17 @@ func (f Format) PartialDay(date string) string {
 	return date
 }
 
+// ReadPartialDay reads what PartialDay returns. It reports whether it could.
+func (f Format) ReadPartialDay(text string) (string, bool) {
+	for _, form := range [][2]string{{f.day, time.DateOnly}, {"January 2006", "2006-01"}, {f.dayOfYear(), "--01-02"}} {
+		if t, err := time.Parse(form[0], text); err == nil {
+			return t.Format(form[1]), true
+		}
+	}
+	// The year 0, in which time.Parse reads a day without a year, is a leap year, as a 29 February needs.
+	return "", false
+}
+
 // dayOfYear is the layout of a day without its year.
 func (f Format) dayOfYear() string {
 	return strings.TrimRight(strings.TrimLeft(strings.Replace(f.day, "2006", "", 1), " .,/-"), " ,/-")

@@ -63,3 +63,37 @@ func TestFormatOf(t *testing.T) {
 		}
 	}
 }
+
+// A date that a page shows is read as the same date, in every locale.
+func TestPartialDaysAreReadAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	for _, locale := range []string{"", "en", "en-US", "de-DE", "de-CH", "fr-FR", "fr-CA", "es-MX", "pt-PT", "nb-NO", "is-IS", "nl-NL", "sv-SE", "ja-JP", "ko-KR", "hu-HU", "ar-EG", "lt-LT"} {
+		format := FormatOf(locale)
+		for _, date := range []string{"1975-11-26", "2026-03-04", "1975-11", "--11-26", "--03-04", "--02-29", "2024-02-29"} {
+			shown := format.PartialDay(date)
+			if got, ok := format.ReadPartialDay(shown); !ok || got != date {
+				t.Errorf("%s: %s is shown as %s, and read as %q", locale, date, shown, got)
+			}
+		}
+	}
+	if got := FormatOf("de-DE").PartialDay("about 1950"); got != "about 1950" {
+		t.Errorf("a year that is not certain is shown as %s", got)
+	}
+}
+
+func TestAgo(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, 11, 28, 23, 30, 0, 0, time.UTC)
+	for day, want := range map[string]string{
+		"2026-11-28": "today", "2026-11-27": "yesterday", "2026-11-29": "tomorrow", "2026-11-25": "3 days ago", "2026-11-15": "13 days ago", "2026-11-14": "2 weeks ago",
+		"2026-10-01": "8 weeks ago", "2026-09-29": "2 months ago", "2025-11-29": "12 months ago", "2025-11-28": "1 year ago", "2020-01-01": "6 years ago", "2026-12-19": "in 3 weeks", "2027-02-28": "in 3 months",
+	} {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Ago(today, at); got != want {
+			t.Errorf("%s is %q, not %q", day, got, want)
+		}
+	}
+}

@@ -280,6 +280,9 @@ func localeOf(login *account.LoginSession) string {
 	return login.Locale
 }
 
+// Locale returns the locale of who is signed in, as a BCP 47 tag.
+func (v *Request) Locale() string { return v.locale }
+
 // Line returns a form value as one clean line.
 func (v *Request) Line(name string) string { return text.Line(v.R.PostForm.Get(name)) }
 
