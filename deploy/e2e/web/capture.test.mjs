@@ -34,10 +34,10 @@ test('the fields follow the line, and keep what was changed', async () => {
   await page.keyboard.press('c');
   await expectHeading(page, 'Add a person');
   await portray(page, 'capture-empty', { everyView: true });
-  await page.getByLabel('One line about them').fill(LINE);
+  await page.getByLabel('One line').fill(LINE);
   await page.waitForFunction(() => document.querySelector('#capture [name=emails]').value === 'ada@helios.example');
   await field(page, 'title').fill('CEO');
-  await page.getByLabel('One line about them').fill(`${LINE}, in Lisbon`);
+  await page.getByLabel('One line').fill(`${LINE}, in Lisbon`);
   await page.waitForFunction(() => document.querySelector('#capture [name=location]').value === 'Lisbon');
   assert.equal(await field(page, 'title').inputValue(), 'CEO');
   await portray(page, 'capture', { everyView: true });
@@ -59,7 +59,7 @@ test('a mistake is shown at its field', async () => {
 test('a person who may be known is offered while typing', async () => {
   const { page } = maria;
   await page.goto('/people/new');
-  await page.getByLabel('One line about them').fill('Ada Stone, likes rowing');
+  await page.getByLabel('One line').fill('Ada Stone, likes rowing');
   await page.getByText('You may know this person already').waitFor();
   await portray(page, 'capture-known', { everyView: true });
   await page.getByLabel(/^Add to Ada Stone/).check();
@@ -73,7 +73,7 @@ test('it works without a script', async () => {
   try {
     const page = await context.newPage();
     await page.goto('/people/new');
-    await page.getByLabel('One line about them').fill(LINE);
+    await page.getByLabel('One line').fill(LINE);
     await press(page, 'Fill in');
     assert.equal(await field(page, 'organization').inputValue(), 'Helios');
     await page.getByText('You may know this person already').waitFor();

@@ -118,7 +118,7 @@ test('a shared text becomes the line, and the fields follow it', async () => {
   await share({ text: 'Ben Okafor, likes rowing' });
   assert.equal(await page.getByLabel('Name', { exact: false }).first().inputValue(), 'Ben Okafor');
   await portray(page, 'share-text', { everyView: true });
-  await page.getByLabel('One line about them').fill('Ben Okafor, CFO at Tide');
+  await page.getByLabel('One line').fill('Ben Okafor, CFO at Tide');
   await page.waitForFunction(() => document.querySelector('#capture [name=organization]').value === 'Tide');
 });
 

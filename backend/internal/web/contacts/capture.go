@@ -40,6 +40,8 @@ type captureContent struct {
 	// LineWrong is the error of the line, or of a file that was shared in its place.
 	LineWrong string
 	Form      Form
+	// Act is the form of a contact, a reminder or a note that the line asks for; nil if it is about a person to add.
+	Act *Form
 	// Found are the people whom the form may mean. Chosen is the one to add to, or addAnyway; Wrong
 	// is the error of the choice.
 	Found         []foundPerson
@@ -102,6 +104,11 @@ func (v *request) filledIn(line string, given url.Values) (content captureConten
 		}
 		content.Form.Fields[i] = field.with(values[field.Name])
 	}
+	if a, ok := v.parseAct(content.Line); ok {
+		form, err := v.actForm(a)
+		content.Act = &form
+		return content, err
+	}
 	content.Found, err = v.lookAlikes(content.Form)
 	return content, err
 }
@@ -112,7 +119,15 @@ func (v *request) renderCapture(status int, content captureContent, wrong []page
 	if content.Shared != nil && content.Shared.Card {
 		script = "" // there is no line to follow
 	}
-	return v.Render(status, "people-new", page.Page{Title: "Add a person", Area: page.PathPeople, Errors: wrong, Script: script, Content: content})
+	return v.Render(status, "people-new", page.Page{Title: content.Heading(), Area: page.PathPeople, Errors: wrong, Script: script, Content: content})
+}
+
+// Heading is the title of the page, by what the line asks for.
+func (c captureContent) Heading() string {
+	if c.Act == nil {
+		return "Add a person"
+	}
+	return map[string]string{barLog: "Log a contact", barRemind: "Set a reminder", barNote: "Add a note"}[c.Act.Name]
 }
 
 // lookAlikes returns the people whom the name, the e-mail addresses and the phone numbers of
@@ -153,6 +168,9 @@ func (v *request) found(connectionID, name, headline, by string) foundPerson {
 // capture adds the person of the form, or adds what is new in it to the person who was
 // chosen. If the person may exist already, nothing is written without a choice.
 func (v *request) capture() error {
+	if kind := v.R.PostForm.Get(actField); kind != "" {
+		return v.saveAct(kind)
+	}
 	content := captureContent{Line: v.Line(lineParameter), Chosen: v.R.PostForm.Get(choiceName), Form: v.typedForm("", captureFields())}
 	if content.Chosen != "" && content.Chosen != addAnyway {
 		return v.addTo(content)

@@ -38,7 +38,7 @@ func TestCapture(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		wantPage(t, b.Get(newPath), http.StatusOK, "One line about them")
+		wantPage(t, b.Get(newPath), http.StatusOK, "One line")
 		form := formOf(t, b.Get(lineAddress(stoneLine)), url.Values{
 			"name": {"Ada Stone"}, "title": {"CTO"}, "organization": {"Helios"}, "met_how": {"Tideline Days"}, "emails": {"ada@helios.example"},
 			"tags": {"investor"}, "bio": {"likes rowing"}, "line": {stoneLine},

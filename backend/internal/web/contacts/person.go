@@ -37,6 +37,7 @@ type personContent struct {
 	Archived    time.Time
 	Parts       []part
 	Bar         []Form
+	Later       []page.Option
 	Due         []dueRow
 	Kinds       []kindLink
 	// Filtered is set if the timeline shows one kind of entries.
@@ -279,7 +280,7 @@ func (v *request) occurred(entry interface {
 func (v *request) personContent(p *person, due []*remindersv1.DueItem) personContent {
 	c := p.GetConnection()
 	content := personContent{
-		Connection: c, Path: v.path(), Keep: page.Address("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Parts: v.parts(p),
+		Connection: c, Path: v.path(), Keep: page.Address("", shownTimeline(v.R.URL.Query())), Bar: v.barForms(), Later: page.Later(v.Today()), Parts: v.parts(p),
 		Strength: strengthWord(c.GetStrength()), Reach: reach(c), History: v.Link(page.PathActivity, "connection_id", c.GetId()),
 	}
 	if c.LastInteractionAt != nil {

@@ -27,6 +27,9 @@ const (
 	barRemind = "remind"
 )
 
+// laterField is the name of the buttons that set a reminder for a day of page.Later.
+const laterField = "later"
+
 // withField is the input for other people.
 const withField = "with"
 
@@ -98,6 +101,9 @@ func (v *request) addReminder() error {
 	req := &remindersv1.CreateReminderRequest{}
 	page.Fill(req, v.R.PostForm)
 	req.ConnectionIds = []string{v.personID()}
+	if day := v.Line(laterField); day != "" {
+		req.DueOn = day
+	}
 	return send(v, v.typedForm(barRemind, v.remindFields()), "reminded", req, v.Reminders.CreateReminder)
 }
 

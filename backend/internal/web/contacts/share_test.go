@@ -60,7 +60,7 @@ func TestShareCard(t *testing.T) {
 			"a text": share(t, b, url.Values{"text": {stoneCard}}, nil),
 		} {
 			wantPage(t, p, http.StatusOK, "nothing is stored yet", "Please check:", "Kept in the note: X-UNKNOWN.")
-			without(t, p, "One line about them")
+			without(t, p, "One line")
 			t.Log(name)
 			formOf(t, p, url.Values{
 				"name": {"Ada Stone"}, "title": {"CTO"}, "organization": {"Helios"}, "emails": {"ada@helios.example"}, "phones": {"+14152000000"},
@@ -87,10 +87,10 @@ func TestShareText(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	p := share(t, b, url.Values{"title": {"Ada Stone"}, "text": {"Ada Stone, CTO at Helios"}, "url": {"https://ada.example"}}, nil)
-	wantPage(t, p, http.StatusOK, "Nothing is stored yet.", "One line about them")
+	wantPage(t, p, http.StatusOK, "Nothing is stored yet.", "One line")
 	formOf(t, p, url.Values{"name": {"Ada Stone"}, "title": {"CTO"}, "organization": {"Helios"}, "urls": {"https://ada.example"}})
 	wantPage(t, b.Post(sharePath, url.Values{"text": {"Ada Stone"}}), http.StatusOK, "Nothing is stored yet.")
-	wantPage(t, share(t, b, nil, nil), http.StatusOK, "One line about them")
+	wantPage(t, share(t, b, nil, nil), http.StatusOK, "One line")
 	wantPage(t, share(t, b, url.Values{"text": {strings.Repeat("a ", 50_000)}}, nil), http.StatusOK)
 	without(t, b.Get("/people"), "Ada Stone")
 }

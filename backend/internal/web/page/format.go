@@ -218,6 +218,16 @@ func (f Format) imported(added, changed, skipped, failed int) string {
 	return strings.Join(parts, ", ") + "."
 }
 
+// Later are the days to which something can be put off with one click.
+func Later(today time.Time) []Option {
+	const week, weeks, months = 7, 21, 3
+	day := func(t time.Time) string { return t.Format(time.DateOnly) }
+	return []Option{
+		{Value: day(today.AddDate(0, 0, 1)), Label: "Tomorrow"}, {Value: day(today.AddDate(0, 0, week)), Label: "In a week"},
+		{Value: day(today.AddDate(0, 0, weeks)), Label: "In 3 weeks"}, {Value: day(today.AddDate(0, months, 0)), Label: "In 3 months"},
+	}
+}
+
 // Ago returns how far a day is from today, both in the same zone: "today", "yesterday", "3 weeks ago" or
 // "in 2 months". Days of one week and months of 30 days are rounded down.
 func Ago(today, day time.Time) string {

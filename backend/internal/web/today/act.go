@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -37,19 +36,9 @@ func (v *request) done() error {
 	return v.finish("reminder-done", answer.GetChangeId(), wrong, err)
 }
 
-// snoozes are how long an entry can be put off.
-func snoozes(today time.Time) []page.Option {
-	const week, weeks, months = 7, 21, 3
-	day := func(t time.Time) string { return t.Format(time.DateOnly) }
-	return []page.Option{
-		{Value: day(today.AddDate(0, 0, 1)), Label: "Tomorrow"}, {Value: day(today.AddDate(0, 0, week)), Label: "In a week"},
-		{Value: day(today.AddDate(0, 0, weeks)), Label: "In 3 weeks"}, {Value: day(today.AddDate(0, months, 0)), Label: "In 3 months"},
-	}
-}
-
 // snooze moves a reminder, or the day on which to be in touch with a person, to the chosen day.
 func (v *request) snooze() error {
-	until := cmp.Or(v.Line(fieldUntil), snoozes(v.Today())[1].Value)
+	until := cmp.Or(v.Line(fieldUntil), page.Later(v.Today())[1].Value)
 	if v.Line(fieldReminder) != "" {
 		req := &remindersv1.UpdateReminderRequest{Id: new(v.Line(fieldReminder)), DueOn: &until}
 		answer, wrong, err := page.Write(v.Member, tool, req, v.Reminders.UpdateReminder)

@@ -95,7 +95,7 @@ func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
 
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
-	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), Snoozes: snoozes(v.Today()), format: v.Format()}
+	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), Snoozes: page.Later(v.Today()), format: v.Format()}
 	ix, err := v.Reminders.Index(v.Ctx)
 	if err != nil {
 		return err

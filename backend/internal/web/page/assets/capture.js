@@ -2,6 +2,7 @@
 // Fields that the member changed stay as they are. Without this script the buttons do the same.
 const line = document.querySelector("[data-capture]");
 const form = document.getElementById("capture");
+const act = document.getElementById("act");
 const found = document.getElementById("found");
 const fields = [...form.querySelectorAll(".capture-fields input, .capture-fields textarea")];
 const changed = new Set(document.querySelector(".summary") ? fields.map((field) => field.name) : []);
@@ -27,6 +28,9 @@ async function fill() {
   for (const field of fields) {
     if (!changed.has(field.name)) field.value = loaded.getElementById(field.name).value;
   }
+  act.replaceChildren(...loaded.getElementById("act").childNodes);
+  form.hidden = act.childElementCount > 0;
+  document.querySelector("h1").textContent = loaded.querySelector("h1").textContent;
   const chosen = found.querySelector(":checked")?.id;
   const offered = loaded.getElementById("found");
   if (found.textContent === offered.textContent) return;
@@ -42,10 +46,11 @@ function soon() {
 }
 
 line.addEventListener("input", soon);
-line.addEventListener("submit", (event) => {
+line.addEventListener("submit", async (event) => {
   event.preventDefault();
   clearTimeout(waiting);
-  fill();
+  await fill();
+  (act.querySelector("button") ?? fields[0]).focus();
 });
 form.addEventListener("input", ({ target }) => {
   if (!fields.includes(target)) return;
