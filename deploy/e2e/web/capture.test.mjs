@@ -68,6 +68,33 @@ test('a person who may be known is offered while typing', async () => {
   await page.getByText('likes rowing').first().waitFor();
 });
 
+test('one line logs a contact with two people, and three clicks do it all', async () => {
+  const { page } = maria;
+  for (const name of ['Heike Brandt', 'Kofi Mensah']) {
+    await page.goto(`/people/new?line=${encodeURIComponent(name)}`);
+    await press(page, 'Save');
+    await expectNotice(page, 'The person is added.');
+  }
+  await page.goto('/');
+  await page.locator('.menu.add > summary').click(); // 1
+  await page.getByRole('link', { name: 'Log, note or remind' }).click(); // 2
+  await page.getByLabel('One line').fill('coffee with Heike and Kofi yesterday');
+  await expectHeading(page, 'Log a contact');
+  assert.equal(await page.locator('#act [name=with]').inputValue(), 'Heike, Kofi');
+  assert.equal(await page.locator('#capture').isVisible(), false);
+  await portray(page, 'capture-log', { everyView: true });
+  await press(page, 'Log it'); // 3
+  await expectNotice(page, 'Logged: meeting with Heike Brandt and Kofi Mensah, ');
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  await expectNotice(page, 'The change is undone.');
+
+  await page.goto('/people/new?line=remind+me+to+call+Heike+in+3+weeks');
+  await page.getByLabel('What to do').waitFor();
+  await portray(page, 'capture-remind');
+  await press(page, 'Set the reminder');
+  await expectNotice(page, 'The reminder is set.');
+});
+
 test('it works without a script', async () => {
   const context = await browser.newContext({ baseURL: setting('BASE_URL'), javaScriptEnabled: false, storageState: await maria.context.storageState() });
   try {
