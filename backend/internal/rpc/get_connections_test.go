@@ -155,33 +155,32 @@ func crowd(t *testing.T, b *bundle, n, several int, word string) []string {
 // says whose lists and texts were cut. An answer that fits is not cut.
 func TestTwentyConnectionsFit(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b *bundle) {
-		for name, c := range map[string]struct {
-			n, several int
-			word       string
-		}{"longest": {20_000, 20, "ß"}, "quoted": {20_000, 20, `"`}, "usual": {20, 2, "m"}} {
-			ids := crowd(t, b, c.n, c.several, c.word)
-			for _, include := range []string{`"record","notes","interactions","positions"`, `"record"`} {
-				got := b.call(t, get, `{"ids":`+idsOf(t, ids...)+`,"include":[`+include+`]}`)
-				text, err := json.Marshal(got.body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				notes, shortened := got.size("notes"), got.at("shortened") == true
-				t.Logf("%s with [%s]: %d bytes, %d notes", name, include, len(text), notes)
-				if got.size("connections") != 20 || len(text) > 32<<10 || len(text) < 12<<10 || name == "usual" && include != `"record"` && notes < 20 {
-					t.Errorf("%s with [%s]: %d people, %d bytes, %d notes", name, include, got.size("connections"), len(text), notes)
-				}
-				if whole := name == "usual" && include == `"record"`; shortened == whole {
-					t.Errorf("%s with [%s]: shortened %v", name, include, shortened)
-				}
+	b := withMember(t, dbtest.Open(t, dbtest.SQLite(t), time.Now)) // the size of an answer does not depend on the database
+	for name, c := range map[string]struct {
+		n, several int
+		word       string
+	}{"longest": {20_000, 20, "ß"}, "quoted": {20_000, 20, `"`}, "usual": {20, 2, "m"}} {
+		ids := crowd(t, b, c.n, c.several, c.word)
+		for _, include := range []string{`"record","notes","interactions","positions"`, `"record"`} {
+			got := b.call(t, get, `{"ids":`+idsOf(t, ids...)+`,"include":[`+include+`]}`)
+			text, err := json.Marshal(got.body)
+			if err != nil {
+				t.Fatal(err)
 			}
-			few := b.call(t, get, `{"ids":`+idsOf(t, ids[:5]...)+`,"include":["record","notes"]}`)
-			if whole := few.at("shortened") == nil; whole != (name == "usual") || whole && few.size("notes") != 20 {
-				t.Errorf("%s, five people: %v", name, few.body)
+			notes, shortened := got.size("notes"), got.at("shortened") == true
+			t.Logf("%s with [%s]: %d bytes, %d notes", name, include, len(text), notes)
+			if got.size("connections") != 20 || len(text) > 32<<10 || len(text) < 12<<10 || name == "usual" && include != `"record"` && notes < 20 {
+				t.Errorf("%s with [%s]: %d people, %d bytes, %d notes", name, include, got.size("connections"), len(text), notes)
+			}
+			if whole := name == "usual" && include == `"record"`; shortened == whole {
+				t.Errorf("%s with [%s]: shortened %v", name, include, shortened)
 			}
 		}
-	})
+		few := b.call(t, get, `{"ids":`+idsOf(t, ids[:5]...)+`,"include":["record","notes"]}`)
+		if whole := few.at("shortened") == nil; whole != (name == "usual") || whole && few.size("notes") != 20 {
+			t.Errorf("%s, five people: %v", name, few.body)
+		}
+	}
 }
 
 // Twenty people are read with as many statements as one.

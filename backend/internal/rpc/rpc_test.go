@@ -37,12 +37,16 @@ type bundle struct {
 
 func each(t *testing.T, test func(t *testing.T, b *bundle)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		b := serve(t, s, time.Now)
-		b.member = dbtest.Member(t, s, "maria")
-		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
-		test(t, b)
-	})
+	dbtest.Each(t, func(t *testing.T, s *db.DB) { test(t, withMember(t, s)) })
+}
+
+// withMember runs a backend on a store, with a member whose token has every scope.
+func withMember(t *testing.T, s *db.DB) *bundle {
+	t.Helper()
+	b := serve(t, s, time.Now)
+	b.member = dbtest.Member(t, s, "maria")
+	b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
+	return b
 }
 
 // serve runs a backend on a store; the bundle has no member yet.
