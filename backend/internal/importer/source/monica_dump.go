@@ -280,7 +280,9 @@ func (t monicaTables) translate(kind string, item *monicaItem) {
 		item.values["amount"] = amount + " (in the smallest unit of the currency" + spaced("with Monica's number ", item.get("currency_id"), "") + ")"
 	}
 	if kind == "conversation" {
-		item.rows = func(string) iter.Seq[monicaItem] { return slices.Values(t.where("messages", "conversation_id", item.id)) }
+		item.rows = func(string) iter.Seq[monicaItem] {
+			return slices.Values(t.where("messages", "conversation_id", item.id))
+		}
 	}
 }
 
