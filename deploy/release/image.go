@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// authorities is the file of this machine with the certificates that an image trusts.
+// authorities is the file with the CA certificates of this machine, which is copied into the image.
 const authorities = "/etc/ssl/certs/ca-certificates.crt"
 
 // unprivileged is the user of an image, as in deploy/Dockerfile.

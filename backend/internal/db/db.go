@@ -55,8 +55,7 @@ type Config struct {
 	// MemberBytes is the quota of a member, over photos, uploaded files and recorded changes; 0 for
 	// none. See Tx.Reserve.
 	MemberBytes int64
-	// BackUpBefore makes Migrate back a SQLite database up beside its file before it changes one that has rows
-	// of an older version.
+	// BackUpBefore makes Migrate copy a SQLite database to a file beside it before it upgrades one that has data.
 	BackUpBefore bool
 	// Migrations has the folder "migrations"; nil means that of the binary. Tests upgrade with further ones.
 	Migrations fs.FS

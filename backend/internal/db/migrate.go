@@ -73,8 +73,8 @@ func (s *DB) statements(m migration) (string, error) {
 	return b.String(), nil
 }
 
-// migrate applies the migrations that the database lacks, each in a transaction of its own: one that is
-// killed goes on with the next start. One process at a time does so; others wait for the lock. SQLite's
+// migrate applies the migrations that the database lacks, each in a transaction of its own: if the process is
+// killed, the next start continues with the first one that is missing. One process migrates at a time; others wait for the lock. SQLite's
 // statistics are brought up to date before other connections read them.
 func (s *DB) migrate(ctx context.Context) (result Migrated, err error) {
 	unlock, err := s.engine.lock(ctx)

@@ -65,7 +65,7 @@ func TestLitestream(t *testing.T) {
 		}
 		return all
 	}
-	// Long enough for checkpoints of Litestream, at 4 MiB of log, and of kith, at 16 MiB: a write is some 20 KiB.
+	// Long enough for checkpoints of Litestream, at 4 MiB of log, and of kith, at 16 MiB: a write adds about 20 KiB to the log.
 	var wal int64
 	harness.Eventually(t, "agents have written for some seconds", func() bool {
 		if info, err := os.Stat(s.DatabaseURL + "-wal"); err == nil {

@@ -146,8 +146,8 @@ func formattedName(card string) string {
 	return ""
 }
 
-// groupFolder returns the folder of a file of Google Takeout that is a group of contacts; empty for those of all contacts and for
-// other files.
+// groupFolder returns the contact group that a file of Google Takeout is in, which is the name of its folder. It is empty for the folders of
+// all contacts and for other files.
 func groupFolder(name string) string {
 	folder := path.Base(path.Dir(name))
 	own := strings.TrimSuffix(path.Base(name), path.Ext(name))

@@ -303,7 +303,7 @@ var monicaValues = map[string]monicaValue{
 	"stay_in_touch_frequency":   {"cadence", func(d *draft, v string) { d.setCadence(v) }},
 	"last_talked_to":            {"last_contact", func(d *draft, v string) { d.setLastContact(v) }},
 	"first_met_through":         {}, "gender": {}, "is_starred": {}, "is_active": {}, "created_at": {}, "updated_at": {},
-	// How Monica showed the contact, and copies of the contact that a phone sent.
+	// Not imported: what only controls how Monica displays a contact, and the vCards that phones sent.
 	"is_partial": {}, "last_consulted_at": {}, "number_of_views": {}, "stay_in_touch_trigger_date": {}, "vcard": {}, "distant_etag": {}, "is_dead": {},
 }
 

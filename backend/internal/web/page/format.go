@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
 )
 
 // Format is how days, times and numbers look in a locale. The words of the pages are English:
@@ -136,7 +138,7 @@ func (f Format) WeekEnd(day time.Time) time.Time {
 // Day returns the day of a time in its zone.
 func (f Format) Day(t time.Time) string { return t.Format(f.day) }
 
-// PartialDay returns a date of the contract of which the year, or the day, may be missing: 1975, 1975-11,
+// PartialDay formats a date that may lack its year, or its month and day, as tools give it: 1975, 1975-11,
 // 1975-11-26, --11-26 or "about 1950". Other texts it returns as they are.
 func (f Format) PartialDay(date string) string {
 	if t, err := time.Parse(time.DateOnly, date); err == nil {
@@ -151,14 +153,14 @@ func (f Format) PartialDay(date string) string {
 	return date
 }
 
-// ReadPartialDay reads what PartialDay returns. It reports whether it could.
+// ReadPartialDay is the inverse of PartialDay: it returns the date of the contract for a text of this format, and false for another text.
 func (f Format) ReadPartialDay(text string) (string, bool) {
+	// Without a year time.Parse takes the year 0, a leap year, so a 29 February is read as well.
 	for _, form := range [][2]string{{f.day, time.DateOnly}, {"January 2006", "2006-01"}, {f.dayOfYear(), "--01-02"}} {
 		if t, err := time.Parse(form[0], text); err == nil {
 			return t.Format(form[1]), true
 		}
 	}
-	// The year 0, in which time.Parse reads a day without a year, is a leap year, as a 29 February needs.
 	return "", false
 }
 
@@ -232,7 +234,7 @@ func Later(today time.Time) []Option {
 // "in 2 months". Days of one week and months of 30 days are rounded down.
 func Ago(today, day time.Time) string {
 	const week, month, year = 7, 30, 365
-	days := int(civilDay(today).Sub(civilDay(day)).Hours() / 24)
+	days := civil.Between(civil.Of(day, day.Location()), civil.Of(today, today.Location()))
 	switch days {
 	case 0:
 		return "today"
@@ -257,12 +259,6 @@ func Ago(today, day time.Time) string {
 		return fmt.Sprintf("in %d %s", n, unit)
 	}
 	return fmt.Sprintf("%d %s ago", n, unit)
-}
-
-// civilDay returns the start of a time's day in its zone, as if that zone were UTC.
-func civilDay(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
 // Recent returns when something was done: the time of today, "yesterday" with the time, and how long ago

@@ -37,8 +37,8 @@ type Row struct {
 	More    int
 }
 
-// Brief is what a change did, if one value says it all: the text of what was added, or one field before and
-// after; nil if it takes more.
+// Brief returns the only field that a change is about: the text of a new note or contact, or the field that was changed. It is nil if
+// there are several.
 func (r Row) Brief() *fieldRow {
 	if len(r.Objects) != 1 || r.More > 0 {
 		return nil
@@ -56,7 +56,8 @@ func (r Row) Brief() *fieldRow {
 	return found
 }
 
-// About says whom a note, an interaction or a reminder is about: "with Heike and Kofi"; empty for other changes.
+// About names the people of a changed note, interaction or reminder: "about Ana", or "with Heike, Kofi" for an interaction. It is empty for
+// other changes.
 func (r Row) About() string {
 	if len(r.Objects) != 1 || r.More > 0 {
 		return ""
