@@ -126,7 +126,7 @@ func (r *crashRound) each(t *testing.T, n int, writes []*idempotentWrite, do fun
 // done, and returns the number of kills.
 func (r *crashRound) crash(t *testing.T, writes int, killAndStart func()) (kills int) {
 	t.Helper()
-	const atLeast, more = 30, 60
+	const atLeast, more = 15, 30
 	for {
 		next := r.done.Load() + atLeast + mathrand.Int64N(more)
 		harness.Eventually(t, "more writes are done", func() bool { done := r.done.Load(); return done >= next || int(done) == writes })
@@ -176,7 +176,7 @@ func TestIdempotentWritesThroughCrashes(t *testing.T) {
 
 func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) {
 	t.Helper()
-	const clients, total, kills = 16, 1000, 8
+	const clients, total, kills = 16, 400, 8
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	t.Cleanup(transport.CloseIdleConnections)
 	r := &crashRound{agent: s.NewMember(t).Agent(t), client: &http.Client{Transport: transport, Timeout: harness.Timeout}, again: map[string]int{}}

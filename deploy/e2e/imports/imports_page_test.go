@@ -5,8 +5,13 @@ package imports
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
@@ -24,8 +29,10 @@ func TestImportsOnThePage(t *testing.T) {
 		s.Binary = harness.PlainBinary // with the race detector the rows would take minutes
 		s.Start()
 		person := s.NewPerson(t)
+		watched := filepath.Join(t.TempDir(), "watched") // exists once the page shows the import
 		settings := map[string]string{
-			"FILE": keep(t, f), "ROWS": strconv.Itoa(f.Rows()), "REPORT": report(f),
+			"WATCHED": watched,
+			"FILE":    keep(t, f), "ROWS": strconv.Itoa(f.Rows()), "REPORT": report(f),
 			"PATIENCE": strconv.Itoa(int(harness.LongTimeout.Milliseconds())),
 		}
 		maps.Copy(settings, person)
@@ -39,6 +46,7 @@ func TestImportsOnThePage(t *testing.T) {
 			defer close(done)
 			inBrowser("import")
 		}()
+		harness.Eventually(t, "the page shows the import", func() bool { _, err := os.Stat(watched); return err == nil })
 		for _, share := range []int{5, 2} { // of all rows
 			crashAt(t, s, person["MEMBER_USERNAME"], "file_import", f.Rows()/share)
 		}
@@ -65,7 +73,7 @@ func largeFiles(t *testing.T, rows int) (google, linkedIn harness.ContactFile) {
 
 // report is what the page says about the finished import.
 func report(f harness.ContactFile) string {
-	return fmt.Sprintf("%d rows: %d added, 0 changed, %d left as they were, %d failed.", f.Rows(), f.Created, f.Repeated, f.Failed)
+	return message.NewPrinter(language.English).Sprintf("%d people added, %d skipped, %d failed.", f.Created, f.Repeated, f.Failed)
 }
 
 // checkOnFile fails the test unless the member has this number of connections.

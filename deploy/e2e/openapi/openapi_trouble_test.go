@@ -2,12 +2,12 @@ package openapi
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +21,9 @@ import (
 )
 
 // maxInFlight is the request limit of the described service, and the number of requests with
-// which checkBusy fills it.
-const maxInFlight = 8
+// which checkBusy fills it: two for each processor. The service does not lower its limit
+// below that when the processors are slow, so nothing here depends on how slow they are.
+var maxInFlight = 2 * runtime.GOMAXPROCS(0)
 
 // checkBusy fills the request limit of the service with requests that wait for a locked
 // database. Meanwhile every operation answers 503. It uses the plain build: with the race
@@ -35,7 +36,6 @@ func (c *contract) checkBusy(t *testing.T) {
 	s.Settings["KITH_CONNECTIONS_PER_ADDRESS"] = "-1" // every operation is requested at once
 	s.Start()
 	busy := readContract(t, s)
-	wholeLimit := fmt.Sprintf("\nkith_http_in_flight_limit %d\n", maxInFlight)
 	release := harness.LockDatabase(t, s.DatabaseURL)
 	var waiting sync.WaitGroup
 	// On a busy machine, the first of them may have given up before the last one comes.
@@ -47,10 +47,7 @@ func (c *contract) checkBusy(t *testing.T) {
 			})
 		}
 		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
-			// If the processors are slow, the service lowers its limit. It must not be low here: when it rises
-			// again, one of the requests below would be served.
-			whole := strings.Contains(harness.Get(t, s.Edge.Admin+"/metrics", "Accept: text/plain").Body, wholeLimit)
-			if s.Send(t, http.MethodGet, "/", "").Status == http.StatusServiceUnavailable && whole {
+			if s.Send(t, http.MethodGet, "/", "").Status == http.StatusServiceUnavailable {
 				return true
 			}
 		}
