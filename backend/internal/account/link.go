@@ -547,7 +547,7 @@ func CheckOwnerLink(ctx context.Context, s *db.DB, hash string) error {
 	return err
 }
 
-// CreateOwner creates the first member and deletes all owner links, including this one. It fails
+// CreateOwner creates the first member, who runs the server and so has the larger plan, and deletes all owner links, including this one. It fails
 // with fault.NotFound if the link is not valid or a member exists, and with fault.AlreadyExists if
 // the sandbox has the username or the e-mail address; then the link can be used again.
 func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Member, error) {
@@ -556,7 +556,7 @@ func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Memb
 		return nil, err
 	}
 	m := &Member{
-		ID: tenant.ID(memberID), Username: o.Username, Email: o.Email, PasswordHash: o.PasswordHash, Plan: PlanFree, Timezone: o.Timezone, Locale: "en",
+		ID: tenant.ID(memberID), Username: o.Username, Email: o.Email, PasswordHash: o.PasswordHash, Plan: PlanPro, Timezone: o.Timezone, Locale: "en",
 		CreatedAt: s.Now(), UpdatedAt: s.Now(),
 	}
 	profile := newProfile(m)

@@ -51,7 +51,7 @@ func TestOwner(t *testing.T) {
 		}
 		want(t, b.Get(link), http.StatusNotFound, "This link does not work any more")
 		m, err := account.FindMember(t.Context(), s.Store, "maria@people.example")
-		if err != nil || m.Username != "maria" || m.Timezone != "Europe/Lisbon" || m.Plan != account.PlanFree || !m.EmailVerifiedAt.IsZero() {
+		if err != nil || m.Username != "maria" || m.Timezone != "Europe/Lisbon" || m.Plan != account.PlanPro || !m.EmailVerifiedAt.IsZero() {
 			t.Errorf("got %+v, %v", m, err)
 		}
 		wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/")

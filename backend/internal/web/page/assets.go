@@ -45,6 +45,7 @@ const (
 	ScriptPerson  = "person"
 	ScriptProfile = "profile"
 	ScriptZone    = "zone"
+	scriptDrafts  = "drafts"
 	scriptShell   = "shell"
 )
 

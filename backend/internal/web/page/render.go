@@ -53,6 +53,8 @@ type frame struct {
 	// Manifest is the address of the manifest on pages from which browsers install the app;
 	// empty on others.
 	Manifest string
+	// Drafts tells apart the members whose unsaved texts a browser keeps; empty if it keeps none.
+	Drafts string
 	// Scripts are the addresses of the page's scripts.
 	Scripts []string
 	// Member is the name of the signed-in member, Zone their time zone; empty if not signed
@@ -255,13 +257,16 @@ func (v *Request) RenderPart(name, part string, content any) error {
 }
 
 // addScripts adds the scripts of a page: its own, and that of the shell, which installs the
-// service worker on pages of members.
+// service worker on pages of members, and the one that keeps their unsaved texts.
 func (v *Request) addScripts(f *frame) {
 	var names []string
 	if len(f.Areas) > 0 {
 		names = append(names, scriptShell)
 		if !f.Demo {
 			f.Manifest = v.assets.manifest.address()
+		}
+		if !f.Demo && v.Login != nil {
+			names, f.Drafts = append(names, scriptDrafts), string(v.Login.MemberID)
 		}
 	}
 	if f.Script != "" {
