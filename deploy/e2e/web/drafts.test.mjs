@@ -35,6 +35,7 @@ const typeNote = async (text) => {
   await maria.page.locator('#bar-note summary').click();
   await note().fill(text);
 };
+const about = () => maria.page.getByRole('textbox', { name: /^About/ });
 const kept = () => maria.page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('kith-draft')));
 
 test('a note is back after a reload, and gone once it is saved', async () => {
@@ -67,10 +68,10 @@ test('a draft that is discarded or cancelled is gone', async () => {
   await page.reload();
   assert.equal(await note().inputValue(), '');
   await page.getByRole('link', { name: 'Edit About', exact: true }).click();
-  await page.getByLabel('About').fill('Never mind.');
+  await about().fill('Never mind.');
   await page.getByRole('link', { name: 'Cancel' }).click();
   await page.getByRole('link', { name: 'Edit About', exact: true }).click();
-  assert.equal(await page.getByLabel('About').inputValue(), 'Likes rowing.');
+  assert.equal(await about().inputValue(), 'Likes rowing.');
   assert.deepEqual(await kept(), []);
 });
 
@@ -105,18 +106,18 @@ test('a text that somebody else changed is shown beside what was typed', async (
   const { page } = maria;
   await page.goto(setting('PERSON'));
   await page.getByRole('link', { name: 'Edit About', exact: true }).click();
-  await page.getByLabel('About').fill('Likes rowing and tea.');
+  await about().fill('Likes rowing and tea.');
   const id = setting('PERSON').split('/').at(-1);
   const { message } = await callWith(setting('ACCESS_TOKEN'), 'update_connection', { id, bio: 'Likes sailing.' });
   assert.ok(!message.result.isError, JSON.stringify(message));
   page.once('dialog', (dialog) => dialog.accept());
   await page.goto(`${setting('PERSON')}?edit=about`);
   await page.getByText('This was changed after you typed').waitFor();
-  assert.equal(await page.getByLabel('About').inputValue(), 'Likes sailing.');
+  assert.equal(await about().inputValue(), 'Likes sailing.');
   await page.locator('q').getByText('Likes rowing and tea.').waitFor();
   await portray(page, 'draft-conflict');
   await press(page, 'Use what I typed');
-  await page.locator('form').filter({ has: page.getByLabel('About') }).getByRole('button', { name: 'Save' }).click();
+  await page.locator('#edit-about').getByRole('button', { name: 'Save' }).click();
   await expectNotice(page, 'Your changes are saved.');
   await page.getByText('Likes rowing and tea.').first().waitFor();
 });
