@@ -186,7 +186,7 @@ func inlineFile(req *importsv1.ImportFileRequest) (*File, error) {
 }
 
 func tooLarge(field string) error {
-	return fault.InvalidField(field, "holds more than 1 MiB; have the member upload the file on the settings page, under Imports, and pass its upload_id")
+	return fault.InvalidField(field, "holds more than 1 MiB; have the member upload the file on the settings page, under Data, and pass its upload_id")
 }
 
 // decodeBase64 accepts both alphabets, with or without padding, and line breaks.

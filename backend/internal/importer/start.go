@@ -178,7 +178,7 @@ func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err e
 	default:
 		f, err = WaitingFile(ctx, w)
 		if err == nil && f == nil {
-			err = fault.New(fault.NotFound, "no file waits to be imported: the member uploads one on the settings page, under Imports (/settings/imports). "+
+			err = fault.New(fault.NotFound, "no file waits to be imported: the member uploads one on the settings page, under Data (/settings/imports). "+
 				"The tool import_file also takes a file as an argument")
 		}
 	}
