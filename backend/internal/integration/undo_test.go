@@ -241,7 +241,7 @@ func TestMergeKeepsTexts(t *testing.T) {
 		from := draft("Ana Lopez", "Anita", "Faro", "Paints.", "At a fair", "--02-04")
 		long := draft("A. Lopez", "Ani", "Lagos", strings.Repeat("ü", 1999), "On a train", "--02-05")
 		before := file(t, s, owner)
-		done := mergeAll(t, s, owner, false, []people.MergeInto{{Into: into, From: []string{from, long}, Take: []string{"location"}}})
+		done := mergeAll(t, s, owner, false, []people.MergeInto{{Into: into, From: []string{from, long}, MergeChoices: people.MergeChoices{Take: []string{"location"}}}})
 		c, err := people.GetConnection(t.Context(), data, into)
 		if err != nil || c.Bio != "Sings.\n\nPaints." || c.Location != "Lagos" || c.Name != "Ana" {
 			t.Fatalf("merged: %+v, %v", c, err)

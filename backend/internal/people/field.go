@@ -222,14 +222,23 @@ func PutField(list []FieldValue, v FieldValue) []FieldValue {
 	return list
 }
 
-// absorbField adds the value of a merged person, or returns the one that stays instead.
-func (c *Connection) absorbField(v FieldValue) (kept string, clash bool) {
+// absorbField adds the value of a merged person. If there is another value, that one stays, or with take
+// the new one. absorbField returns which value stays and which does not; both are empty when nothing is lost.
+func (c *Connection) absorbField(v FieldValue, take bool) (kept, dropped string) {
 	at, found := slices.BinarySearchFunc(c.Fields, v, FieldValue.compare)
 	if !found {
 		c.putField(v)
-		return "", false
+		return "", ""
 	}
-	return c.Fields[at].Value, c.Fields[at].Value != v.Value
+	had := c.Fields[at]
+	if had.Value == v.Value {
+		return "", ""
+	}
+	if take {
+		c.putField(v)
+		return v.Value, had.Value
+	}
+	return had.Value, v.Value
 }
 
 // customFields adds the values of a file.

@@ -22,17 +22,27 @@ import (
 // stays keeps it.
 type MergeConflict struct{ Field, Kept, Dropped string }
 
-// MergeField is a value of a person of which a merge keeps one.
-type MergeField struct{ Name, Label string }
+// MergeField is a value of a person of which a merge keeps one, or both if the caller says so and Both is set.
+type MergeField struct {
+	Name, Label string
+	Both        bool
+}
 
 // MergeFields returns the values of which a merge keeps one, and of which a caller can choose the
 // merged person's.
 func MergeFields() []MergeField {
-	return []MergeField{
-		{"name", "Name"}, {"nickname", "Nickname"}, {"location", "Place"}, {"met_how", "How you met"}, {"met_on", "When you met"}, {"deceased_on", "Died"},
-		{DateBirthday, "Birthday"}, {"cadence_days", "Days between contacts"},
+	fields := []MergeField{
+		{"name", "Name", true}, {"nickname", "Nickname", true}, {"location", "Place", false}, {"met_how", "How you met", true}, {"met_on", "When you met", false},
+		{"deceased_on", "Died", false}, {DateBirthday, "Birthday", false}, {"cadence_days", "Days between contacts", false}, {"snoozed_until", "Snoozed until", false},
 	}
+	for _, part := range new(NameParts).All() {
+		fields = append(fields, MergeField{Name: part.Name, Label: part.Label})
+	}
+	return fields
 }
+
+// customField begins the name of the conflict of a custom field, before the field's own name.
+const customField = "field "
 
 // StoreNote stores a note about a person, without recording a change, and returns its effect.
 type StoreNote func(ctx context.Context, tx *db.Tx, connectionID, body string) (history.EffectDraft, error)
@@ -41,9 +51,18 @@ type StoreNote func(ctx context.Context, tx *db.Tx, connectionID, body string) (
 type MergeInto struct {
 	Into string
 	From []string
-	// Take are the names of the MergeFields of which a merged person's value stays if there is
-	// one.
+
+	MergeChoices
+}
+
+// MergeChoices say which values stay where both people have one; without a choice, the value of the
+// person who stays. The fields are named as conflicts name them.
+type MergeChoices struct {
+	// Take are the fields of which a merged person's value stays.
 	Take []string
+	// Both are the fields of which both values stay: nicknames and how you met are joined, and a second
+	// name becomes a nickname. A value for which there is no room goes to the note.
+	Both []string
 }
 
 // MergedPerson is a person who stays, as merged.
@@ -128,7 +147,7 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 			return err
 		}
 		person.From = append(person.From, from.Name)
-		conflicts := into.absorb(from, one.Take)
+		conflicts := into.absorb(from, one.MergeChoices)
 		person.Conflicts = append(person.Conflicts, conflicts...)
 		if len(conflicts) > 0 {
 			left = append(left, leftOver(from.Name, conflicts))
@@ -171,19 +190,38 @@ func (m *merge) run(ctx context.Context, one MergeInto) error {
 
 // leftOver returns the note that keeps the values that a merge with a person left out.
 func leftOver(name string, conflicts []MergeConflict) string {
-	labels := map[string]string{"bio": "About", "snoozed_until": "Snoozed until", "label": "Label", "kept": "Property of a card", "related": "Relation"}
-	for _, f := range MergeFields() {
-		labels[f.Name] = f.Label
-	}
-	for _, part := range new(NameParts).All() {
-		labels[part.Name] = part.Label
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Not kept when the record of %s was merged:", name)
 	for _, c := range conflicts {
-		fmt.Fprintf(&b, "\n%s: %s", cmp.Or(labels[c.Field], c.Field), c.Dropped)
+		fmt.Fprintf(&b, "\n%s: %s", c.Label(), c.Dropped)
 	}
 	return b.String()
+}
+
+// MergeConflicts returns the single values on which two records differ, as a merge of other into c without
+// choices reports them.
+func (c *Connection) MergeConflicts(other *Connection) []MergeConflict {
+	return c.clone().absorb(other, MergeChoices{})
+}
+
+// Choice returns the field of a conflict of which a caller can choose the value, and false for other conflicts.
+func (c MergeConflict) Choice() (MergeField, bool) {
+	for _, f := range MergeFields() {
+		if f.Name == c.Field {
+			return f, true
+		}
+	}
+	name, custom := strings.CutPrefix(c.Field, customField)
+	return MergeField{Name: c.Field, Label: name}, custom
+}
+
+// Label returns the label of the field, for people.
+func (c MergeConflict) Label() string {
+	if f, ok := c.Choice(); ok {
+		return f.Label
+	}
+	labels := map[string]string{"bio": "About", "label": "Label", "kept": "Property of a card", "related": "Relation"}
+	return cmp.Or(labels[c.Field], c.Field)
 }
 
 func (m *merge) archiveMerged(ctx context.Context, from *Connection, into string) error {
@@ -203,6 +241,26 @@ func (m *merge) replace(ctx context.Context, before, after *Connection) error {
 // maxBio is the contract's bound on a bio, in characters.
 const maxBio = 2000
 
+// The contract's bounds on texts of which a merge can keep both, in characters.
+const (
+	maxNickname = 100
+	maxMetHow   = 500
+)
+
+// joinTexts returns both texts with the separator between them, or the one that has the other between
+// its separators. It returns false when they are longer than most characters.
+func joinTexts(a, b, separator string, most int) (string, bool) {
+	bounded := func(s string) string { return separator + s + separator }
+	switch {
+	case b == "" || strings.Contains(bounded(a), bounded(b)):
+		return a, true
+	case a == "" || strings.Contains(bounded(b), bounded(a)):
+		return b, true
+	}
+	both := a + separator + b
+	return both, utf8.RuneCountInString(both) <= most
+}
+
 // joinBios returns both texts, or the one that includes the other. It returns false when they are
 // too long for one bio.
 func joinBios(a, b string) (string, bool) {
@@ -216,48 +274,30 @@ func joinBios(a, b string) (string, bool) {
 	return both, utf8.RuneCountInString(both) <= maxBio
 }
 
-// absorb adds what other has to c. Bios are joined. Where both have a single value, c's stays,
-// and other's is reported as a conflict; of the fields named in take it is the other way round.
-func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
+// absorb adds what other has to c. Bios are joined. Where both have a single value, c's stays unless
+// the choices say otherwise, and the one that does not stay is reported as a conflict.
+func (c *Connection) absorb(other *Connection, choose MergeChoices) []MergeConflict {
 	var conflicts []MergeConflict
 	conflict := func(field, kept, dropped string) {
 		if kept != dropped && dropped != "" {
 			conflicts = append(conflicts, MergeConflict{Field: field, Kept: kept, Dropped: dropped})
 		}
 	}
-	typed := c.HasTypedLocation()
-	its := other.texts()
-	for i, mine := range c.texts() {
-		dropped := *its[i].value
-		if taken := dropped != "" && slices.Contains(take, mine.name); mine.name == "location" && (!typed || !other.HasTypedLocation()) {
-			if taken || !typed && other.HasTypedLocation() {
-				c.Location, typed = dropped, true
-			}
-			continue // what is dropped is in the addresses
-		}
-		if mine.name == "bio" {
-			if both, fits := joinBios(*mine.value, dropped); fits {
-				*mine.value = both
-				continue
-			}
-		}
-		if *mine.value == "" || dropped != "" && slices.Contains(take, mine.name) {
-			*mine.value, dropped = dropped, *mine.value
-		}
-		conflict(mine.name, *mine.value, dropped)
-	}
-	c.absorbNameParts(other.NameParts, conflict)
+	typed := c.absorbTexts(other, choose, conflict)
+	c.absorbNameParts(other.NameParts, choose, conflict)
 	dropped := other.CadenceDays
-	if c.CadenceDays == 0 || dropped != 0 && slices.Contains(take, "cadence_days") {
+	if c.CadenceDays == 0 || dropped != 0 && choose.takes("cadence_days") {
 		c.CadenceDays, dropped = dropped, c.CadenceDays
 	}
 	if dropped != 0 {
 		conflict("cadence_days", strconv.Itoa(c.CadenceDays), strconv.Itoa(dropped))
 	}
-	if c.SnoozedUntil.IsZero() {
-		c.SnoozedUntil = other.SnoozedUntil
-	} else if !other.SnoozedUntil.IsZero() {
-		conflict("snoozed_until", c.SnoozedUntil.Format(time.DateOnly), other.SnoozedUntil.Format(time.DateOnly))
+	snoozed := other.SnoozedUntil
+	if c.SnoozedUntil.IsZero() || !snoozed.IsZero() && choose.takes("snoozed_until") {
+		c.SnoozedUntil, snoozed = snoozed, c.SnoozedUntil
+	}
+	if !snoozed.IsZero() {
+		conflict("snoozed_until", c.SnoozedUntil.Format(time.DateOnly), snoozed.Format(time.DateOnly))
 	}
 	c.LastInteractionAt = latest(c.LastInteractionAt, other.LastInteractionAt)
 	c.Starred = c.Starred || other.Starred
@@ -276,7 +316,7 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 			conflict("label", mine.Value+": "+mine.Label, h.Value+": "+h.Label)
 		}
 	}
-	c.absorbCard(other, conflict)
+	c.absorbCard(other, choose, conflict)
 	if !typed {
 		c.Location = cmp.Or(c.derivedPlace(), c.Location)
 	}
@@ -284,14 +324,64 @@ func (c *Connection) absorb(other *Connection, take []string) []MergeConflict {
 		c.absorbPosition(p)
 	}
 	for _, d := range other.Dates {
-		kept, dropped := c.absorbDate(d, slices.Contains(take, DateBirthday))
+		kept, dropped := c.absorbDate(d, choose.takes(DateBirthday))
 		conflict(DateBirthday, kept, dropped)
 	}
 	return conflicts
 }
 
+func (m MergeChoices) takes(field string) bool { return slices.Contains(m.Take, field) }
+
+func (m MergeChoices) keepsBoth(field string) bool { return slices.Contains(m.Both, field) }
+
+// absorbTexts adds the single texts, and reports whether the place is a typed one.
+func (c *Connection) absorbTexts(other *Connection, choose MergeChoices, conflict func(field, kept, dropped string)) (typed bool) {
+	typed = c.HasTypedLocation()
+	name, its := c.Name, other.texts()
+	for i, mine := range c.texts() {
+		dropped := *its[i].value
+		taken := dropped != "" && choose.takes(mine.name)
+		if mine.name == "location" && (!typed || !other.HasTypedLocation()) {
+			if typed && taken {
+				conflict("location", dropped, c.Location)
+			}
+			if taken || !typed && other.HasTypedLocation() {
+				c.Location, typed = dropped, true
+			}
+			continue // any other place that is dropped is in the addresses
+		}
+		both, fits := "", false
+		switch {
+		case mine.name == "bio":
+			both, fits = joinBios(*mine.value, dropped)
+		case mine.name == "nickname" && choose.keepsBoth("nickname"):
+			both, fits = joinTexts(*mine.value, dropped, ", ", maxNickname)
+		case mine.name == "met_how" && choose.keepsBoth("met_how"):
+			both, fits = joinTexts(*mine.value, dropped, "; ", maxMetHow)
+		case mine.name == "name" && choose.keepsBoth("name"):
+			both, fits = name, true // the other one follows below
+		}
+		if fits {
+			*mine.value = both
+			continue
+		}
+		if *mine.value == "" || taken {
+			*mine.value, dropped = dropped, *mine.value
+		}
+		conflict(mine.name, *mine.value, dropped)
+	}
+	if choose.keepsBoth("name") && other.Name != name {
+		if both, fits := joinTexts(c.Nickname, other.Name, ", ", maxNickname); fits {
+			c.Nickname = both
+		} else {
+			conflict("name", name, other.Name)
+		}
+	}
+	return typed
+}
+
 // absorbCard adds what only a card holds: the columns with JSON.
-func (c *Connection) absorbCard(other *Connection, conflict func(field, kept, dropped string)) {
+func (c *Connection) absorbCard(other *Connection, choose MergeChoices, conflict func(field, kept, dropped string)) {
 	for _, a := range other.Addresses {
 		c.absorbAddress(a)
 	}
@@ -301,9 +391,8 @@ func (c *Connection) absorbCard(other *Connection, conflict func(field, kept, dr
 		}
 	}
 	for _, v := range other.Fields {
-		if kept, clash := c.absorbField(v); clash {
-			conflict("field "+v.Name, kept, v.Value)
-		}
+		kept, dropped := c.absorbField(v, choose.takes(customField+v.Name))
+		conflict(customField+v.Name, kept, dropped)
 	}
 	for _, r := range other.Related {
 		if !c.absorbRelated(r) {

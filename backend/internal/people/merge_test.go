@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"pgregory.net/rapid"
 )
 
 func TestAbsorb(t *testing.T) {
@@ -15,7 +17,7 @@ func TestAbsorb(t *testing.T) {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		into, from, want Connection
-		take             []string
+		take, both       []string
 		conflicts        []MergeConflict
 	}{
 		"blanks are filled": {
@@ -41,6 +43,21 @@ func TestAbsorb(t *testing.T) {
 			take:      []string{"location", "cadence_days", "birthday", "nickname"},
 			want:      Connection{Name: "Ana", Location: "Faro", CadenceDays: 9, Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
 			conflicts: []MergeConflict{{"name", "Ana", "Ana B"}, {"location", "Faro", "Porto"}, {"cadence_days", "9", "7"}, {"birthday", "--02-04", "--02-03"}},
+		},
+		"both are kept where there is room": {
+			into:      Connection{Name: "Ana Lopez", Nickname: "Ana", MetHow: "At Tideline", NameParts: NameParts{Former: "Silva"}, Fields: []FieldValue{{Name: "Shoe size", Value: "38"}}},
+			from:      Connection{Name: "Anna Lopez", Nickname: "Annie", MetHow: "Through Bo", NameParts: NameParts{Former: "Souza"}, Fields: []FieldValue{{Name: "Shoe size", Value: "39"}}},
+			both:      []string{"name", "nickname", "met_how"},
+			take:      []string{"former", "field Shoe size"},
+			want:      Connection{Name: "Ana Lopez", Nickname: "Ana, Annie, Anna Lopez", MetHow: "At Tideline; Through Bo", NameParts: NameParts{Former: "Souza"}, Fields: []FieldValue{{Name: "Shoe size", Value: "39"}}},
+			conflicts: []MergeConflict{{"former", "Souza", "Silva"}, {"field Shoe size", "39", "38"}},
+		},
+		"without room, the second one is reported": {
+			into:      Connection{Name: "Ana", Nickname: strings.Repeat("ü", 98)},
+			from:      Connection{Name: "Anna Lopez", Nickname: "Annie"},
+			both:      []string{"name", "nickname"},
+			want:      Connection{Name: "Ana", Nickname: strings.Repeat("ü", 98)},
+			conflicts: []MergeConflict{{"nickname", strings.Repeat("ü", 98), "Annie"}, {"name", "Ana", "Anna Lopez"}},
 		},
 		"a second label is reported": {
 			into:      Connection{Handles: []Handle{{Kind: "phone", Value: "1", NormalValue: "1", Label: "work"}, {Kind: "email", Value: "a", NormalValue: "a"}}},
@@ -77,7 +94,7 @@ func TestAbsorb(t *testing.T) {
 		"tags are joined": {into: Connection{Tags: []string{"a"}}, from: Connection{Tags: []string{"A", "b"}}, want: Connection{Tags: []string{"a", "b"}}},
 	} {
 		got := c.into
-		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from, c.take)); diff != "" {
+		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from, MergeChoices{Take: c.take, Both: c.both})); diff != "" {
 			t.Errorf("%s: conflicts\n%s", name, diff)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -159,7 +176,7 @@ func TestAddressesAreJoined(t *testing.T) {
 			t.Errorf("%s from a file: %v, %v (-want +got):\n%s", name, unused, err, diff)
 		}
 		merged := held.clone()
-		conflicts := merged.absorb(said, nil)
+		conflicts := merged.absorb(said, MergeChoices{})
 		if diff := cmp.Diff(c.want, merged.Addresses); diff != "" || conflicts != nil {
 			t.Errorf("%s merged: %v (-want +got):\n%s", name, conflicts, diff)
 		}
@@ -190,13 +207,13 @@ func TestKeptProperties(t *testing.T) {
 			t.Errorf("%s, overwritten: %v (-want +got):\n%s", name, err, cmp.Diff(c.overwritten, got.Kept))
 		}
 		merged := held.clone()
-		if conflicts := merged.absorb(said, nil); conflicts != nil || cmp.Diff(c.merged, merged.Kept) != "" {
+		if conflicts := merged.absorb(said, MergeChoices{}); conflicts != nil || cmp.Diff(c.merged, merged.Kept) != "" {
 			t.Errorf("%s, merged: %v (-want +got):\n%s", name, conflicts, cmp.Diff(c.merged, merged.Kept))
 		}
 	}
 	full := &Connection{Name: "Ana", Kept: []Kept{line("X-LONG", strings.Repeat("x", MaxKeptBytes-30))}}
 	merged := full.clone()
-	if conflicts := merged.absorb(&Connection{Name: "Ana", Kept: []Kept{a, line("X-C", strings.Repeat("y", 30))}}, nil); len(conflicts) != 1 || conflicts[0].Field != "kept" || len(merged.Kept) != 2 {
+	if conflicts := merged.absorb(&Connection{Name: "Ana", Kept: []Kept{a, line("X-C", strings.Repeat("y", 30))}}, MergeChoices{}); len(conflicts) != 1 || conflicts[0].Field != "kept" || len(merged.Kept) != 2 {
 		t.Errorf("too much: %d are kept, %v", len(merged.Kept), conflicts)
 	}
 }
@@ -216,7 +233,7 @@ func TestRelatedNamesAreJoined(t *testing.T) {
 			t.Errorf("%s from a file: %v, %v (-want +got):\n%s", name, unused, err, diff)
 		}
 		merged := held.clone()
-		if conflicts := merged.absorb(said, nil); conflicts != nil || cmp.Diff(c.want, merged.Related) != "" {
+		if conflicts := merged.absorb(said, MergeChoices{}); conflicts != nil || cmp.Diff(c.want, merged.Related) != "" {
 			t.Errorf("%s merged: %v (-want +got):\n%s", name, conflicts, cmp.Diff(c.want, merged.Related))
 		}
 	}
@@ -224,7 +241,7 @@ func TestRelatedNamesAreJoined(t *testing.T) {
 	for i := range MaxRelated {
 		full.Related = append(full.Related, Relation{Name: fmt.Sprint("N", i), Type: "friend"})
 	}
-	if conflicts := full.absorb(&Connection{Name: "Ana", Related: []Relation{mother}}, nil); len(conflicts) != 1 || conflicts[0].Dropped != "mother: Vera Holm" {
+	if conflicts := full.absorb(&Connection{Name: "Ana", Related: []Relation{mother}}, MergeChoices{}); len(conflicts) != 1 || conflicts[0].Dropped != "mother: Vera Holm" {
 		t.Errorf("too many: %v", conflicts)
 	}
 }
@@ -254,10 +271,120 @@ func TestPartsOfNamesAreJoined(t *testing.T) {
 		t.Errorf("from a file: %+v, %v, %v", got.NameParts, unused, err)
 	}
 	merged := mine.clone()
-	if conflicts := merged.absorb(its, nil); merged.NameParts != want || len(conflicts) != 1 || conflicts[0] != (MergeConflict{"family", "Holm", "Berg"}) {
+	if conflicts := merged.absorb(its, MergeChoices{}); merged.NameParts != want || len(conflicts) != 1 || conflicts[0] != (MergeConflict{"family", "Holm", "Berg"}) {
 		t.Errorf("merged: %+v, %v", merged.NameParts, conflicts)
 	}
 	if others := got.OtherNames(); !slices.Equal(others, []string{"Lind"}) {
 		t.Errorf("other names: %q", others)
 	}
+}
+
+// Whatever two records hold, and whatever is chosen, each value of both is on the person who stays or in the note about them.
+func TestMergeLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		into, from := drawPerson(rt, "into"), drawPerson(rt, "from")
+		fields := []string{customField + "Shoe size", customField + "Team"}
+		for _, f := range MergeFields() {
+			fields = append(fields, f.Name)
+		}
+		choose := MergeChoices{Take: rapid.SliceOfDistinct(rapid.SampledFrom(fields), rapid.ID).Draw(rt, "take"), Both: rapid.SliceOfDistinct(rapid.SampledFrom(fields), rapid.ID).Draw(rt, "both")}
+		merged := into.clone()
+		note := leftOver(from.Name, merged.absorb(from, choose))
+		kept := strings.Join(append(heldBy(merged), text.Fold(merged.Location), text.Fold(note)), "\x00")
+		for _, c := range []*Connection{into, from} {
+			for _, value := range heldBy(c) {
+				if !strings.Contains(kept, value) {
+					rt.Fatalf("%q is lost\ninto: %+v\nfrom: %+v\nmerged: %+v\nnote: %s", value, into, from, merged, note)
+				}
+			}
+		}
+	})
+}
+
+// drawPerson returns a person with a few of everything; values repeat, so that two people often share some and differ on others.
+func drawPerson(rt *rapid.T, label string) *Connection {
+	draw := func(values ...string) string { return rapid.SampledFrom(values).Draw(rt, label) }
+	some := func() bool { return rapid.Bool().Draw(rt, label) }
+	c := &Connection{
+		Name: draw("Ana Lopez", "Anna López", "A. L."), Nickname: draw("", "Ann", "Anna", strings.Repeat("n", 97)), Location: draw("", "Porto", "Faro, Portugal", "Lisbon, Portugal"),
+		Bio: draw("", "Sings.", "Met in Lisbon. Sings.", strings.Repeat("b", 1995)), MetOn: draw("", "2024", "2024-05"), MetHow: draw("", "At Tideline", "Tideline", strings.Repeat("m", 495)),
+		DeceasedOn: draw("", "2026-01-02", "2025"), CadenceDays: rapid.SampledFrom([]int{0, 7, 30}).Draw(rt, label), Starred: some(),
+		NameParts: NameParts{Given: draw("", "Ana", "Anna"), Former: draw("", "Silva", "Souza"), Pronouns: draw("", "she/her", "they/them")},
+	}
+	if some() {
+		c.SnoozedUntil = time.Date(2027, 1, rapid.IntRange(1, 3).Draw(rt, label), 0, 0, 0, 0, time.UTC)
+	}
+	for range rapid.IntRange(0, 3).Draw(rt, label) {
+		value := draw("a@x.example", "b@x.example", "+351 21 000")
+		c.Handles = append(c.Handles, Handle{Kind: draw(KindEmail, KindPhone, KindURL, KindSocial), Value: value, NormalValue: value, Label: draw("", "work", "home")})
+		c.Tags = append(c.Tags, draw("few", "Investor", "investor"))
+		c.Positions = append(c.Positions, Position{Organization: draw("Helios", "Helios Energy"), Title: draw("", "CTO", "CEO"), StartedOn: draw("", "2020", "2021-04"), Current: some()})
+		c.Addresses = append(c.Addresses, Address{Label: draw("", "home", "work"), Street: draw("", "Rua do Sol 3"), Locality: draw("Lisbon", "Faro"), Country: draw("", "PT"), Text: draw("", "Rua do Sol 3, Lisbon")})
+		c.Accounts = append(c.Accounts, Account{Service: draw("signal", "mastodon"), Handle: draw("@ana", "ana"), Label: draw("", "work", "home")})
+		c.Related = append(c.Related, Relation{Name: draw("Vera Holm", "Otto"), Type: draw("parent", "friend"), Label: draw("", "mother")})
+		c.Kept = append(c.Kept, Kept{Format: "vcard", Name: "X-A", Text: draw("X-A:1", "X-A:2")})
+	}
+	if some() {
+		c.Dates = append(c.Dates, ImportantDate{Kind: DateBirthday, Year: rapid.SampledFrom([]int{0, 1980, 1981}).Draw(rt, label), Month: rapid.IntRange(1, 2).Draw(rt, label), Day: 3})
+		c.Dates = append(c.Dates, ImportantDate{Kind: DateOther, Label: draw("Name day", "House"), Year: rapid.IntRange(2000, 2001).Draw(rt, label)})
+	}
+	for _, name := range []string{"Shoe size", "Team"} {
+		if value := draw("", "38", "39"); value != "" {
+			c.putField(FieldValue{Name: name, Type: "text", Value: value})
+		}
+	}
+	return c
+}
+
+// heldBy returns all values of a person, folded. A date is shown by its parts, since another date can complete it. A place that
+// an address says is not shown twice.
+func heldBy(c *Connection) []string {
+	all := append([]string{}, c.Tags...)
+	for _, field := range c.texts() {
+		if field.name == "location" && !c.HasTypedLocation() {
+			continue
+		}
+		all = append(all, *field.value)
+	}
+	for _, part := range c.NameParts.All() {
+		all = append(all, *part.Value)
+	}
+	for _, h := range c.Handles {
+		all = append(all, h.Value, h.Label)
+	}
+	for _, p := range c.Positions {
+		all = append(all, p.Organization, p.Title, p.StartedOn)
+	}
+	for _, a := range c.Addresses {
+		all = append(all, a.Label, a.Street, a.Locality, a.Country, a.Text)
+	}
+	for _, a := range c.Accounts {
+		all = append(all, a.Service, strings.TrimPrefix(a.Handle, "@"), a.Label)
+	}
+	for _, d := range c.Dates {
+		all = append(all, fmt.Sprintf("%02d-%02d", d.Month, d.Day), d.Label)
+		if d.Year != 0 {
+			all = append(all, fmt.Sprint(d.Year))
+		}
+	}
+	for _, f := range c.Fields {
+		all = append(all, f.Value)
+	}
+	for _, r := range c.Related {
+		all = append(all, r.Name, r.Label)
+	}
+	for _, k := range c.Kept {
+		all = append(all, k.Text)
+	}
+	if c.CadenceDays != 0 {
+		all = append(all, fmt.Sprint(c.CadenceDays))
+	}
+	if !c.SnoozedUntil.IsZero() {
+		all = append(all, c.SnoozedUntil.Format(time.DateOnly))
+	}
+	for i, value := range all {
+		all[i] = text.Fold(value)
+	}
+	return all
 }

@@ -125,14 +125,17 @@ func only(s string, tables ...*unicode.RangeTable) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.In(r, tables...) && r != 'ー' && r != '々' })
 }
 
-// absorbNameParts fills in the parts that c does not have, and calls conflict with those that differ.
-func (c *Connection) absorbNameParts(other NameParts, conflict func(field, kept, dropped string)) {
+// absorbNameParts fills in the parts that c does not have or for which the choices say so, and calls
+// conflict with those that do not stay.
+func (c *Connection) absorbNameParts(other NameParts, choose MergeChoices, conflict func(field, kept, dropped string)) {
 	its := other.All()
 	for i, mine := range c.NameParts.All() {
-		if *mine.Value == "" {
-			*mine.Value = *its[i].Value
-		} else if text.Fold(*mine.Value) != text.Fold(*its[i].Value) {
-			conflict(mine.Name, *mine.Value, *its[i].Value)
+		dropped := *its[i].Value
+		if *mine.Value == "" || dropped != "" && choose.takes(mine.Name) {
+			*mine.Value, dropped = dropped, *mine.Value
+		}
+		if text.Fold(*mine.Value) != text.Fold(dropped) {
+			conflict(mine.Name, *mine.Value, dropped)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (h *RPC) merges(ctx context.Context, req *connectionsv1.MergeConnectionsReq
 	if slices.Contains(from, req.GetIntoId()) {
 		return nil, fault.InvalidField("from_ids", "holds into_id: a person cannot be merged into themselves")
 	}
-	return []MergeInto{{Into: req.GetIntoId(), From: from, Take: req.GetTake()}}, err
+	return []MergeInto{{Into: req.GetIntoId(), From: from, MergeChoices: MergeChoices{Take: req.GetTake()}}}, err
 }
 
 // maxMerged is the most people that a selection to be merged may contain.

@@ -15,6 +15,10 @@ type accountContent struct {
 	// Used and Quota are the space that photos, uploaded files and recorded changes take, and how
 	// much they may take, in words; Quota is empty without a limit.
 	Used, Quota string
+	// Zone is the member's time zone; Profile and Time are the addresses of the pages with the rest.
+	Zone, Profile, Time string
+	// Credits are those of the month; nil without a limit.
+	Credits *Credits
 }
 
 func (v *request) showAccount() error {
@@ -26,7 +30,10 @@ func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) 
 	if err != nil {
 		return err
 	}
-	content := accountContent{Username: v.Login.Username, Used: db.Megabytes(kept)}
+	content := accountContent{Username: v.Login.Username, Used: db.Megabytes(kept), Zone: v.Login.Timezone, Profile: page.PathProfile, Time: page.PathTime}
+	if content.Credits, err = v.Credits(v.R.Context(), v.Login.MemberID); err != nil {
+		return err
+	}
 	if quota > 0 {
 		content.Quota = db.Megabytes(quota)
 	}

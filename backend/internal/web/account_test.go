@@ -68,7 +68,7 @@ func TestDeleteAccount(t *testing.T) {
 		made := makeToken(t, b, webtest.Values("name", "x"))
 		bearer := webtest.TextOf(made.ByID("made-token"))
 		page := b.Get("/settings/account")
-		want(t, page, http.StatusOK, "Download my data", "Delete your account", "type maria")
+		want(t, page, http.StatusOK, "Download your data", "Delete your account", "type maria")
 		for name, change := range map[string]map[string][]string{
 			"another username": webtest.Values("username", "mario", "password", webtest.Password),
 			"no username":      webtest.Values("username", "", "password", webtest.Password),
@@ -101,7 +101,7 @@ func TestExport(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		keepPerson(t, s, s.Member(t, "other"), "Not Marias")
 		grantOf(t, s, b)
-		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "script"))
+		b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "script"))
 		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *db.Tx) error {
 			made, err := people.Create(ctx, u, people.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
 				Dates: []people.DateDraft{{Kind: people.DateBirthday, Date: "--12-09"}}})

@@ -23,7 +23,7 @@ func TestFormAddressesByGET(t *testing.T) {
 		person + "/unlink": person, person + "/photo-upload": person, person + "/photo-remove": person,
 		"/people/act": "/people", "/people/views/rename": "/people/views", "/people/views/delete": "/people/views", "/people/fields/save": "/people/fields", "/people/fields/remove": "/people/fields", "/people/share": "/people", "/people/bin/restore": "/people/bin",
 		"/today/done": "/today", "/today/snooze": "/today", "/groups/save": "/groups", "/groups/tag/rename": "/groups/tag", "/decide/approve": "/decide",
-		"/settings/imports/cancel": "/settings/imports", "/settings/agents/pause": "/settings/agents", "/settings/mcp/tokens/revoke": "/settings/mcp",
+		"/settings/imports/cancel": "/settings/imports", "/settings/agents/pause": "/settings/agents", "/settings/mcp/tokens/revoke": "/settings/mcp/tokens",
 		"/settings/security/password": "/settings/security", "/settings/security/sessions/end": "/settings/security", "/settings/account/delete": "/settings/account",
 		"/sign-out": "/", "/sign-in/passkey/options": "/sign-in", "/sign-in/provider": "/sign-in",
 	} {

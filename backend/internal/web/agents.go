@@ -31,6 +31,8 @@ type agentRow struct {
 	Destinations []oauth.Destination
 	Unknown      bool
 	Scopes       scopeNames
+	// Level is what it may do, in a few words.
+	Level string
 	// GrantIDs are the ids of its grants, to which a refused call links.
 	GrantIDs []string
 	// Grants is the number of its grants, Paused how many of them are paused, CreatedAt the
@@ -49,6 +51,11 @@ type agentRow struct {
 	// Ask is the form that chooses which acts of the agent need the member's approval; nil if the
 	// agent can only read.
 	Ask *askForm
+}
+
+// Open reports whether the row is folded out: one of its forms has an error.
+func (r agentRow) Open() bool {
+	return r.Less.Error != "" || r.More != nil && r.More.Error != "" || r.Ask != nil && r.Ask.Error != ""
 }
 
 // did is how many changes an agent made lately, and the address that lists them.
@@ -73,7 +80,7 @@ func didOf(ids []string, name string, changes map[string]int) did {
 }
 
 // agentRows returns one row for each client, in the order of their newest grants.
-func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentReads, changes map[string]int) []agentRow {
+func (v *request) agentRows(grants []oauth.Grant, used credentialUse) []agentRow {
 	byClient, order := map[string][]oauth.Grant{}, []string{}
 	for _, g := range grants {
 		if byClient[g.ClientID] == nil {
@@ -83,7 +90,7 @@ func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentR
 	}
 	rows := make([]agentRow, len(order))
 	for i, clientID := range order {
-		rows[i] = v.agentRow(byClient[clientID], reads, changes)
+		rows[i] = v.agentRow(byClient[clientID], used)
 		rows[i].Less.Prefix = "agent-" + strconv.Itoa(i) + "-"
 		if rows[i].More != nil {
 			rows[i].More.Prefix = rows[i].Less.Prefix + "more-"
@@ -96,7 +103,7 @@ func (v *request) agentRows(grants []oauth.Grant, reads map[string]review.AgentR
 }
 
 // agentRow returns the row of a client with these grants, of which there is at least one.
-func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentReads, changes map[string]int) agentRow {
+func (v *request) agentRow(grants []oauth.Grant, used credentialUse) agentRow {
 	g := grants[0]
 	row := agentRow{ClientID: g.ClientID, Name: oauth.ShownName(g.ClientName), Grants: len(grants), CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt}
 	row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
@@ -105,7 +112,7 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 	}
 	for _, g := range grants {
 		row.GrantIDs = append(row.GrantIDs, g.ID)
-		row.Reads.AddAll(reads[g.ID])
+		row.Reads.AddAll(used.reads[g.ID])
 		if g.CreatedAt.Before(row.CreatedAt) {
 			row.CreatedAt = g.CreatedAt
 		}
@@ -122,15 +129,34 @@ func (v *request) agentRow(grants []oauth.Grant, reads map[string]review.AgentRe
 	scopes, preset := v.heldBy(grants)
 	row.Scopes = namesOf(scopes)
 	row.Scopes.Adds = preset == oauth.PresetAdd
+	row.Level = v.levelOf(row.Scopes)
 	presets := oauth.PresetsOf(v.Catalog, scopes)
 	if at := slices.Index(presets, preset); at >= 0 {
 		presets = presets[:at+1]
 	}
 	row.Less = allowFormOf(scopes, scopes, presets, preset)
 	row.More = v.moreForm(scopes, preset)
-	row.Did = didOf(row.GrantIDs, row.Name, changes)
+	row.Did = didOf(row.GrantIDs, row.Name, used.changes)
 	row.Ask = askFormOf("", scopes, g.Asks)
 	return row
+}
+
+// levelOf says in a few words what may be done with scopes.
+func (v *request) levelOf(scopes scopeNames) string {
+	areas := strconv.Itoa(len(scopes.Groups)) + " areas"
+	switch {
+	case len(scopes.Groups) == len(namesOf(v.Catalog.Scopes()).Groups):
+		areas = "everything"
+	case len(scopes.Groups) == 1:
+		areas = "1 area"
+	}
+	switch {
+	case scopes.Readonly:
+		return "Can read " + areas
+	case scopes.Adds:
+		return "Can read " + areas + ", and add"
+	}
+	return "Can change " + areas
 }
 
 // moreForm returns the form that allows more to an agent with these scopes and the preset, or nil if it
@@ -212,7 +238,7 @@ func (v *request) changeAccess(
 		return err
 	}
 	m := &page.Mistakes{}
-	return v.renderMCP(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(c *mcpContent) error {
+	return v.renderMCP(http.StatusUnprocessableEntity, m, func(c *mcpContent) error {
 		i := slices.IndexFunc(c.Agents, func(row agentRow) bool { return row.ClientID == v.Line("id") })
 		if i < 0 {
 			return fault.New(fault.NotFound, "there is no such connected agent")

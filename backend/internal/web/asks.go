@@ -81,8 +81,9 @@ func (v *request) setAsks() error {
 	case asks.Before(catalog.ActBulk):
 		return v.askAgain(whose, asks, typed)
 	}
+	back := page.PathAgents
 	if id.Valid(id.Token, whose) {
-		err = account.SetTokenAsks(v.R.Context(), v.Store, v.Login.MemberID, whose, asks)
+		back, err = page.PathTokens, account.SetTokenAsks(v.R.Context(), v.Store, v.Login.MemberID, whose, asks)
 	} else {
 		err = oauth.SetAsks(v.R.Context(), v.Store, v.Login.MemberID, whose, asks)
 	}
@@ -90,24 +91,13 @@ func (v *request) setAsks() error {
 		return err
 	}
 	v.record(account.AgentAsks, v.Login.MemberID, whose)
-	return v.RedirectDone(page.PathAgents, "agent-asks")
+	return v.RedirectDone(back, "agent-asks")
 }
 
 // askAgain shows the form again, with what was chosen and typed.
 func (v *request) askAgain(whose string, asks tenant.ApprovalPolicy, typed string) error {
 	m := &page.Mistakes{}
-	return v.renderMCP(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(c *mcpContent) error {
-		var form *askForm
-		for i := range c.Agents {
-			if c.Agents[i].ClientID == whose {
-				form = c.Agents[i].Ask
-			}
-		}
-		for i := range c.Tokens {
-			if c.Tokens[i].ID == whose {
-				form = c.Tokens[i].Ask
-			}
-		}
+	refill := func(form *askForm) error {
 		if form == nil {
 			return fault.New(fault.NotFound, "there is no such agent or token")
 		}
@@ -115,5 +105,23 @@ func (v *request) askAgain(whose string, asks tenant.ApprovalPolicy, typed strin
 		form.Above, form.Error = typed, "Enter a number from 1 to "+strconv.Itoa(tenant.MaxAbove)+"."
 		m.Add(form.Prefix+"above", form.Error)
 		return nil
+	}
+	if id.Valid(id.Token, whose) {
+		return v.renderTokens(http.StatusUnprocessableEntity, v.newTokenForm(), m, func(rows []tokenRow) error {
+			for _, row := range rows {
+				if row.ID == whose {
+					return refill(row.Ask)
+				}
+			}
+			return refill(nil)
+		})
+	}
+	return v.renderMCP(http.StatusUnprocessableEntity, m, func(c *mcpContent) error {
+		for _, row := range c.Agents {
+			if row.ClientID == whose {
+				return refill(row.Ask)
+			}
+		}
+		return refill(nil)
 	})
 }

@@ -76,11 +76,11 @@ func TestTokensAskFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		page := b.Get("/settings/agents")
+		page := b.Get("/settings/mcp/tokens")
 		if n := len(page.Forms(askForm)); n != 1 {
 			t.Fatalf("%d forms", n)
 		}
-		wantRedirect(t, b.Submit(page, askForm, url.Values{"act": {"import"}}), "/settings/agents?done=agent-asks")
+		wantRedirect(t, b.Submit(page, askForm, url.Values{"act": {"import"}}), "/settings/mcp/tokens?done=agent-asks")
 		if asksOf(t, s, "kith_pat_writes") != "import" || asksOf(t, s, "kith_pat_reads") != "" {
 			t.Error("another token was changed")
 		}

@@ -85,7 +85,7 @@ func races() []race {
 			t.Helper()
 			a, _ := addPasskey(t, s, owner, "key")
 			stale(s)
-			asked := owner.Submit(owner.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "x"))
+			asked := owner.Submit(owner.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "x"))
 			answer := a.Get(t, optionsFor(t, owner, asked, confirmPath+"/options"))
 			return copies(t, s, owner, n, "/settings/mcp/tokens", asked.Fill("/settings/mcp/tokens", webtest.Values("confirm_passkey", answer)))
 		}, ""},

@@ -17,7 +17,7 @@ import (
 func posts() map[string]string {
 	return map[string]string{
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/owner": "/sign-in", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
-		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
+		"/settings/mcp/tokens": "/settings/mcp/tokens", "/settings/mcp/tokens/revoke": "/settings/mcp/tokens", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/agents/narrow": "/settings/agents", "/settings/agents/widen": "/settings/agents", "/settings/agents/pause": "/settings/agents", "/settings/agents/resume": "/settings/agents",
 		"/settings/agents/ask": "/settings/agents", "/decide/approve": "/decide", "/decide/refuse": "/decide",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
@@ -296,14 +296,14 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 	made := makeToken(t, victim, webtest.Values("name", "script"))
 	id := made.Form("/settings/mcp/tokens/revoke").Get("id")
 	bearer := webtest.TextOf(made.ByID("made-token"))
-	token := tokenOf(attacker.Get("/settings/mcp"))
+	token := tokenOf(attacker.Get("/settings/mcp/tokens"))
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
 		want(t, attacker.Post(action, webtest.Values("form_token", token, "id", id)), http.StatusNotFound)
 	}
 	if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); err != nil {
 		t.Errorf("the token was revoked: %v", err)
 	}
-	if p := attacker.Get("/settings/mcp"); strings.Contains(p.Body, "script</bdi>") || strings.Contains(p.Body, id) {
+	if p := attacker.Get("/settings/mcp/tokens"); strings.Contains(p.Body, "script</bdi>") || strings.Contains(p.Body, id) {
 		t.Error("the token is shown to another member")
 	}
 	grantOf(t, s, victim)

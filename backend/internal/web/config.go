@@ -29,6 +29,12 @@ type Mailer interface {
 // Credits is how much of this month's allowance a member has used.
 type Credits struct{ Used, Allowance int }
 
+// Low reports whether most of the allowance is used; false for nil, which is no limit.
+func (c *Credits) Low() bool {
+	const most = 80 // percent
+	return c != nil && c.Used*100 >= c.Allowance*most
+}
+
 // Config configures the pages. BaseURL, Store, Data, Catalog and Handlers are required.
 type Config struct {
 	// BaseURL is the public address of the service, without a slash at the end. Cookies
@@ -75,7 +81,7 @@ type Config struct {
 	// ReservedUsername reports whether a username is reserved, in addition to those
 	// that member.CheckUsername reserves; nil reserves none.
 	ReservedUsername func(name string) bool
-	// Credits returns the credits shown on the settings page for agents; if it or its
+	// Credits returns the credits shown on the page of the account; if it or its
 	// result is nil, the section is left out.
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
 	// FlushReads writes the counts of reads that the process has in memory; nil if it has none.

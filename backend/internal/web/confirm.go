@@ -68,8 +68,8 @@ func (v *request) placeOf() string {
 	switch {
 	case !ok:
 		return page.PathStart
-	case place.Path == page.PathSettings: // the address of a file that an agent exported
-		return page.PathAccount
+	case place.Path == page.PathSettings, v.R.URL.Path == pathExport: // the address of a file that an agent exported, or of all data
+		return page.PathImports
 	}
 	return place.Path
 }

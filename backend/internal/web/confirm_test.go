@@ -128,7 +128,7 @@ func TestConfirmGoesOn(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		thief := s.Browser(t)
 		thief.SetCookie("kith_session", b.Cookie("kith_session"))
-		page := b.Get("/settings/mcp")
+		page := b.Get("/settings/mcp/tokens")
 		stale(s)
 		asked := b.Submit(page, "/settings/mcp/tokens", webtest.Values("name", `my "script" <b>`, "scope", "connections", "expires", "30"))
 		wantConfirm(t, "token", asked)
@@ -136,7 +136,7 @@ func TestConfirmGoesOn(t *testing.T) {
 		wantConfirm(t, "wrong", wrong)
 		want(t, wrong, http.StatusForbidden, "This is not your password.")
 		sent := b.Submit(wrong, "/settings/mcp/tokens", webtest.Values("confirm_password", webtest.Password))
-		wantRedirect(t, sent, "/settings/mcp")
+		wantRedirect(t, sent, "/settings/mcp/tokens")
 		want(t, b.Follow(sent), http.StatusOK, `The token “my "script" <b>” is made.`)
 		if isSignedIn(thief) || !isSignedIn(b) {
 			t.Error("a copy of the cookie works, or the member is signed out")
@@ -144,7 +144,7 @@ func TestConfirmGoesOn(t *testing.T) {
 		s.Clock.Advance(account.FreshFor - time.Second)
 		makeToken(t, b, webtest.Values("name", "second"))
 		s.Clock.Advance(2 * time.Second)
-		wantConfirm(t, "later", b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "third")))
+		wantConfirm(t, "later", b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "third")))
 	})
 }
 
@@ -156,11 +156,11 @@ func TestConfirmByCode(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	a := enrol(t, s, b)
 	stale(s)
-	asked := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "x"))
+	asked := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "x"))
 	want(t, asked, http.StatusForbidden, "Or a code of your app")
 	want(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", a.codes[0])), http.StatusForbidden, "does not work")
 	code := a.code(t)
-	wantRedirect(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", code)), "/settings/mcp")
+	wantRedirect(t, b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", code)), "/settings/mcp/tokens")
 	want(t, b.Get(factorsPath), http.StatusOK, "10 codes are left")
 	want(t, b.Get("/settings/security"), http.StatusOK, "Confirmed with “app for one-time codes”")
 	second := s.BrowserOf(t, b.Owner)
@@ -198,7 +198,7 @@ func TestConfirmBeforeExport(t *testing.T) {
 	asked := b.Get("/settings/account/export")
 	wantConfirm(t, "export", asked)
 	sent := b.Submit(asked, confirmPath, webtest.Values("confirm_password", webtest.Password))
-	wantRedirect(t, sent, "/settings/account?done=confirmed")
+	wantRedirect(t, sent, "/settings/imports?done=confirmed")
 	want(t, b.Follow(sent), http.StatusOK, "for 10 minutes you are not asked again")
 	if p := b.Get("/settings/account/export"); p.Header.Get("Content-Type") != "application/zip" {
 		t.Errorf("%d %s", p.Status, p.Header.Get("Content-Type"))
@@ -220,7 +220,7 @@ func TestConfirmIsLimited(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	makeToken(t, b, webtest.Values("name", "x"))
 	stale(s)
-	asked := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "y"))
+	asked := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "y"))
 	for range 3 {
 		wantConfirm(t, "wrong", b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_password", "wrong password")))
 	}

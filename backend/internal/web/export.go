@@ -14,6 +14,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
+// pathExport is the address of all data of the member.
+const pathExport = page.PathAccount + "/export"
+
 // export sends all data of the member as one ZIP, while it is read.
 func (v *request) export() error {
 	ctx := v.R.Context()

@@ -73,8 +73,8 @@ func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) m
 		page string
 	}{
 		"/sign-in": {anonymous, "/sign-in"}, "/sign-up": {anonymous, "/sign-up"}, "/reset": {anonymous, reset}, "/verify": {anonymous, finish},
-		"/settings/profile": {b, "/settings/profile"}, "/settings/mcp/tokens": {b, "/settings/mcp"},
-		"/settings/mcp/tokens/revoke": {b, "/settings/mcp"}, "/settings/mcp/agents/revoke": {b, "/settings/mcp"},
+		"/settings/profile": {b, "/settings/profile"}, "/settings/mcp/tokens": {b, "/settings/mcp/tokens"},
+		"/settings/mcp/tokens/revoke": {b, "/settings/mcp/tokens"}, "/settings/mcp/agents/revoke": {b, "/settings/mcp"},
 		"/settings/agents/narrow": {b, "/settings/agents"}, "/settings/agents/pause": {b, "/settings/agents"},
 		webtest.UndoForm: {b, webtest.UndoPath(changeID)}, "/settings/security/password": {b, "/settings/security"}, confirmForm: {b, change},
 		"/settings/account/delete": {b, "/settings/account"},

@@ -69,7 +69,7 @@ func TestOldSignInCanDownload(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	s.Clock.Advance(account.FreshFor + time.Second)
-	for _, a := range b.Get("/settings/account").All("a") {
+	for _, a := range b.Get("/settings/imports").All("a") {
 		if webtest.TextOf(a) != "Download my data" {
 			continue
 		}
@@ -78,7 +78,7 @@ func TestOldSignInCanDownload(t *testing.T) {
 		}
 		asked := b.Get(webtest.Attr(a, "href"))
 		want(t, asked, http.StatusForbidden, "Confirm that it is you")
-		wantRedirect(t, b.Submit(asked, "/sign-in/confirm", webtest.Values("confirm_password", webtest.Password)), "/settings/account?done=confirmed")
+		wantRedirect(t, b.Submit(asked, "/sign-in/confirm", webtest.Values("confirm_password", webtest.Password)), "/settings/imports?done=confirmed")
 		if got := b.Get(webtest.Attr(a, "href")).Header.Get("Content-Type"); got != "application/zip" {
 			t.Errorf("the file is %q", got)
 		}

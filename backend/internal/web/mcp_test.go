@@ -59,8 +59,8 @@ func redeem(t *testing.T, s *webtest.Site, answer *webtest.Page) string {
 // makeToken creates a personal token with the form, and returns the page that shows it.
 func makeToken(t *testing.T, b *webtest.Browser, change url.Values) *webtest.Page {
 	t.Helper()
-	sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", change)
-	wantRedirect(t, sent, "/settings/mcp")
+	sent := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", change)
+	wantRedirect(t, sent, "/settings/mcp/tokens")
 	return b.Follow(sent)
 }
 
@@ -73,8 +73,8 @@ func TestATokenIsShownOnce(t *testing.T) {
 			t.Parallel()
 			s := webtest.New(t, options)
 			b := s.SignedIn(t, "maria")
-			sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "script"))
-			wantRedirect(t, sent, "/settings/mcp")
+			sent := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "script"))
+			wantRedirect(t, sent, "/settings/mcp/tokens")
 			sealed := b.Cookie("kith_made")
 			if strings.Contains(fmt.Sprint(sent.Header, sent.Body), "kith_pat_") || sealed == "" {
 				t.Error("the redirect contains the token, or has no cookie")
@@ -84,14 +84,14 @@ func TestATokenIsShownOnce(t *testing.T) {
 					t.Errorf("its cookie: %v", c)
 				}
 			}
-			head := b.Do(b.Request(http.MethodHead, "/settings/mcp", nil))
+			head := b.Do(b.Request(http.MethodHead, "/settings/mcp/tokens", nil))
 			if head.Status != http.StatusOK || b.Cookie("kith_made") == "" {
 				t.Error("a HEAD request used it up")
 			}
 			// The same cookie in another browser of the member, or of another member.
 			for _, other := range []*webtest.Browser{s.BrowserOf(t, b.Owner), s.SignedIn(t, "other")} {
 				other.SetCookie(other.CookieName("kith_made"), sealed)
-				if p := other.Get("/settings/mcp"); p.Status != http.StatusOK || p.ByID("made-token") != nil {
+				if p := other.Get("/settings/mcp/tokens"); p.Status != http.StatusOK || p.ByID("made-token") != nil {
 					t.Errorf("another browser is shown the token: %d", p.Status)
 				}
 			}
@@ -109,7 +109,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 			}
 			for _, planted := range []string{"x", sealed[:20], sealed + "A", strings.Repeat("A", 100), "%"} {
 				b.SetCookie(b.CookieName("kith_made"), planted)
-				if p := b.Get("/settings/mcp"); p.Status != http.StatusOK || p.ByID("made-token") != nil || b.Cookie("kith_made") != "" {
+				if p := b.Get("/settings/mcp/tokens"); p.Status != http.StatusOK || p.ByID("made-token") != nil || b.Cookie("kith_made") != "" {
 					t.Errorf("%q: %d", planted, p.Status)
 				}
 			}
@@ -121,8 +121,13 @@ func TestPersonalTokens(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		page := b.Get("/settings/mcp")
-		want(t, page, http.StatusOK, "No agent has access", "You have none", "Nothing was changed yet", s.URL+"/mcp/v1")
+		page := b.Get("/settings/mcp/tokens")
+		want(t, page, http.StatusOK, "You have none")
+		agents := b.Get("/settings/mcp")
+		want(t, agents, http.StatusOK, "No agent has access", "Nothing was changed yet", s.URL+"/mcp/v1")
+		if webtest.LinkTo(agents, "Personal tokens, for scripts that cannot sign in") != "/settings/mcp/tokens" {
+			t.Error("no link to the tokens")
+		}
 		form := page.Form("/settings/mcp/tokens")
 		if got := strings.Join(form["scope"], " "); got != "connections timeline organize reminders insights imports directory account" || form.Get("expires") != "90" {
 			t.Errorf("offered: %q for %s days", got, form.Get("expires"))
@@ -134,7 +139,7 @@ func TestPersonalTokens(t *testing.T) {
 		if err != nil || strings.Join(p.Credential.Scopes, " ") != "connections write" || !p.Credential.ExpiresAt.Equal(s.Clock.Now().Add(30*24*time.Hour)) || p.Tenant != b.Owner {
 			t.Fatalf("got %+v, %v", p, err)
 		}
-		listed := b.Get("/settings/mcp")
+		listed := b.Get("/settings/mcp/tokens")
 		want(t, listed, http.StatusOK, "backup script", "Your people", "reads, changes and deletes", "not used yet", "works until")
 		if strings.Contains(listed.Body, bearer) || strings.Contains(listed.Body, strings.TrimPrefix(bearer, "kith_pat_")) {
 			t.Error("the token is shown again")
@@ -142,12 +147,12 @@ func TestPersonalTokens(t *testing.T) {
 		if err := oauth.MarkUsed(t.Context(), s.Store, p.Credential.ID, s.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		want(t, b.Get("/settings/mcp"), http.StatusOK, "last used on "+s.Clock.Now().Format("2 January 2006, 15:04 UTC"))
-		wantRedirect(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), "/settings/mcp?done=token-revoked")
+		want(t, b.Get("/settings/mcp/tokens"), http.StatusOK, "last used on "+s.Clock.Now().Format("2 January 2006, 15:04 UTC"))
+		wantRedirect(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), "/settings/mcp/tokens?done=token-revoked")
 		if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("the revoked token: %v", err)
 		}
-		want(t, b.Get("/settings/mcp?done=token-revoked"), http.StatusOK, "The token is revoked", "You have none")
+		want(t, b.Get("/settings/mcp/tokens?done=token-revoked"), http.StatusOK, "The token is revoked", "You have none")
 		want(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), http.StatusNotFound)
 	})
 }
@@ -156,7 +161,7 @@ func TestPersonalTokenRules(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	page := b.Get("/settings/mcp")
+	page := b.Get("/settings/mcp/tokens")
 	for name, c := range map[string]struct {
 		change map[string][]string
 		words  string
@@ -186,7 +191,7 @@ func TestTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	page := b.Get("/settings/mcp")
+	page := b.Get("/settings/mcp/tokens")
 	for range 49 {
 		dbtest.Token(t, s.Store, b.Owner, "connections")
 	}
@@ -243,16 +248,26 @@ func TestRecentChanges(t *testing.T) {
 	})
 }
 
+// The account shows the credits of the month; other pages do once most are used.
 func TestCreditsAreShownWhereThereAreAny(t *testing.T) {
 	t.Parallel()
+	used := 12
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
 		c.Credits = func(context.Context, tenant.ID) (*web.Credits, error) {
-			return &web.Credits{Used: 12, Allowance: 1000}, nil
+			return &web.Credits{Used: used, Allowance: 1000}, nil
 		}
 	}})
-	want(t, s.SignedIn(t, "maria").Get("/settings/mcp"), http.StatusOK, "12 of 1000 used")
-	if p := webtest.New(t, webtest.Options{}).SignedIn(t, "maria").Get("/settings/mcp"); strings.Contains(p.Text(), "Credits") {
-		t.Error("credits are shown although there are none")
+	b := s.SignedIn(t, "maria")
+	for _, used = range []int{12, 799, 800, 999} {
+		want(t, b.Get("/settings/account"), http.StatusOK, fmt.Sprintf("%d of 1,000 used", used))
+		if shown := strings.Contains(b.Get("/settings/agents").Text(), "credits are used"); shown != (used >= 800) {
+			t.Errorf("%d used: shown on the page of agents: %t", used, shown)
+		}
+	}
+	for _, path := range []string{"/settings/account", "/settings/agents"} {
+		if p := webtest.New(t, webtest.Options{}).SignedIn(t, "maria").Get(path); strings.Contains(p.Text(), "redits") {
+			t.Errorf("%s: credits are shown although there are none", path)
+		}
 	}
 }
 
@@ -268,7 +283,7 @@ func TestTokenForNamedTools(t *testing.T) {
 			"out of its areas":   {webtest.Values("tool", "search_connections", "scope", "timeline"), "Search_connections needs the scope connections as well."},
 			"it changes nothing": {webtest.Values("tool", "add_note"), "Add_note needs the scope write as well."},
 		} {
-			p := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", merge(webtest.Values("name", "script"), c.change))
+			p := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", merge(webtest.Values("name", "script"), c.change))
 			if p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}

@@ -138,8 +138,8 @@ func requests(s *webtest.Site) map[string]request {
 		page   string
 		change url.Values
 	}{
-		"/settings/profile": {"/settings/profile", nil}, "/settings/mcp/tokens": {"/settings/mcp", webtest.Values("name", "x")},
-		"/settings/mcp/tokens/revoke": {"/settings/mcp", nil}, "/settings/mcp/agents/revoke": {"/settings/mcp", nil},
+		"/settings/profile": {"/settings/profile", nil}, "/settings/mcp/tokens": {"/settings/mcp/tokens", webtest.Values("name", "x")},
+		"/settings/mcp/tokens/revoke": {"/settings/mcp/tokens", nil}, "/settings/mcp/agents/revoke": {"/settings/mcp", nil},
 		"/settings/security/password": {"/settings/security", again}, "/settings/security/sign-out": {"/settings/security", nil},
 		"/settings/security/sessions/end-others": {"/settings/security", nil}, "/sign-out": {"/settings/profile", nil},
 	} {

@@ -271,7 +271,7 @@ func TestPasskeyConfirms(t *testing.T) {
 	thief := s.Browser(t)
 	thief.SetCookie("kith_session", owner.Cookie("kith_session"))
 	stale(s)
-	asked := owner.Submit(owner.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "laptop", "scope", "connections", "expires", "30"))
+	asked := owner.Submit(owner.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "laptop", "scope", "connections", "expires", "30"))
 	wantConfirm(t, "token", asked)
 	options := optionsFor(t, owner, asked, confirmPath+"/options")
 	theirs := optionsFor(t, other, other.Get("/settings/profile"), confirmPath+"/options")
@@ -281,7 +281,7 @@ func TestPasskeyConfirms(t *testing.T) {
 		wantConfirm(t, name, owner.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_passkey", answer)))
 	}
 	answer := a.Get(t, options)
-	wantRedirect(t, owner.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_passkey", answer)), "/settings/mcp")
+	wantRedirect(t, owner.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_passkey", answer)), "/settings/mcp/tokens")
 	if isSignedIn(thief) {
 		t.Error("the copy of the cookie goes on")
 	}

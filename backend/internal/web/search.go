@@ -27,7 +27,7 @@ func (v *request) renderSearch(status int, said string) error {
 	if err != nil {
 		return err
 	}
-	return v.Render(status, "search", page.Page{Title: "Search", Section: page.PathSearch, Notice: said, Content: searchContent{
+	return v.Render(status, "search", page.Page{Title: "Similarity search", Section: page.PathSearch, Notice: said, Content: searchContent{
 		Host: v.EmbeddingsHost, Model: v.EmbeddingsModel, Allowed: v.EmbeddingsHost != "" && m.EmbeddingsHost == v.EmbeddingsHost,
 	}})
 }

@@ -81,5 +81,5 @@ func (v *request) signOutEverywhere() error {
 }
 
 func (v *request) showSettings() error {
-	return v.Redirect(page.PathProfile)
+	return v.Redirect(page.PathAccount)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-func TestSettingsBeginWithTheProfile(t *testing.T) {
+func TestSettingsBeginWithTheAccount(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
-	wantRedirect(t, s.SignedIn(t, "maria").Get("/settings"), "/settings/profile")
+	wantRedirect(t, s.SignedIn(t, "maria").Get("/settings"), "/settings/account")
 	wantRedirect(t, s.Browser(t).Get("/settings"), "/sign-in?return_to=%2Fsettings")
 }
 

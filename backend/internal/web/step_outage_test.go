@@ -44,7 +44,7 @@ func TestConfirmInOutage(t *testing.T) {
 			b := s.SignedIn(t, username)
 			a := enrol(t, s, b)
 			stale(s)
-			asked := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "x"))
+			asked := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "x"))
 			wantConfirm(t, what, asked)
 			form := asked.Fill("/settings/mcp/tokens", proof(a))
 			store.failAt(n)
@@ -156,7 +156,7 @@ func TestConfirmCodesAreLimited(t *testing.T) {
 	thief, step := passwordOnly(t, s, "maria")
 	want(t, thief.Submit(step, twoStepPath, webtest.Values("code", setup)), http.StatusForbidden, "Each code works once")
 	stale(s)
-	asked := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", webtest.Values("name", "x"))
+	asked := b.Submit(b.Get("/settings/mcp/tokens"), "/settings/mcp/tokens", webtest.Values("name", "x"))
 	refused := 0
 	for range 8 {
 		p := b.Submit(asked, "/settings/mcp/tokens", webtest.Values("confirm_code", other(a.code(t))))

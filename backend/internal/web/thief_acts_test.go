@@ -258,7 +258,7 @@ func accessThefts() []theft {
 		{
 			name: "Make a personal token", ends: byNotMe, done: bearer,
 			try: func(h *heist) *webtest.Page {
-				p := h.submit("/settings/mcp", "/settings/mcp/tokens", webtest.Values("name", "thiefs", "scope", "connections", "expires", "0"))
+				p := h.submit("/settings/mcp/tokens", "/settings/mcp/tokens", webtest.Values("name", "thiefs", "scope", "connections", "expires", "0"))
 				if p.Status == http.StatusSeeOther {
 					h.kept = webtest.TextOf(h.thief.Follow(p).ByID("made-token"))
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -36,6 +37,69 @@ func (c toolChoices) Chosen() bool {
 type toolChoice struct {
 	Name, Title string
 	Checked     bool
+}
+
+// tokensContent is the content of the settings page for personal tokens.
+type tokensContent struct {
+	// Agents is the address of the page of agents.
+	Agents string
+	Tokens []tokenRow
+	// Form creates a new token.
+	Form tokenForm
+	// Made is a new token, which is shown only this once.
+	Made *madeToken
+}
+
+type tokenRow struct {
+	ID, Name                         string
+	Scopes                           scopeNames
+	Tools                            []string
+	CreatedAt, ExpiresAt, LastUsedAt time.Time
+	Expired                          bool
+	Reads                            review.AgentReads
+	Did                              did
+	// Ask is the form that chooses which acts need the member's approval; nil if it can only read.
+	Ask *askForm
+}
+
+func (v *request) showTokens() error {
+	return v.renderTokens(http.StatusOK, v.newTokenForm(), &page.Mistakes{}, nil)
+}
+
+// renderTokens renders the page of tokens. It first calls change, unless that is nil, to change the tokens.
+func (v *request) renderTokens(status int, form tokenForm, m *page.Mistakes, change func([]tokenRow) error) error {
+	tokens, err := account.ListPersonalTokens(v.R.Context(), v.Store, v.Login.MemberID)
+	if err != nil {
+		return err
+	}
+	used, err := v.useOfCredentials(v.R.Context())
+	if err != nil {
+		return err
+	}
+	content := tokensContent{Agents: page.PathAgents, Tokens: v.tokenRows(tokens, used), Form: form}
+	if change != nil {
+		if err := change(content.Tokens); err != nil {
+			return err
+		}
+	}
+	content.Made = v.takeMade(madeCookie) // last, so that an outage does not lose the member's new token
+	return v.Render(status, "tokens", page.Page{Title: "Personal tokens", Section: page.PathTokens, Errors: m.List, Content: content})
+}
+
+// tokenRows returns the tokens that are not revoked.
+func (v *request) tokenRows(tokens []account.PersonalToken, used credentialUse) []tokenRow {
+	var rows []tokenRow
+	for _, t := range tokens {
+		if !t.RevokedAt.IsZero() {
+			continue
+		}
+		rows = append(rows, tokenRow{
+			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), Tools: strings.Fields(t.Tools), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+			Ask:        askFormOf("token-"+strconv.Itoa(len(rows))+"-", strings.Fields(t.Scopes), t.Asks),
+			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()), Reads: used.reads[t.ID], Did: didOf([]string{t.ID}, t.Name, used.changes),
+		})
+	}
+	return rows
 }
 
 // lifetimes are the choices of the form, in days; 0 means no expiry.
@@ -85,7 +149,7 @@ func (v *request) createToken() error {
 	}
 	again := func() error {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
-		return v.renderMCP(http.StatusUnprocessableEntity, form, m, nil)
+		return v.renderTokens(http.StatusUnprocessableEntity, form, m, nil)
 	}
 	if len(m.List) > 0 {
 		return again()
@@ -110,7 +174,7 @@ func (v *request) createToken() error {
 	if err := v.handOver(madeCookie, madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
-	return v.Redirect(page.PathMCP)
+	return v.Redirect(page.PathTokens)
 }
 
 func (v *request) checkScopes(scopes []string) error {
@@ -144,5 +208,5 @@ func (v *request) revokeToken() error {
 		return err
 	}
 	v.record(account.AccessRevoked, v.Login.MemberID, v.Line("id"))
-	return v.RedirectDone(page.PathMCP, "token-revoked")
+	return v.RedirectDone(page.PathTokens, "token-revoked")
 }

@@ -60,7 +60,7 @@ test('imports a file and shows progress', { skip: setting('PART') !== 'import', 
   assert.equal(loads, 0, 'the page was reloaded');
 }));
 
-test('undoes the import', { skip: setting('PART') !== 'undo', timeout }, () => at('/settings/imports', 'Imports', async (page) => {
+test('undoes the import', { skip: setting('PART') !== 'undo', timeout }, () => at('/settings/imports', 'Data', async (page) => {
   page.context().setDefaultTimeout(timeout);
   const undo = page.getByRole('button', { name: 'Undo the import of' });
   await undo.click();

@@ -101,6 +101,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
     // The user revokes access on the settings page: the next call needs a new consent.
     await ada.page.goto('/settings/mcp');
     const row = ada.page.getByRole('region', { name: 'Connected agents' }).getByRole('listitem').filter({ has: ada.page.getByRole('heading', { name: keeper.name, exact: true }) });
+    await row.locator('summary').first().click();
     await row.locator('summary').filter({ hasText: 'Revoke' }).click();
     await press(row, `Revoke the access of ${keeper.name}`);
     await ada.page.getByRole('status').filter({ hasText: 'The agent is disconnected.' }).waitFor();

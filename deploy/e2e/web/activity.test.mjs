@@ -22,7 +22,7 @@ before(async () => {
   browser = await openBrowser();
   ada = await newPerson(browser);
   const { page } = ada;
-  await page.goto('/settings/mcp');
+  await page.goto('/settings/mcp/tokens');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
   const form = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Make a token' }) });
   await form.getByLabel('Name', { exact: true }).fill('address book');

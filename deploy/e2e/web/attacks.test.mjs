@@ -94,9 +94,9 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
         await expectHeading(page, 'This form came from another site');
         await page.close();
       }
-      await victim.page.goto('/settings/mcp');
-      await expectHeading(victim.page, 'Agents and tokens');
-      assert.match(await victim.page.getByRole('region', { name: 'Personal tokens' }).innerText(), /You have none/);
+      await victim.page.goto('/settings/mcp/tokens');
+      await expectHeading(victim.page, 'Personal tokens');
+      assert.match(await victim.page.getByRole('region', { name: 'Your tokens' }).innerText(), /You have none/);
     });
 
     test('a form cannot consent for the member', async () => {
@@ -151,7 +151,7 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
       }
       // The script cannot reach a window that it opens either.
       const [opened] = await Promise.all([page.waitForEvent('popup'), page.evaluate((address) => { globalThis.opened = open(address); }, `${base}/settings/mcp`)]);
-      await expectHeading(opened, 'Agents and tokens');
+      await expectHeading(opened, 'Agents');
       assert.equal(await page.evaluate(() => globalThis.opened.closed), true, 'the opener still holds the window');
       await page.close();
       await opened.close();

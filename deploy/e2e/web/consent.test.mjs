@@ -108,6 +108,9 @@ test('pause, resume, allow less, revoke', async () => {
   const { page } = ada;
   await page.clock.resume();
   await page.goto('/settings/agents');
+  const unfold = () => agent(page).locator('summary').first().click();
+  assert.match(await agent(page).innerText(), /Can read .*, and add · used/);
+  await unfold();
   const told = await agent(page).innerText();
   for (const words of ['reads and adds', 'Its access ends on', 'Changed something 1 time']) assert.ok(told.includes(words), `${words} is missing in ${told}`);
   await portray(page, 'settings-agents', { everyView: true });
@@ -117,18 +120,21 @@ test('pause, resume, allow less, revoke', async () => {
   const { message: paused } = await callWith(tokens.access_token);
   assert.deepEqual([paused.error.code, paused.error.data.reason], [-32001, 'agent_paused']);
   await assert.rejects(client.refresh(tokens), (error) => error.error === 'access_denied');
+  await unfold();
   await press(agent(page), `Resume ${NAME}`);
   await expectNotice(page, 'The agent may work again');
   tokens = await client.refresh(tokens);
 
-  await agent(page).locator('summary').filter({ hasText: 'Allow less' }).click();
-  await agent(page).getByLabel('Read only', { exact: true }).check();
+  // Three clicks allow it less: its row, the choice and the button.
+  await unfold();
+  await agent(page).locator('[action$=narrow]').getByLabel('Read only', { exact: true }).check();
   await portray(page, 'settings-agents-less', { everyView: true });
   await press(agent(page), `Allow only this to ${NAME}`);
   await expectNotice(page, 'The agent may do less now');
   const { message: narrowed } = await callWith(tokens.access_token, 'create_connection', { name: 'Ada Lovelace' });
   assert.deepEqual(narrowed.error.data.required_scopes, ['connections', 'write']);
 
+  await unfold();
   await agent(page).locator('summary').filter({ hasText: 'Revoke' }).click();
   await press(agent(page), `Revoke the access of ${NAME}`);
   await expectNotice(page, 'The agent is disconnected.');

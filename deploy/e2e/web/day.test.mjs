@@ -137,7 +137,7 @@ for (const { name, acts, width, plain } of WAYS) {
       await press(more(ada), link('Merge with …'));
       await press(link('Merge with …'), heading(`Merge ${ada} with another record`));
       await search(main.getByRole('searchbox'), ben, link(ben));
-      await press(link(ben), heading('What happens'), { inList: true });
+      await press(link(ben), heading(`Merge ${ada} and ${ben}`), { inList: true });
       await press(button('Merge'), notice('The two are merged.'));
       assert.match(await main.innerText(), new RegExp(`ben@${name.toLowerCase()}\\.example`));
       assert.equal((await tool('get_connection', { ids: [benID] })).missing[0].merged_into, adaID);

@@ -34,11 +34,13 @@ test('the member chooses before what the agent asks', async () => {
   const { page } = ada;
   await page.goto('/settings/agents');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
+  await page.locator('.agent > summary').click();
   await page.getByText('Ask me first').click();
   await page.getByLabel('Deleting or archiving people').check();
   await portray(page, 'agents-ask-first', { everyView: true });
   await page.locator('form.ask').getByRole('button', { name: /^Save/ }).click();
   await expectNotice(page, 'Saved. It applies from the next call on.');
+  await page.locator('.agent > summary').click();
   await page.getByText('Asks you before deleting.').waitFor();
 });
 

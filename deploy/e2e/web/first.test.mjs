@@ -93,7 +93,7 @@ test('the page shows when an agent is connected and makes its first call', async
   await portray(page, 'connect-command-line');
 
   const settings = await context.newPage();
-  await settings.goto('/settings/mcp');
+  await settings.goto('/settings/mcp/tokens');
   await settings.getByLabel('Name', { exact: true }).fill('laptop');
   await press(settings, 'Make the token');
   const token = keep('personal token', await settings.locator('#made-token').textContent());

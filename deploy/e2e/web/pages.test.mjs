@@ -131,6 +131,8 @@ test('a personal token is shown once and works until it is revoked', async () =>
   const { page } = ada;
   await page.goto('/settings/mcp');
   await portray(page, 'agents-none');
+  await page.getByRole('link', { name: 'Personal tokens, for scripts that cannot sign in' }).click();
+  await portray(page, 'tokens-none');
   const form = box(page, 'Make a token');
   await form.getByLabel('Name', { exact: true }).fill('backup script');
   await press(form, 'Make the token');
@@ -142,7 +144,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   await portray(page, 'token-made');
   await page.reload();
   assert.equal(await page.locator('#made-token').count(), 0, 'the token is shown again, or another is made');
-  assert.equal(await box(page, 'Personal tokens').getByRole('listitem').count(), 1);
+  assert.equal(await box(page, 'Your tokens').getByRole('listitem').count(), 1);
 
   const account = (await callWith(bearer)).message.result.structuredContent;
   assert.equal(account.member.username, username);
@@ -151,10 +153,10 @@ test('a personal token is shown once and works until it is revoked', async () =>
   const { message: refused } = await callWith(bearer, 'create_connection', { name: 'Nobody' });
   assert.deepEqual(refused.error.data.required_scopes, ['connections', 'write']);
 
-  await page.goto('/settings/mcp');
+  await page.goto('/settings/mcp/tokens');
   assert.ok(!(await page.content()).includes(bearer), 'the token is shown a second time');
-  assert.match(await row(page, 'Personal tokens', 'backup script').innerText(), /reads only/);
-  await row(page, 'Personal tokens', 'backup script').locator('summary').click();
+  assert.match(await row(page, 'Your tokens', 'backup script').innerText(), /reads only/);
+  await row(page, 'Your tokens', 'backup script').locator('summary').click();
   await press(page, 'Revoke the token backup script');
   await expectNotice(page, 'The token is revoked.');
   assert.equal((await callWith(bearer)).status, 401);
@@ -172,7 +174,7 @@ test('a connected agent is listed with its scopes, and can be revoked', async ()
   const { message: made } = await callWith(tokens.access_token, 'create_connection', { name: 'Mary Somerville' });
   assert.equal(made.result.isError ?? false, false);
 
-  await page.goto('/settings/mcp');
+  await page.goto('/settings/mcp/tokens');
   const form = box(page, 'Make a token');
   await form.getByLabel('Name', { exact: true }).fill('address book');
   await form.getByLabel('Add, change and delete things').check();
@@ -180,7 +182,11 @@ test('a connected agent is listed with its scopes, and can be revoked', async ()
   script = keep('personal token', (await page.locator('#made-token').innerText()).trim());
   await page.goto('/settings/mcp');
   await portray(page, 'agents', { everyView: true });
-  const agent = await row(page, 'Connected agents', client.config.clientMetadata().client_name).innerText();
+  const listed = row(page, 'Connected agents', client.config.clientMetadata().client_name);
+  assert.match(await listed.innerText(), /Can change 7 areas · used/);
+  await listed.locator('summary').first().click();
+  await portray(page, 'agents-open', { everyView: true });
+  const agent = await listed.innerText();
   for (const text of ['Your people', 'Account', 'reads, changes and deletes']) assert.ok(agent.includes(text), `${text} is missing in ${agent}`);
   assert.ok(!agent.includes('Notes and contacts'), 'an unticked scope is listed');
   assert.match(await box(page, 'What agents did lately').innerText(), /Mary Somerville[^]*Ångström/);
@@ -327,7 +333,7 @@ test('a new password signs every other browser out', async () => {
 
   await elsewhere.page.goto('/settings/mcp');
   await signIn(elsewhere.page, username, PASSWORDS[1]);
-  await expectHeading(elsewhere.page, 'Agents and tokens');
+  await expectHeading(elsewhere.page, 'Agents');
   assert.equal((await callWith(script)).status, 200, 'the new password revoked a personal token');
 });
 
@@ -381,11 +387,11 @@ test('the account is deleted with its data, after an export', async () => {
   const { page } = ada;
   // The last use of credentials is written periodically.
   await until('the last use is shown', async () => {
-    await page.goto('/settings/mcp');
-    return /last used on/.test(await row(page, 'Personal tokens', 'address book').innerText());
+    await page.goto('/settings/mcp/tokens');
+    return /last used on/.test(await row(page, 'Your tokens', 'address book').innerText());
   });
   await page.goto('/settings/account');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download my data' }).click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download your data' }).click()]);
   const files = unzip(await readFile(await download.path()));
   assert.match(download.suggestedFilename(), /\.zip$/);
   assert.deepEqual([...files.keys()].sort(), ['README.txt', 'account.json', 'contacts.csv', 'contacts.jscontact.json', 'contacts.json', 'contacts.vcf']);

@@ -110,6 +110,7 @@ test('merge asks first, and a person is restored from the bin', async () => {
   const { page } = maria;
   await page.goto(setting('PERSON'));
   await chooseIn(page, 'More about', 'Merge with …');
+  await page.getByRole('link', { name: 'Choose somebody else' }).click();
   await page.getByRole('search').last().getByRole('searchbox').fill('Okafor');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await portray(page, 'person-merge');
@@ -124,6 +125,24 @@ test('merge asks first, and a person is restored from the bin', async () => {
   await page.getByRole('button', { name: /^Undo/ }).click();
   await page.goto(setting('PERSON'));
   await expectHeading(page, 'Ada Stone');
+});
+
+test('a suggested duplicate is merged with three clicks, side by side', async () => {
+  const { page } = maria;
+  await page.goto(setting('PERSON'));
+  await page.locator('details.menu > summary[aria-label^="More about"]').click();
+  await page.getByRole('link', { name: 'Merge with …', exact: true }).click();
+  await expectHeading(page, 'Merge Ada Stone and Adah Stone');
+  const left = (locator) => locator.evaluate((e) => e.getBoundingClientRect().left);
+  const [first, second] = ['first', 'second'].map((value) => page.locator(`.pair input[name=name][value=${value}]`));
+  assert.ok(await left(first) < await left(second), 'the two stand side by side');
+  await portray(page, 'person-merge-suggested', { everyView: true });
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.equal(await left(first), await left(second), 'on a phone they stand below each other');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Merge', exact: true }).click();
+  await expectNotice(page, 'The two are merged.');
+  await page.getByText('Name: Adah Stone').first().waitFor();
 });
 
 test('it works without a script', async () => {

@@ -20,6 +20,7 @@ func TestPersonPage(t *testing.T) {
 			"name": "Ada Stone", "organization": "Helios", "title": "CTO", "location": "Lisbon", "emails": []string{"ada@helios.example"}, "bio": "Likes rowing.",
 		})
 		agent.Create(t, harness.Arguments{"name": "Ben Okafor", "location": "Lagos"})
+		agent.Create(t, harness.Arguments{"name": "Adah Stone", "location": "Faro", "emails": []string{"ada@helios.example"}, "phones": []string{"+351 21 000 0000"}, "on_duplicate": "create"})
 		maps.Copy(settings, map[string]string{"PERSON": "/people/" + person, "SCREENSHOTS": s.Topology.Screenshots(t)})
 		s.RunWithBrowser(t, "person.test.mjs", settings)
 	})

@@ -48,7 +48,7 @@ test('a visitor gets the landing page, a member their own', async () => {
 
 test('what is due is done, snoozed and logged with one click each, and undone', async () => {
   const { page } = ada;
-  await page.goto('/settings/mcp');
+  await page.goto('/settings/mcp/tokens');
   const form = page.getByRole('region', { name: 'Make a token', exact: true });
   await form.getByLabel('Name', { exact: true }).fill('assistant');
   await form.getByLabel('Add, change and delete things').check();

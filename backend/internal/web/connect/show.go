@@ -85,7 +85,7 @@ func (v *request) show() error {
 	if demo {
 		c.Address, c.API = looking, looking
 	} else {
-		c.Tokens = page.PathMCP
+		c.Tokens = page.PathTokens
 		if v.sandboxOn {
 			c.LookingAddress = looking
 		}

@@ -37,7 +37,7 @@ type duplicatesContent struct {
 	Next, Previous string
 }
 
-// pairRow is two people who may be one. First is the one with more data.
+// pairRow is two people who may be one. First is the one with more data, or the one who stays.
 type pairRow struct {
 	First, Second *connectionsv1.Connection
 	Reasons       string
@@ -45,9 +45,24 @@ type pairRow struct {
 	Parts []pairFact
 }
 
-// pairFact is what is known about two people. Name is the input of the choice between them;
-// empty if there is nothing to choose, since both stay or they are the same.
-type pairFact struct{ Name, Label, First, Second string }
+// pairFact is what is known about two people. Name is the input of the choice between them; empty if
+// there is nothing to choose.
+type pairFact struct {
+	Name, Label, First, Second string
+	// Both offers to keep both, in words; empty if only one can stay.
+	Both string
+	// Noted is set if the first value stays, and a note keeps the second one.
+	Noted bool
+}
+
+// Same reports whether both people have the same.
+func (f pairFact) Same() bool { return f.First == f.Second }
+
+// The values of a choice; any other value keeps the first.
+const (
+	chooseSecond = "second"
+	chooseBoth   = "both"
+)
 
 func (v *request) showDuplicates() error {
 	number := 1
@@ -114,52 +129,105 @@ func (v *request) pairRows(pairs []people.Pair) ([]pairRow, error) {
 	for _, pair := range pairs {
 		first, second := byID[pair.First.ID], byID[pair.Second.ID]
 		if first != nil && second != nil {
-			rows = append(rows, pairRow{First: first, Second: second, Reasons: strings.Join(pair.Reasons, ", "), Parts: partsOf(first, second)})
+			rows = append(rows, pairRow{First: first, Second: second, Reasons: strings.Join(pair.Reasons, ", "), Parts: v.partsOf(found[pair.First.ID], found[pair.Second.ID], first, second)})
 		}
 	}
 	return rows, nil
 }
 
-// valueOf returns the value of one of people.MergeFields; empty for none.
-func valueOf(c *connectionsv1.Connection, name string) string {
-	switch name {
-	case people.DateBirthday:
-		for _, d := range c.GetImportantDates() {
-			if d.GetKind() == people.DateBirthday {
-				return d.GetDate()
+// partsOf returns what is known about the two people: what they differ in, with a choice, in its place
+// among the rest.
+func (v *request) partsOf(a, b *people.Connection, first, second *connectionsv1.Connection) []pairFact {
+	var facts []pairFact
+	add := func(label string) *pairFact {
+		for i := range facts {
+			if facts[i].Label == label {
+				return &facts[i]
 			}
 		}
-		return ""
-	case "cadence_days":
-		if c.GetCadenceDays() == 0 {
-			return ""
-		}
-		return strconv.Itoa(int(c.GetCadenceDays()))
+		facts = append(facts, pairFact{Label: label})
+		return &facts[len(facts)-1]
 	}
-	m := c.ProtoReflect()
-	return m.Get(m.Descriptor().Fields().ByTextName(name)).String()
+	for _, row := range v.knownRows(a, first) {
+		add(row[0]).First = row[1]
+	}
+	for _, row := range v.knownRows(b, second) {
+		add(row[0]).Second = row[1]
+	}
+	for _, c := range a.MergeConflicts(b) {
+		field, chosen := c.Choice()
+		if !chosen {
+			facts = append(facts, pairFact{Label: c.Label(), First: c.Kept, Second: c.Dropped, Noted: true})
+			continue
+		}
+		fact := add(field.Label)
+		fact.Name, fact.First, fact.Second = field.Name, v.inWords(field.Name, c.Kept), v.inWords(field.Name, c.Dropped)
+		if field.Both {
+			fact.Both = map[bool]string{true: "Keep both: the second one becomes a nickname", false: "Keep both"}[field.Name == "name"]
+		}
+	}
+	return slices.DeleteFunc(facts, func(f pairFact) bool { return f.First == "" && f.Second == "" })
 }
 
-// partsOf returns what is known about the two people.
-func partsOf(first, second *connectionsv1.Connection) []pairFact {
-	var facts []pairFact
-	for _, f := range people.MergeFields() {
-		fact := pairFact{Label: f.Label, First: valueOf(first, f.Name), Second: valueOf(second, f.Name)}
-		if fact.First != "" && fact.Second != "" && fact.First != fact.Second {
-			fact.Name = f.Name
+// inWords returns a value of a field as pages show it.
+func (v *request) inWords(field, value string) string {
+	switch field {
+	case "met_on", "deceased_on", "snoozed_until", people.DateBirthday:
+		return v.Format().PartialDay(value)
+	case "cadence_days":
+		days, _ := strconv.Atoi(value) // "" for none
+		return cadenceWords(days)
+	}
+	return value
+}
+
+// knownRows returns what is known about a person: labels and texts. Labels that everybody has are first
+// and in the same order for each person, also without a text.
+func (v *request) knownRows(c *people.Connection, m *connectionsv1.Connection) (rows [][2]string) {
+	add := func(label string, values ...string) {
+		rows = append(rows, [2]string{label, strings.Join(values, "\n")})
+	}
+	add("Name", c.Name)
+	add("Nickname", c.Nickname)
+	add("Place", c.Location)
+	var positions []string
+	for _, p := range c.Positions {
+		title := strings.Join(slices.DeleteFunc([]string{p.Title, p.Organization}, func(s string) bool { return s == "" }), ", ")
+		positions = append(positions, withPeriod(title, v.Format().PartialDay(p.StartedOn), v.Format().PartialDay(p.EndedOn)))
+	}
+	add("Positions", positions...)
+	add("E-mail addresses", withNotes(labelled(m, m.GetEmails(), nil))...)
+	add("Phone numbers", withNotes(labelled(m, m.GetPhones(), nil))...)
+	add("Links", withNotes(labelled(m, m.GetUrls(), nil))...)
+	add("How you met", c.MetHow)
+	add("When you met", v.inWords("met_on", c.MetOn))
+	add("Died", v.inWords("deceased_on", c.DeceasedOn))
+	add("Days between contacts", v.inWords("cadence_days", strconv.Itoa(c.CadenceDays)))
+	add("Tags", strings.Join(c.Tags, ", "))
+	add("Groups", strings.Join(c.Groups, ", "))
+	add("About", c.Bio)
+	for _, list := range [][]partRow{accountRows(m), addressRows(m), dateRows(v.Format(), m), v.relationRows(m), customFieldRows(m), namePartRows(m)} {
+		for _, row := range list {
+			if i := slices.IndexFunc(rows, func(r [2]string) bool { return r[0] == row.Label }); i >= 0 {
+				rows[i][1] += "\n" + strings.Join(withNotes(row.Values), "\n")
+				continue
+			}
+			add(row.Label, withNotes(row.Values)...)
 		}
-		facts = append(facts, fact)
 	}
-	facts = append(facts, pairFact{Label: "About", First: first.GetBio(), Second: second.GetBio()})
-	list := func(label string, of func(*connectionsv1.Connection) []string) {
-		facts = append(facts, pairFact{Label: label, First: strings.Join(of(first), ", "), Second: strings.Join(of(second), ", ")})
+	return rows
+}
+
+// withNotes returns the texts of values, with their notes in parentheses.
+func withNotes(values []contactLink) []string {
+	var out []string
+	for _, value := range values {
+		if value.Note != "" {
+			value.Text = strings.TrimSpace(value.Text + " (" + value.Note + ")")
+		}
+		out = append(out, value.Text)
 	}
-	list("E-mail addresses", (*connectionsv1.Connection).GetEmails)
-	list("Phone numbers", (*connectionsv1.Connection).GetPhones)
-	list("Links", (*connectionsv1.Connection).GetUrls)
-	list("Tags", (*connectionsv1.Connection).GetTags)
-	list("Groups", (*connectionsv1.Connection).GetGroups)
-	return slices.DeleteFunc(facts, func(f pairFact) bool { return f.First == "" && f.Second == "" })
+	return out
 }
 
 // actOnPair merges the two people of a pair. With the act distinct, it records that they are not
@@ -177,9 +245,9 @@ func (v *request) actOnPair() error {
 			return people.Distinguish(ctx, tx, first, second)
 		})
 	} else {
-		var done *connectionsv1.MergeConnectionsResponse
+		var done people.Merged
 		done, err = v.mergeWith(first, second, false)
-		changeID = done.GetChangeId()
+		changeID = done.ChangeID
 	}
 	if fault.Is(err, fault.Conflict) {
 		return &page.Refusal{

@@ -43,6 +43,43 @@ func TestDuplicates(t *testing.T) {
 	})
 }
 
+// The page of a person suggests who is the same, side by side, and each value of both is on the person or in the note,
+// whatever is chosen.
+func TestMergeSideBySide(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		born := func(on string) []people.DateDraft { return []people.DateDraft{{Kind: people.DateBirthday, Date: on}} }
+		first := add(t, s, b.Owner, people.Draft{
+			Name: "Ada Stone", Nickname: "Ad", Emails: []string{"ada@helios.example"}, Location: "Porto", Bio: "Rows.", MetHow: "At Tideline", DeceasedOn: "2026-01-02", Dates: born("1990-12-01"),
+		}, "")
+		second := add(t, s, b.Owner, people.Draft{
+			Name: "Ada M. Stone", Nickname: "Addie", Emails: []string{"ada@helios.example"}, Phones: []string{"+351 21 000 0000"}, Location: "Lisbon", Bio: "Sings.", MetHow: "Through Bo", DeceasedOn: "2026-01-03", Dates: born("1990-12-02"),
+			Organization: "Helios", Title: "CTO", OnDuplicate: people.OnDuplicateCreate,
+		}, "A note of hers.")
+		path := "/people/" + first
+		p := b.Get(path + "/merge")
+		wantPage(t, p, http.StatusOK, "Merge Ada Stone and Ada M. Stone", "They may be the same person: same e-mail: ada@helios.example", "1 entry, reminder or relation moves to it", "Keep both: the second one becomes a nickname",
+			"CTO, Helios", "+351 21 000 0000", "1 December 1990", "2 January 2026", "Rows.", "Sings.")
+		without(t, p, "1990-12-01", "2026-01-02")
+		wantPage(t, b.Get(webtest.LinkTo(p, "Choose somebody else")), http.StatusOK, "Merge Ada Stone with another record", "Ada M. Stone")
+		wantPage(t, b.Get(path+"/merge?merge="+second), http.StatusOK, "Merge Ada Stone and Ada M. Stone")
+		if swap := webtest.LinkTo(p, "Keep the record of Ada M. Stone instead"); swap != "/people/"+second+"/merge?merge="+first {
+			t.Errorf("the other way round is %q", swap)
+		}
+		p = done(t, b, b.Submit(p, path+"/merge", url.Values{
+			"name": {"both"}, "nickname": {"second"}, "met_how": {"both"}, "location": {"second"}, "deceased_on": {"second"}, "birthday": {"both"}, "unknown": {"second"},
+		}), "The two are merged.")
+		wantPage(t, p, http.StatusOK, "Addie, Ada M. Stone", "At Tideline; Through Bo", "3 January 2026", "1 December 1990", "Rows.", "Sings.", "A note of hers.",
+			"Nickname: Ad", "Place: Porto", "Died: 2026-01-02", "Birthday: 1990-12-02")
+		if c := stored(t, s, b.Owner, first); c.Name != "Ada Stone" || c.Location != "Lisbon" || c.DeceasedOn != "2026-01-03" {
+			t.Errorf("merged as %+v", c)
+		}
+		done(t, b, b.Submit(p, "/activity/undo", nil))
+		wantPage(t, b.Get(path+"/merge"), http.StatusOK, "Merge Ada Stone and Ada M. Stone", "Porto", "Lisbon")
+	})
+}
+
 // A pair that is not the same is no longer shown, nor found by agents; the notice undoes that.
 // Without a script, the two buttons belong to one form.
 func TestNotTheSame(t *testing.T) {

@@ -205,16 +205,20 @@ func (v *request) offerLinks(content *personContent) error {
 }
 
 func (v *request) cadenceRows(c *connectionsv1.Connection) []partRow {
-	var every string
-	switch days := c.GetCadenceDays(); {
+	return rows(text1("Be in touch", cadenceWords(int(c.GetCadenceDays())), ""))
+}
+
+// cadenceWords says how often to be in touch; "" without an interval.
+func cadenceWords(days int) string {
+	switch {
 	case days == cadence.Never:
-		every = "Never remind me"
+		return "Never remind me"
 	case days == 1:
-		every = "Every day"
+		return "Every day"
 	case days > 1:
-		every = fmt.Sprintf("Every %d days", days)
+		return fmt.Sprintf("Every %d days", days)
 	}
-	return rows(text1("Be in touch", every, ""))
+	return ""
 }
 
 // strengthWord says how close a person is, from a strength of 0 to 100.

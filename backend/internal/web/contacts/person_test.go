@@ -495,7 +495,7 @@ func TestActsOnAPerson(t *testing.T) {
 
 		wantPage(t, b.Get(path+"/merge?q=okafor"), http.StatusOK, "Ben Okafor")
 		p = b.Get(path + "/merge?merge=" + ben)
-		wantPage(t, p, http.StatusOK, "What happens", "Choose what stays", "Lagos")
+		wantPage(t, p, http.StatusOK, "Merge Ada Stone and Ben Okafor", "A note keeps what is not chosen.", "Lagos")
 		wantPage(t, b.Get("/people/"+ben), http.StatusOK, "About Ben")
 		p = done(t, b, b.Submit(p, path+"/merge", nil), "The two are merged.", "About Ben", "Place: Lagos")
 		if to := b.Get("/people/" + ben).Header.Get("Location"); to != path {

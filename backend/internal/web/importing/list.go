@@ -67,7 +67,7 @@ func (v *request) showList() error {
 		return err
 	}
 	content.Live = slices.ContainsFunc(content.Imports, importRow.live)
-	return v.Render(http.StatusOK, "imports", page.Page{Title: "Imports", Section: page.PathImports, Script: page.ScriptImports, Content: content})
+	return v.Render(http.StatusOK, "imports", page.Page{Title: "Data", Section: page.PathImports, Script: page.ScriptImports, Content: content})
 }
 
 // live reports whether the import, or its undo, is running.

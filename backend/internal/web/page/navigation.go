@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,19 +35,28 @@ func areas() []Section {
 	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathNetwork, "Network"}, {PathActivity, "Activity"}}
 }
 
-// Sections returns the pages of the settings, in the order of their navigation.
+// Sections returns the sections of the settings, in the order of their navigation.
 func Sections() []Section {
-	return []Section{
-		{PathProfile, "Profile"}, {PathAgents, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
-		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
+	return []Section{{PathAccount, "Account"}, {PathAgents, "Agents"}, {PathImports, "Data"}, {PathSecurity, "Security"}}
+}
+
+// subpages are the pages that a section of the settings leads to, with the path of that section.
+func subpages() map[Section]string {
+	return map[Section]string{
+		{PathProfile, "Profile"}: PathAccount, {PathTime, "Time zone"}: PathAccount, {PathTokens, "Tokens"}: PathAgents, {PathSearch, "Similarity search"}: PathImports,
 	}
+}
+
+// sortedSubpages returns the subpages in the order of their titles.
+func sortedSubpages() []Section {
+	return slices.SortedFunc(maps.Keys(subpages()), func(a, b Section) int { return strings.Compare(a.Title, b.Title) })
 }
 
 // PlaceOf returns the section of the settings or the area of the site that a path belongs
 // to.
 func PlaceOf(path string) (Section, bool) {
 	others := []Section{{PathMCP, "Agents"}, {PathImport, "Import contacts"}, {PathConnect, "Connect an agent"}, {PathDecide, "Decide"}, {PathGroups, "Groups"}, {PathSettings, "Settings"}}
-	for _, s := range slices.Concat(Sections(), others, areas()) {
+	for _, s := range slices.Concat(Sections(), sortedSubpages(), others, areas()) {
 		if below(path, s.Path) {
 			return s, true
 		}
@@ -97,6 +107,11 @@ func (v *Request) addNavigation(f *frame) {
 	if f.Section != "" {
 		current = "true"
 		f.Sections = placesOf(Sections(), f.Section, "page")
+		for sub, section := range subpages() {
+			if sub.Path == f.Section {
+				f.Sections = placesOf(Sections(), section, "true")
+			}
+		}
 	}
 	if f.Area == PathSettings {
 		f.Width = "wide reading"
@@ -115,7 +130,7 @@ func (v *Request) addNavigation(f *frame) {
 		settings.Current = current
 	}
 	f.More = append(f.More, settings)
-	f.Pages = append([]Section{{PathGroups, "Groups"}}, Sections()...)
+	f.Pages = slices.Concat([]Section{{PathGroups, "Groups"}}, Sections(), sortedSubpages())
 	me := AvatarOf(f.Member, f.Member)
 	f.Me = &me
 }

@@ -51,6 +51,7 @@ const (
 	PathProfile  = "/settings/profile"
 	PathAgents   = "/settings/agents"
 	PathMCP      = "/settings/mcp" // the same page, at the address that the specification names
+	PathTokens   = "/settings/mcp/tokens"
 	PathImports  = "/settings/imports"
 	PathSearch   = "/settings/search"
 	PathTime     = "/settings/time"
