@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/dav -run 'TestVdirsyncer|TestReadOnlyDevice'
+
 package dav
 
 import (
