@@ -67,6 +67,8 @@ type Config struct {
 	Login *RatePolicy
 	// Breached says where passwords are looked up that members may not choose.
 	Breached BreachedPasswords
+	// DAV serves the address books of members to their devices (CardDAV).
+	DAV bool
 	// Sandbox seeds the demo account, and seeds it again every day.
 	Sandbox bool
 	// DatabaseConns is the maximum number of database connections of this process: half

@@ -32,6 +32,7 @@ func needs() map[string][]string {
 		"account/passkey":  {"account"},
 		"secretkey":        {"fault"}, // encrypts what must be read again, with a key outside the database
 		"cursor":           {"fault"},
+		"content":          {"fault"}, // lines of vCard and iCalendar
 		"people/names":     {"text"},
 		"people/cadence":   {"civil"},
 		"country":          {"text"},
@@ -63,7 +64,7 @@ func needs() map[string][]string {
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
 		"insights":  {"search", "timeline"},
-		"export":    {"decision", "groups", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
+		"export":    {"content", "decision", "groups", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},
@@ -76,6 +77,7 @@ func needs() map[string][]string {
 		"move":   {"account", "account/password", "billing", "people", "reminders"},
 		"sunset": {"call", "db"},
 
+		"dav":      {"importer"},             // people as an address book
 		"research": {"account", "insights"},  // as documents
 		"handlers": {"importer", "research"}, // of all features, for rpc and web
 

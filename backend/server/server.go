@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/handlers"
@@ -306,6 +307,9 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	site := http.NewServeMux()
 	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, s.counters.mailed(), site); err != nil {
 		return err
+	}
+	if s.config.DAV {
+		dav.New(dav.Config{BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, Logger: s.config.Logger}).Mount(site)
 	}
 	var handler http.Handler = site
 	if s.counters != nil {

@@ -25,6 +25,7 @@ declare -A packages=(
   [lintian]=lintian
   [umoci]=umoci
   [mmdebstrap]=mmdebstrap
+  [vdirsyncer]=vdirsyncer
 )
 
 present() {

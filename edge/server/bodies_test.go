@@ -40,7 +40,7 @@ func limited(t *testing.T) Config {
 func wantShape(t *testing.T, row route.Route, r reply, status int) {
 	t.Helper()
 	want := map[route.Protocol]string{
-		route.HTTP: `"code":"`, route.MCP: `"error":{"code":-32600`, route.OAuth: `"error":"invalid_request"`, route.Page: "<!doctype html>",
+		route.HTTP: `"code":"`, route.MCP: `"error":{"code":-32600`, route.OAuth: `"error":"invalid_request"`, route.Page: "<!doctype html>", route.DAV: `"code":"`,
 	}[row.Protocol]
 	if r.status != status || !strings.Contains(r.body, want) {
 		t.Errorf("%s: got %d %s, want %d with %s", row.Pattern, r.status, r.body, status, want)

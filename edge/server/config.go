@@ -101,6 +101,8 @@ type Config struct {
 	ProfileCacheTTL time.Duration
 	// SignUpOpen is set if people can create an account themselves: the landing page then offers it.
 	SignUpOpen bool
+	// DAV serves the address books of members to their devices.
+	DAV bool
 	// SecurityContacts are the addresses in security.txt, as URIs. Without any, or after
 	// SecurityExpires, the file is not served.
 	SecurityContacts []string

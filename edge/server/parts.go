@@ -59,7 +59,7 @@ func newParts(c resolved) (*parts, error) {
 	}
 	p.problems = httpapi.NewProblems(c.BaseURL).WithPages(p.pages)
 	p.errorWriters = map[route.Protocol]httpapi.ErrorWriter{
-		route.HTTP: p.problems, route.MCP: p.pages.Or(mcp.Errors{}), route.OAuth: proxy.OAuthErrors{}, route.Page: p.pages,
+		route.HTTP: p.problems, route.MCP: p.pages.Or(mcp.Errors{}), route.OAuth: proxy.OAuthErrors{}, route.Page: p.pages, route.DAV: p.problems,
 	}
 	if p.catalog, err = catalog.Load(); err != nil {
 		return nil, fmt.Errorf("load tool catalogue: %w", err)

@@ -27,7 +27,7 @@ func (p *parts) pipeline(table *route.Table) http.Handler {
 		p.commonHeaders,    // CORS and security headers
 		p.log,              // request id, span, metrics and log line; a panic is a 500
 		match(table),       // finds the route, or why there is none
-		routeHeaders,       // Deprecation, Sunset and Link; pages get no CORS
+		routeHeaders,       // Deprecation, Sunset and Link; pages and address books get no CORS
 		p.limitRate,        // 429
 		refuseUnmatched,    // 400, 404, 421, 431, 501
 		refuseGone,         // 410
@@ -76,7 +76,7 @@ func match(table *route.Table) step {
 func routeHeaders(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		m.MarkLifecycle(w.Header())
-		if m.Page {
+		if m.Page || m.DAV {
 			middleware.ClearCORS(w.Header())
 		}
 		next(w, r, m)
@@ -131,7 +131,7 @@ func refuseGone(next handler) handler {
 
 func answerOptions(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
-		if r.Method != http.MethodOptions {
+		if r.Method != http.MethodOptions || m.DAV {
 			next(w, r, m)
 			return
 		}

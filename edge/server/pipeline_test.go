@@ -24,7 +24,7 @@ func (c codeOnly) WriteError(w http.ResponseWriter, _ *http.Request, e httpapi.E
 
 func testErrorWriters() map[route.Protocol]httpapi.ErrorWriter {
 	return map[route.Protocol]httpapi.ErrorWriter{
-		route.HTTP: codeOnly{""}, route.MCP: codeOnly{"rpc "}, route.OAuth: codeOnly{"oauth "}, route.Page: codeOnly{"page "},
+		route.HTTP: codeOnly{""}, route.MCP: codeOnly{"rpc "}, route.OAuth: codeOnly{"oauth "}, route.Page: codeOnly{"page "}, route.DAV: codeOnly{"dav "},
 	}
 }
 

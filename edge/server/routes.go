@@ -14,7 +14,7 @@ import (
 // routes returns every public path, in the order of the documentation. Each package returns its
 // routes with their handlers; a new path is a new Route in its package.
 func (p *parts) routes() []route.Route {
-	return slices.Concat(
+	all := slices.Concat(
 		p.public.Routes(),
 		batch.Routes(batch.Options{
 			Limiter: p.limiter, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, Preload: p.public.Preload, Observe: p.observeBatch(),
@@ -36,10 +36,18 @@ func (p *parts) routes() []route.Route {
 		}),
 		p.proxy.Routes(),
 	)
+	if !p.DAV {
+		all = slices.DeleteFunc(all, func(r route.Route) bool { return r.DAVOnly })
+	}
+	return all
 }
 
 // Routes returns every public path, for documents and tests. The handlers cannot be called.
-func Routes() []route.Route { return new(parts).routes() }
+func Routes() []route.Route {
+	p := new(parts)
+	p.DAV = true
+	return p.routes()
+}
 
 // RouteNames returns the names of routes in metrics and logs.
 func RouteNames() []string { return route.Names(route.Mounted(Routes(), true)) }

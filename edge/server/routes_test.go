@@ -18,7 +18,7 @@ func TestMountedWithoutSandbox(t *testing.T) {
 }
 
 // The sandbox has a copy of every path that needs no credential, except the authorization
-// server, the pages for people, the security contact and the metadata that would make a client
+// server, the pages for people, address books, the security contact and the metadata that would make a client
 // sign in.
 func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 		if r.SandboxOnly || strings.HasPrefix(r.Pattern, "/sandbox") {
 			continue
 		}
-		own := !r.Anonymous || r.Protocol == route.Page || r.Pattern == "/"
+		own := !r.Anonymous || r.Protocol == route.Page || r.Protocol == route.DAV || r.Pattern == "/"
 		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card", route.PathSecurity} {
 			own = own || strings.HasPrefix(r.Pattern, path)
 		}
@@ -38,12 +38,12 @@ func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 	}
 }
 
-// Exactly these paths need a bearer token. Members' pages need a login session instead.
+// Exactly these paths need a bearer token. Members' pages need a login session instead, address books an app password.
 func TestAnonymousPaths(t *testing.T) {
 	t.Parallel()
 	var credential []string
 	for _, r := range route.Mounted(Routes(), true) {
-		if !r.Anonymous && r.Protocol != route.Page {
+		if !r.Anonymous && r.Protocol != route.Page && r.Protocol != route.DAV {
 			credential = append(credential, r.Pattern)
 		}
 	}

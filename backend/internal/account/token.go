@@ -40,6 +40,8 @@ type PersonalToken struct {
 	// Tools are the names of the tools that it is limited to, separated by single
 	// spaces; empty means no limit.
 	Tools string
+	// Kind is KindDevice for an app password, and otherwise empty.
+	Kind string
 	// Asks are the acts for which it needs the member's approval, as tenant.Asks writes them.
 	Asks       string
 	CreatedAt  time.Time
@@ -161,22 +163,32 @@ func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error 
 // ListPersonalTokens returns a member's tokens, newest first, revoked ones included.
 func ListPersonalTokens(ctx context.Context, s *db.DB, owner tenant.ID) ([]PersonalToken, error) {
 	var tokens []PersonalToken
-	err := s.NewSelect().Model(&tokens).Where("member_id = ?", owner).Order("id DESC").Scan(ctx)
+	err := s.NewSelect().Model(&tokens).Where("member_id = ? AND kind = ''", owner).Order("id DESC").Scan(ctx)
 	return tokens, err
+}
+
+// TokenNames adds the names of a member's tokens and devices to names, by their ids.
+func TokenNames(ctx context.Context, s *db.DB, owner tenant.ID, names map[string]string) error {
+	var rows []struct{ ID, Name string }
+	err := s.NewSelect().Model((*PersonalToken)(nil)).Column("id", "name").Where("member_id = ?", owner).Scan(ctx, &rows)
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return err
 }
 
 // RevokePersonalToken revokes a token of the member; it fails with fault.NotFound if
 // the member has no such live token.
 func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, at time.Time) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
-		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", at, tokenID, owner)
+		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND kind = '' AND revoked_at IS NULL", at, tokenID, owner)
 }
 
 // SetTokenAsks sets the acts for which a token needs the member's approval. It fails with
 // fault.NotFound if the member has no such live token.
 func SetTokenAsks(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, asks tenant.ApprovalPolicy) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
-		"UPDATE personal_tokens SET asks = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", asks.String(), tokenID, owner)
+		"UPDATE personal_tokens SET asks = ? WHERE id = ? AND member_id = ? AND kind = '' AND revoked_at IS NULL", asks.String(), tokenID, owner)
 }
 
 // MarkTokenUsed records when tokens were last used. It never sets an earlier time.

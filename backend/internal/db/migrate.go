@@ -250,7 +250,7 @@ type tenantTable struct {
 func tenantTables() map[string][]tenantTable {
 	return map[string][]tenantTable{
 		"baseline": append(
-			guarded("connections", "removed_connections", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
+			guarded("connections", "removed_connections", "cards", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
 				"groups", "group_connections", "tags", "connection_tags", "custom_fields",
 				"notes", "note_connections", "interactions", "interaction_connections", "entry_numbers", "entry_words", "entry_times",
 				"saved_views", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "files", "source_keys", "jobs", "decisions"),

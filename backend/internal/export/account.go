@@ -60,6 +60,11 @@ func ReadAccount(ctx context.Context, s *db.DB, data *db.Tenant, owner tenant.ID
 	if a.Tokens, err = account.ListPersonalTokens(ctx, s, owner); err != nil {
 		return a, err
 	}
+	devices, err := account.ListDevices(ctx, s, owner)
+	if err != nil {
+		return a, err
+	}
+	a.Tokens = append(a.Tokens, devices...)
 	if a.Links, err = signin.ListIdentities(ctx, s, owner); err != nil {
 		return a, err
 	}

@@ -33,6 +33,9 @@ const (
 type Person struct {
 	people.Connection
 
+	// UID is the id that vCards have instead of the person's; empty for the person's.
+	UID string
+
 	Relations []people.Relation
 	// NotSameAs are the ids of people who are not the same as this one, as the member said. Only
 	// JSON has them.
@@ -292,6 +295,16 @@ func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline, withPhotos bo
 		}
 		f.After = page.LastPlace()
 	}
+}
+
+// ReadPeople returns those of the people who are not archived, in the order in which they were added, without a timeline and with
+// photos only if asked to.
+func ReadPeople(ctx context.Context, q db.Reader, ids []string, withPhotos bool) ([]Person, error) {
+	page, err := wholePeople(ctx, q, ids, PeopleFilter{})
+	if err != nil {
+		return nil, err
+	}
+	return page.People, fillPhotos(ctx, q, ids, PeopleFilter{Photos: withPhotos}, &page)
 }
 
 // pageOfPeople returns the ids of a page, and one more if there is another page.

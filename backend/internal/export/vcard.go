@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -8,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/content"
 	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
@@ -29,6 +30,13 @@ func (v vCards) Add(p People) error {
 	}
 	_, err := io.WriteString(v.out, c.String())
 	return err
+}
+
+// Card returns the vCard of a person, of version 3.0 or 4.0.
+func Card(p *Person, v3 bool) string {
+	c := cards{v3: v3}
+	c.person(p)
+	return c.String()
 }
 
 // Close implements Writer.
@@ -54,24 +62,8 @@ func (c *cards) byVersion(v4, v3 string) string {
 // preferred returns the parameter of the preferred one of several values.
 func (c *cards) preferred() string { return c.byVersion(";PREF=1", ";TYPE=pref") }
 
-// maxLine is the maximum length of a content line in octets, without its end (RFC 6350,
-// section 3.2).
-const maxLine = 75
-
-// line writes a content line, folded between characters.
-func (c *cards) line(s string) {
-	room := maxLine
-	for len(s) > room {
-		cut := room
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		c.WriteString(s[:cut] + "\r\n ")
-		s = s[cut:]
-		room = maxLine - 1 // the space counts
-	}
-	c.WriteString(s + "\r\n")
-}
+// line writes a content line.
+func (c *cards) line(s string) { content.WriteLine(&c.Builder, s) }
 
 // property writes a line unless its value is empty. Name may have parameters.
 func (c *cards) property(name string, values ...string) {
@@ -80,14 +72,9 @@ func (c *cards) property(name string, values ...string) {
 	}
 	escaped := make([]string, len(values))
 	for i, v := range values {
-		escaped[i] = escape(v)
+		escaped[i] = content.Escape(v)
 	}
 	c.line(name + ":" + strings.Join(escaped, ","))
-}
-
-// escape writes a text value (RFC 6350, section 3.4).
-func escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(s)
 }
 
 func (c *cards) person(p *Person) {
@@ -95,13 +82,13 @@ func (c *cards) person(p *Person) {
 	c.line("BEGIN:VCARD")
 	c.line("VERSION:" + c.byVersion("4.0", "3.0"))
 	c.line("PRODID:-//Kith//Kith//EN")
-	c.property("UID"+c.byVersion(";VALUE=text", ""), p.ID)
+	c.property("UID"+c.byVersion(";VALUE=text", ""), cmp.Or(p.UID, p.ID))
 	c.property("FN", p.Name)
 	switch n := p.NameParts; {
 	case n.Family+n.Given+n.Middle+n.Prefix+n.Suffix != "":
-		c.line("N:" + strings.Join([]string{escape(n.Family), escape(n.Given), escape(n.Middle), escape(n.Prefix), escape(n.Suffix)}, ";"))
+		c.line("N:" + strings.Join([]string{content.Escape(n.Family), content.Escape(n.Given), content.Escape(n.Middle), content.Escape(n.Prefix), content.Escape(n.Suffix)}, ";"))
 	case c.v3: // which requires it, and of which phones show it alone
-		c.line("N;" + NameMark + "=1:;" + escape(p.Name) + ";;;")
+		c.line("N;" + NameMark + "=1:;" + content.Escape(p.Name) + ";;;")
 	}
 	for _, part := range p.NameParts.All() {
 		if part.Property != "" {
@@ -148,7 +135,7 @@ func (c *cards) person(p *Person) {
 		c.line("REV:" + p.UpdatedAt.UTC().Format("20060102T150405Z"))
 	}
 	for _, v := range p.Fields {
-		c.line(FieldProperty + ";" + FieldNameParameter + "=" + quoteParameter(v.Name) + ";" + FieldTypeParameter + "=" + v.Type + ":" + escape(v.Value))
+		c.line(FieldProperty + ";" + FieldNameParameter + "=" + quoteParameter(v.Name) + ";" + FieldTypeParameter + "=" + v.Type + ":" + content.Escape(v.Value))
 	}
 	for _, k := range p.Kept {
 		if k.Format == VCard {
@@ -191,7 +178,7 @@ func (c *cards) positions(p *Person) {
 		}
 		c.property(group+"ORG", at.Organization)
 		if at.Title != "" || group != "" { // an empty title says that the next one is not of this organization
-			c.line(group + "TITLE:" + escape(at.Title))
+			c.line(group + "TITLE:" + content.Escape(at.Title))
 		}
 	}
 }
@@ -207,7 +194,7 @@ func (c *cards) handles(p *Person, kind, name string) {
 		preferred = c.preferred()
 	}
 	for _, h := range handles {
-		value := escape(h.Value)
+		value := content.Escape(h.Value)
 		if name == "URL" {
 			value = strings.NewReplacer("\r", "", "\n", "", `\`, c.byVersion(`\`, `\\`)).Replace(h.Value) // an address is not a text value
 		}
@@ -233,7 +220,7 @@ func (c *cards) accounts(p *Person) {
 		case "xmpp", "skype", "sip", "aim", "icq", "msn", "yahoo", "matrix", "telegram", "signal", "whatsapp":
 			c.line(group + "IMPP;X-SERVICE-TYPE=" + a.Shown() + types + ":" + a.Service + ":" + url.PathEscape(a.Handle))
 		default:
-			c.line(group + c.byVersion("SOCIALPROFILE;SERVICE-TYPE=", "X-SOCIALPROFILE;X-SERVICE-TYPE=") + quoteParameter(a.Service) + types + ";VALUE=text:" + escape(a.Handle))
+			c.line(group + c.byVersion("SOCIALPROFILE;SERVICE-TYPE=", "X-SOCIALPROFILE;X-SERVICE-TYPE=") + quoteParameter(a.Service) + types + ";VALUE=text:" + content.Escape(a.Handle))
 		}
 	}
 }
@@ -273,12 +260,12 @@ func (c *cards) addresses(p *Person) {
 			c.property(group+"LABEL"+types, a.Text)
 		}
 		c.line(group + "ADR" + types + preferred + whole + ":;;" + strings.Join([]string{
-			escape(a.Street), escape(a.Locality), escape(a.Region), escape(a.Postcode), escape(country.Name(a.Country)),
+			content.Escape(a.Street), content.Escape(a.Locality), content.Escape(a.Region), content.Escape(a.Postcode), content.Escape(country.Name(a.Country)),
 		}, ";"))
 		preferred = ""
 	}
 	if p.HasTypedLocation() {
-		c.line("ADR;" + LocationMark + "=1:;;;" + escape(p.Location) + ";;;")
+		c.line("ADR;" + LocationMark + "=1:;;;" + content.Escape(p.Location) + ";;;")
 	}
 }
 

@@ -91,6 +91,9 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
+		if _, err := u.NewRaw("INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?, 'a.vcf', ?, '')", u.TenantID(), made.Connection.ID).Exec(ctx); err != nil {
+			return err
+		}
 		if _, err := photos.Set(ctx, u, made.Connection.ID, photo(t)); err != nil {
 			return err
 		}

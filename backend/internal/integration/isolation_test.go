@@ -76,6 +76,9 @@ func newVictim(t *testing.T, s *db.DB) victim {
 			return err
 		}
 		v.connection, v.organization = made.Connection.ID, made.Connection.Positions[0].OrganizationID
+		if _, err := u.NewRaw("INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?, 'a.vcf', ?, '')", u.TenantID(), v.connection).Exec(ctx); err != nil {
+			return err
+		}
 		if _, err := photos.Set(ctx, u, v.connection, v.photo); err != nil {
 			return err
 		}
@@ -440,7 +443,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "custom_fields", "photos", "removed_connections"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "custom_fields", "photos", "removed_connections", "cards"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -20,7 +20,7 @@ const (
 func moved() []string {
 	return []string{
 		membersTable, "profiles", "security_events",
-		"connections", "removed_connections", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
+		"connections", "removed_connections", "cards", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
 		"relationships", "distinct_pairs", "groups", "group_connections", "tags", "connection_tags", "custom_fields", "saved_views",
 		"notes", "note_connections", "interactions", "interaction_connections", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "source_keys",
 		"jobs", "decisions", "credit_balances", "credit_entries", "agent_reads", statesTable,

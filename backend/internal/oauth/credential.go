@@ -23,7 +23,10 @@ const memberColumns = "m.id, m.username, m.timezone, m.locale, m.plan, m.embeddi
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
 
-const personalText = personalSelect + "WHERE t.hash = ?" + personalLive
+const personalText = personalSelect + "WHERE t.hash = ? AND t.kind = ''" + personalLive
+
+// deviceText finds an app password.
+const deviceText = personalSelect + "WHERE t.hash = ? AND t.kind = 'device'" + personalLive
 
 const (
 	personalSelect = `SELECT t.id, '', t.name, t.scopes, t.scopes, t.tools, t.asks, t.expires_at, NULL, FALSE, m.suspended_at IS NOT NULL, ` + memberColumns + `
@@ -71,11 +74,25 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	return p, err
 }
 
+// AuthenticateDevice returns the principal of an app password. Its scopes are account.ScopeContacts and, unless the device only
+// reads, catalog.ScopeWrite. It fails as Authenticate does, also for a username that is not the member's.
+func AuthenticateDevice(ctx context.Context, s *db.DB, username, password string) (*tenant.Principal, error) {
+	statement, err := s.Prepared(ctx, account.KindDevice, func() string { return deviceText })
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPrincipal(ctx, s, statement, account.KindDevice, account.HashAppPassword(password))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.EqualFold(p.Username, username) {
+		return nil, fault.New(fault.Unauthenticated, "the user name or the app password is wrong, or the device was removed")
+	}
+	return p, err
+}
+
 // Credential returns the principal of a personal token or a grant, by its id. Jobs use it to run with
 // the access of the agent that started them. It fails with fault.NotFound if its access has ended, and with
 // fault.Unauthenticated for a suspended member.
 func Credential(ctx context.Context, s *db.DB, credentialID string) (*tenant.Principal, error) {
-	query, kind := personalSelect+"WHERE t.id = ?"+personalLive, account.KindToken
+	query, kind := personalSelect+"WHERE t.id = ? AND t.kind = ''"+personalLive, account.KindToken
 	if id.Valid(id.Grant, credentialID) {
 		query, kind = grantText, KindOAuth
 	}

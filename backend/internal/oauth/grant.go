@@ -499,9 +499,9 @@ type Steps struct {
 }
 
 const stepsText = `SELECT m.steps_hidden_at IS NOT NULL,
-EXISTS (SELECT 1 FROM grants g WHERE g.member_id = m.id) OR EXISTS (SELECT 1 FROM personal_tokens t WHERE t.member_id = m.id),
+EXISTS (SELECT 1 FROM grants g WHERE g.member_id = m.id) OR EXISTS (SELECT 1 FROM personal_tokens t WHERE t.member_id = m.id AND t.kind = ''),
 EXISTS (SELECT 1 FROM grants g WHERE g.member_id = m.id AND g.last_used_at IS NOT NULL)
-OR EXISTS (SELECT 1 FROM personal_tokens t WHERE t.member_id = m.id AND t.last_used_at IS NOT NULL)
+OR EXISTS (SELECT 1 FROM personal_tokens t WHERE t.member_id = m.id AND t.kind = '' AND t.last_used_at IS NOT NULL)
 FROM members m WHERE m.id = ?`
 
 // GetSteps returns how far a member has come. It fails with fault.NotFound for an unknown member.

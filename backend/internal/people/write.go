@@ -248,21 +248,7 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	if reflect.DeepEqual(before, after) {
 		return Written{Connection: before}, nil
 	}
-	after.Version++
-	after.UpdatedAt = w.Now()
-	if err := ReplaceConnection(ctx, w, after); err != nil {
-		return Written{}, err
-	}
-	draft := history.One("Changed "+after.Name, history.Connection, p.ID, before, after)
-	if before.DeceasedOn == "" && after.DeceasedOn != "" {
-		ended, err := EndReminders(ctx, w, p.ID)
-		if err != nil {
-			return Written{}, err
-		}
-		draft.Effects = append(draft.Effects, ended...)
-	}
-	changeID, err := history.Record(ctx, w, draft)
-	return Written{Connection: after, ChangeID: changeID, RemovedDates: missing(before.Dates, after.Dates)}, err
+	return replace(ctx, w, before, after, nil)
 }
 
 // EndReminders dismisses the open reminders about people who died and about no one who lives, and

@@ -124,12 +124,8 @@ func (web *Web) objectNames(ctx context.Context, owner tenant.ID, events ...acco
 		}
 	}
 	if len(tokens) > 0 {
-		rows, err := account.ListPersonalTokens(ctx, web.Store, owner)
-		if err != nil {
+		if err := account.TokenNames(ctx, web.Store, owner, names); err != nil {
 			return nil, err
-		}
-		for _, t := range rows {
-			names[t.ID] = t.Name
 		}
 	}
 	if len(others) == 0 {

@@ -79,6 +79,8 @@ func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object stri
 		return notice{"An agent may do more with your Kith account", "The agent " + object + " was allowed more of " + of + " than before."}
 	case account.TokenCreated:
 		return notice{"A new token for your Kith account", "The personal token " + object + " was made for " + of + ". Whoever has it can use the account."}
+	case account.DeviceAdded:
+		return notice{"A new device for your Kith account", "The device " + object + " was added to " + of + ". Whoever has its app password can read the contacts."}
 	case account.PasswordChanged:
 		return notice{"Your Kith password was changed", "The password of " + of + " was changed, and other browsers were signed out."}
 	case account.PasswordReset:

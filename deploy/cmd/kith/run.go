@@ -218,7 +218,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, PreviousServiceToken: r.settings.Previous, Sandbox: r.settings.Sandbox,
-		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
+		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, DAV: r.settings.DAV, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
@@ -258,7 +258,7 @@ func (r *process) startEdge(serviceToken string, backendURLs []string, transport
 		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURLs: backendURLs, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
-		SignUpOpen: r.settings.SignUp, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
+		SignUpOpen: r.settings.SignUp, DAV: r.settings.DAV, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,

@@ -29,11 +29,12 @@ import (
 )
 
 // The maximum sizes of forwarded bodies in bytes: for the authorization server, for pages,
-// and for uploads. The backend's own limits are not higher.
+// for uploads and for address books. The backend's own limits are not higher.
 const (
 	maxOAuth  = 64 << 10
 	maxPage   = 256 << 10
 	maxUpload = 11 << 20
+	maxDAV    = 1 << 20
 )
 
 // uploadTimeout is how long the upload of a file may take.
@@ -158,13 +159,13 @@ func (p *Proxy) serveUpload(w http.ResponseWriter, r *http.Request, _ string) {
 	p.forward(w, r, route.Page)
 }
 
-// serve returns a handler that reads the body of a POST, of at most limit bytes, and then forwards the
+// serve returns a handler that reads the body of a POST, and of all requests of WebDAV, of at most limit bytes, and then forwards the
 // request, so that a slow or large body is refused before the backend is called. A nil check accepts
 // every body.
 func (p *Proxy) serve(protocol route.Protocol, limit int64, c check) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, _ string) {
 		requestlog.FromContext(r.Context()).Proxied = true
-		if r.Method == http.MethodPost {
+		if r.Method == http.MethodPost || protocol == route.DAV {
 			body, fault := httpapi.ReadBody(w, r, limit)
 			if fault == nil && c != nil {
 				fault = c(r, body)
@@ -175,6 +176,9 @@ func (p *Proxy) serve(protocol route.Protocol, limit int64, c check) route.Handl
 			}
 			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 			r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+			if len(body) == 0 {
+				r.Body, r.GetBody = http.NoBody, nil
+			}
 		}
 		p.forward(w, r, protocol)
 	}

@@ -19,9 +19,11 @@ const (
 	pathRegister = "/oauth/register"
 )
 
-// Routes returns the routes that the backend serves: the authorization server's endpoints
+// Routes returns the routes that the backend serves: the authorization server's endpoints, address books
 // and the pages for people.
-func (p *Proxy) Routes() []route.Route { return append(p.authorizationServer(), p.pages()...) }
+func (p *Proxy) Routes() []route.Route {
+	return slices.Concat(p.authorizationServer(), p.addressBooks(), p.pages())
+}
 
 func (p *Proxy) authorizationServer() []route.Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
@@ -57,6 +59,20 @@ func (p *Proxy) authorizationServer() []route.Route {
 		if r.Handle == nil {
 			r.Handle = p.serve(route.OAuth, maxOAuth, nil)
 		}
+	}
+	return routes
+}
+
+// addressBooks are what phones and computers synchronise contacts with.
+func (p *Proxy) addressBooks() []route.Route {
+	methods := []string{http.MethodGet, http.MethodPut, http.MethodDelete, "PROPFIND", "PROPPATCH", "REPORT"}
+	routes := []route.Route{
+		{Name: "dav", Methods: methods, Pattern: "/dav", Summary: "CardDAV: the member's people as an address book, with the app password of a device."},
+		{Name: "carddav", Methods: methods, Pattern: "/.well-known/carddav", Anonymous: true, Summary: "Redirects to the address book (RFC 6764)."},
+	}
+	for i := range routes {
+		r := &routes[i]
+		r.State, r.Protocol, r.Proxied, r.DAVOnly, r.RatePolicy, r.Handle = route.Current, route.DAV, true, true, ratelimit.PolicyDAV, p.serve(route.DAV, maxDAV, nil)
 	}
 	return routes
 }

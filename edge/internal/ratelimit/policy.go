@@ -65,6 +65,8 @@ const (
 	PolicyForms = "forms"
 	// PolicyPhotos limits photos of connections; a page shows up to 50 of them.
 	PolicyPhotos = "photos"
+	// PolicyDAV limits address books: the first synchronisation of 2,000 people takes a phone about 200 requests.
+	PolicyDAV = "dav"
 )
 
 // Defaults returns the policies without an operator's overrides. The backend enforces the login
@@ -86,6 +88,7 @@ func Defaults() []Policy {
 		{Name: PolicyForms, Quota: 120, Window: time.Minute, By: Address},
 		{Name: PolicyDemo, Quota: 120, Window: time.Minute, By: Address},
 		{Name: PolicyPhotos, Quota: 3000, Window: time.Minute, By: Address}, // a page of 50 new people each second
+		{Name: PolicyDAV, Quota: 1200, Window: time.Minute, By: Address},
 	}
 }
 

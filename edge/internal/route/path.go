@@ -145,6 +145,7 @@ type Matcher struct {
 	routes   []Route
 	exact    map[string]int
 	patterns []pattern
+	trees    []int // the routes of WebDAV
 }
 
 // pattern is a path with a parameter in it.
@@ -160,6 +161,9 @@ func NewMatcher(routes []Route) (*Matcher, error) {
 	for i, r := range routes {
 		if err := m.add(r.Pattern, i); err != nil {
 			return nil, fmt.Errorf("compile route %q: %w", r.Name, err)
+		}
+		if r.Protocol == DAV {
+			m.trees = append(m.trees, i)
 		}
 	}
 	return m, nil
@@ -193,8 +197,13 @@ func (m *Matcher) add(text string, index int) error {
 
 // Find returns the route of a path and the value of its parameter, "" if it has none. The
 // path is compared byte for byte: a path that would need decoding or cleaning, or that has a
-// query, is not found.
+// query, is not found, except below a route of WebDAV.
 func (m *Matcher) Find(path string) (found Route, argument string, ok bool) {
+	for _, index := range m.trees {
+		if m.routes[index].inTree(path) {
+			return m.routes[index], "", true
+		}
+	}
 	if judgePath(path) != plain {
 		return Route{}, "", false
 	}
@@ -207,6 +216,23 @@ func (m *Matcher) Find(path string) (found Route, argument string, ok bool) {
 		}
 	}
 	return Route{}, "", false
+}
+
+// inTree reports whether the route is one of WebDAV, and path is its own or below it. The path must not need cleaning: it has no
+// segment that is empty, a dot or two, and no escaped slash.
+func (r Route) inTree(path string) bool {
+	below, ok := strings.CutPrefix(path, r.Pattern)
+	if r.Protocol != DAV || !ok || below != "" && below[0] != '/' {
+		return false
+	}
+	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(below, "/"), "/"), "/")
+	for i, s := range segments {
+		text, err := url.PathUnescape(s)
+		if err != nil || !cleanText(text) || strings.Contains(text, "/") || text == "." || text == ".." || text == "" && (i > 0 || strings.HasPrefix(below, "//")) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p pattern) match(path string) (string, bool) {

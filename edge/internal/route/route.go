@@ -29,6 +29,9 @@ const (
 	OAuth Protocol = "oauth"
 	// Page errors are pages for people.
 	Page Protocol = "page"
+	// DAV errors are problems. A path of WebDAV includes all paths below it, also with escapes and a slash at the end, and its
+	// handler answers OPTIONS too.
+	DAV Protocol = "dav"
 )
 
 // Paths that several packages use.
@@ -97,6 +100,8 @@ type Route struct {
 	Proxied bool
 	// SandboxOnly paths belong to the demo account and are not served when the sandbox is off.
 	SandboxOnly bool
+	// DAVOnly paths are about CardDAV and are not served when that is off.
+	DAVOnly bool
 	// Summary is one sentence for documentation.
 	Summary string
 	// CopyOf is the name of the route of which this one is the copy under /sandbox. Only Mounted

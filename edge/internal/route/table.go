@@ -56,6 +56,8 @@ type Match struct {
 	// are pages too.
 	Errors httpapi.ErrorWriter
 	Page   bool
+	// DAV is set for a route of WebDAV, whose handler answers OPTIONS.
+	DAV bool
 	// RatePolicy is the policy that counts the request; "" for none. A request that matches
 	// no route is counted by the policy of the route with the longest matching prefix.
 	RatePolicy string
@@ -80,7 +82,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	switch {
 	case headerBytes(r) > MaxHeaderBytes:
 		return t.unmatched(target.path, httpapi.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
-	case !knownMethod(r.Method):
+	case !knownMethod(r.Method) && !(davMethod(r.Method) && t.inTree(target.path)):
 		return t.unmatched(target.path, httpapi.NotImplemented, "No path of this server has this method.")
 	case !ok:
 		return t.unmatched(target.path, httpapi.MalformedRequest, "The request target is not well-formed.", malformedPart("target"))
@@ -106,7 +108,7 @@ func (t *Table) Match(r *http.Request) *Match {
 		e = members
 	}
 	return &Match{
-		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
+		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, DAV: e.Protocol == DAV, RatePolicy: e.RatePolicy,
 		Compressible: !e.Proxied || strings.HasPrefix(e.Pattern, AssetPrefix), query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
 }
@@ -118,6 +120,12 @@ func (t *Table) findServer(path string) (found Route, argument string, ok bool) 
 		found, argument, ok = t.matcher.Find(path)
 	}
 	return found, argument, ok && (found.Protocol == MCP || strings.HasPrefix(found.Pattern, ResourcePrefix))
+}
+
+// inTree reports whether a path belongs to a route of WebDAV.
+func (t *Table) inTree(path string) bool {
+	found, _, ok := t.matcher.Find(path)
+	return ok && found.Protocol == DAV
 }
 
 // hasCookie reports whether a request has a cookie with a value.
@@ -176,8 +184,11 @@ func (m *Match) Serve(w http.ResponseWriter, r *http.Request) {
 // Allow returns the value of the Allow header: the methods of the route.
 func (m *Match) Allow() []string { return m.entry.allow }
 
-// Allows reports whether the route has the method; GET includes HEAD.
+// Allows reports whether the route has the method; GET includes HEAD, and a route of WebDAV has OPTIONS.
 func (m *Match) Allows(method string) bool {
+	if method == http.MethodOptions {
+		return m.DAV
+	}
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -249,4 +260,9 @@ func knownMethod(method string) bool {
 	default:
 		return false
 	}
+}
+
+// davMethod reports whether a method is one of WebDAV that routes can have.
+func davMethod(method string) bool {
+	return method == "PROPFIND" || method == "PROPPATCH" || method == "REPORT"
 }

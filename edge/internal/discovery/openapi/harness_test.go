@@ -28,7 +28,7 @@ func planned() []route.Route {
 
 // routes returns the mounted routes.
 func routes(sandbox bool) []route.Route {
-	table := server.Routes()
+	table := slices.DeleteFunc(server.Routes(), func(r route.Route) bool { return r.Protocol == route.DAV }) // OpenAPI has no methods of WebDAV
 	for _, r := range planned() {
 		if !slices.ContainsFunc(table, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
 			table = append(table, r)

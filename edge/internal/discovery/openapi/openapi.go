@@ -49,6 +49,7 @@ func New(o Options) ([]byte, error) {
 		return nil, errors.New("build OpenAPI document: base URL, version, catalogue, protocol versions and routes are required")
 	}
 	o.DemoUsername = cmp.Or(o.DemoUsername, exampleMember)
+	o.Routes = slices.DeleteFunc(slices.Clone(o.Routes), func(r route.Route) bool { return r.Protocol == route.DAV }) // OpenAPI has no methods of WebDAV
 	document, err := o.load()
 	if err == nil {
 		err = o.addPaths(document)

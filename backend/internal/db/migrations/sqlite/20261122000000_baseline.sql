@@ -100,7 +100,7 @@ CREATE TRIGGER directory_words_deleted AFTER DELETE ON profiles WHEN OLD.listed 
     DELETE FROM directory_words WHERE rowid = OLD.number;
 END;
 
--- A token that a member made for an agent.
+-- A token that a member made for an agent, or an app password for a device.
 CREATE TABLE personal_tokens (
     id           TEXT PRIMARY KEY,
     member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -109,6 +109,7 @@ CREATE TABLE personal_tokens (
     scopes       TEXT NOT NULL,             -- separated by single spaces
     tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
     asks         TEXT NOT NULL DEFAULT '',  -- before which acts it asks the member first: delete, merge, import and bulk=10, separated by single spaces
+    kind         TEXT NOT NULL DEFAULT '',  -- device: an app password, whose scopes are contacts or contacts write; empty for a token
     created_at   TIMESTAMP NOT NULL,
     expires_at   TIMESTAMP,
     last_used_at TIMESTAMP,
@@ -471,6 +472,18 @@ CREATE TABLE removed_connections (
     connection_id TEXT NOT NULL,
     PRIMARY KEY (tenant_id, data_version, connection_id)
 ) WITHOUT ROWID;
+
+-- The names and ids that address books of devices gave the cards of people; others have names that are derived from their ids.
+-- No row of connections has to exist, so that a device learns of a deletion, and finds a restored person again.
+CREATE TABLE cards (
+    tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    name          TEXT NOT NULL,  -- the last part of the address, such as 5d2c.vcf
+    connection_id TEXT NOT NULL,
+    uid           TEXT NOT NULL,  -- the card's UID; empty for the derived one
+    PRIMARY KEY (tenant_id, name)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX cards_connection ON cards (tenant_id, connection_id);
+CREATE INDEX cards_uid ON cards (tenant_id, uid) WHERE uid <> '';
 
 -- Photos of people, in three sizes. connections.photo names the current one. The one
 -- before is kept for 30 days after it was used, and those of a person in the bin too, so that an

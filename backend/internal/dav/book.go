@@ -1,0 +1,199 @@
+package dav
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// cardRow is the name and the id that a device gave the card of a person.
+type cardRow struct {
+	bun.BaseModel `bun:"table:cards,alias:card"`
+
+	TenantID     tenant.ID `bun:",pk"`
+	Name         string    `bun:",pk"`
+	ConnectionID string
+	UID          string
+}
+
+// entry is a card of the address book, or one that was there.
+type entry struct {
+	ID string
+	// Name is the last part of its address, UID the card's id.
+	Name, UID string
+	// DataVersion is the data version at which it last changed or was removed.
+	DataVersion int64
+	// Gone is set if it is no longer in the address book.
+	Gone bool
+}
+
+const ending = ".vcf"
+
+// uidOf returns the UID that is derived from the id of a person: a UUID of version 8 with the bytes of "kith" and the characters that
+// follow the prefix of the id.
+func uidOf(personID string) string {
+	n, _ := strconv.ParseUint("1"+strings.TrimPrefix(personID, id.Connection+"_"), 36, 64) // the 1 keeps zeros at the beginning
+	return fmt.Sprintf("6b697468-0000-8000-8%03x-%012x", n>>48, n&(1<<48-1))
+}
+
+// personOf returns the id of the person that a UID is derived from; empty for other UIDs.
+func personOf(uid string) string {
+	uid = strings.ToLower(uid)
+	digits, ok := strings.CutPrefix(uid, "6b697468-0000-8000-8")
+	if !ok {
+		return ""
+	}
+	n, err := strconv.ParseUint(strings.Replace(digits, "-", "", 1), 16, 64)
+	text := strconv.FormatUint(n, 36)
+	if personID := id.Connection + "_" + text[1:]; err == nil && id.Valid(id.Connection, personID) && uidOf(personID) == uid {
+		return personID
+	}
+	return ""
+}
+
+// named completes entries with the derived names and UIDs.
+func named(entries []entry) []entry {
+	for i := range entries {
+		e := &entries[i]
+		if e.UID == "" {
+			e.UID = uidOf(e.ID)
+		}
+		if e.Name == "" {
+			e.Name = uidOf(e.ID) + ending
+		}
+	}
+	return entries
+}
+
+// entries returns the cards that changed after a data version: all that there are for 0, otherwise with those that are gone. They are
+// in the order of their changes.
+func entries(ctx context.Context, q db.Reader, since int64) (list []entry, err error) {
+	err = q.NewRaw(`SELECT c.id, coalesce(k.name, '') AS name, coalesce(k.uid, '') AS uid, c.data_version, c.archived_at IS NOT NULL AS gone
+FROM connections c LEFT JOIN cards k ON k.tenant_id = c.tenant_id AND k.connection_id = c.id
+WHERE c.tenant_id = ?0 AND c.data_version > ?1 AND (?1 > 0 OR c.archived_at IS NULL)
+UNION ALL SELECT r.connection_id, coalesce(k.name, ''), coalesce(k.uid, ''), r.data_version, TRUE
+FROM removed_connections r LEFT JOIN cards k ON k.tenant_id = r.tenant_id AND k.connection_id = r.connection_id
+WHERE r.tenant_id = ?0 AND r.data_version > ?1 AND ?1 > 0
+AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.tenant_id = r.tenant_id AND c.id = r.connection_id)
+ORDER BY 4, 1`, q.TenantID(), since).Scan(ctx, &list)
+	return named(list), err
+}
+
+// find returns the cards with names that are in the address book, by their names.
+func find(ctx context.Context, q db.Reader, names ...string) (map[string]entry, error) {
+	var ids []string
+	for _, name := range names {
+		if uid, ok := strings.CutSuffix(name, ending); ok && personOf(uid) != "" {
+			ids = append(ids, personOf(uid))
+		}
+	}
+	var list []entry
+	err := q.NewRaw(`SELECT c.id, k.name, k.uid, c.data_version FROM cards k
+JOIN connections c ON c.tenant_id = k.tenant_id AND c.id = k.connection_id AND c.archived_at IS NULL WHERE k.tenant_id = ?0 AND k.name IN (?1)
+UNION ALL SELECT c.id, '', '', c.data_version FROM connections c WHERE c.tenant_id = ?0 AND c.id IN (?2) AND c.archived_at IS NULL
+AND NOT EXISTS (SELECT 1 FROM cards k WHERE k.tenant_id = c.tenant_id AND k.connection_id = c.id)`, q.TenantID(), bun.List(names), bun.List(ids)).Scan(ctx, &list)
+	out := make(map[string]entry, len(list))
+	for _, e := range named(list) {
+		out[e.Name] = e
+	}
+	return out, err
+}
+
+// withUID returns the name of the card with a UID; empty if there is none.
+func withUID(ctx context.Context, q db.Reader, uid string) (string, error) {
+	var list []entry
+	err := q.NewRaw(`SELECT c.id, k.name, k.uid FROM cards k
+JOIN connections c ON c.tenant_id = k.tenant_id AND c.id = k.connection_id AND c.archived_at IS NULL WHERE k.tenant_id = ?0 AND k.uid = ?1 AND k.uid <> ''
+UNION ALL SELECT c.id, coalesce(k.name, ''), '' FROM connections c LEFT JOIN cards k ON k.tenant_id = c.tenant_id AND k.connection_id = c.id
+WHERE c.tenant_id = ?0 AND c.id = ?2 AND c.archived_at IS NULL AND coalesce(k.uid, '') = ''`, q.TenantID(), uid, personOf(uid)).Scan(ctx, &list)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return named(list)[0].Name, nil
+}
+
+// version returns the data version at which the address book last changed, and the one before which deletions are no longer known.
+func version(ctx context.Context, q db.Reader) (now, known int64, err error) {
+	var changed, removed int64
+	err = q.NewRaw(`SELECT (SELECT coalesce(max(data_version), 0) FROM connections WHERE tenant_id = ?0),
+(SELECT coalesce(max(data_version), 0) FROM removed_connections WHERE tenant_id = ?0), removed_version FROM tenant_states WHERE tenant_id = ?0`,
+		q.TenantID()).Scan(ctx, &changed, &removed, &known)
+	return max(changed, removed, known, 1), known, err
+}
+
+// card is the content of a card.
+type card struct {
+	entry
+
+	person export.Person
+}
+
+// read calls each with the contents of cards, in their order. Cards that are gone by now are left out. Each part is read on its own: what
+// changes meanwhile has a later data version than the list.
+func read(ctx context.Context, q db.Reader, list []entry, photos bool, each func(*card) error) error {
+	part := 500
+	if photos {
+		part = 50
+	}
+	for len(list) > 0 {
+		some := list[:min(part, len(list))]
+		list = list[len(some):]
+		ids := make([]string, len(some))
+		for i, e := range some {
+			ids[i] = e.ID
+		}
+		persons, err := export.ReadPeople(ctx, q, ids, photos)
+		if err != nil {
+			return err
+		}
+		at := make(map[string]*export.Person, len(persons))
+		for i := range persons {
+			at[persons[i].ID] = &persons[i]
+		}
+		for _, e := range some {
+			p := at[e.ID]
+			if p == nil {
+				continue
+			}
+			p.UID = e.UID
+			if err := each(&card{e, *p}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// etag returns the entity tag: a hash of the card and the id of the photo.
+func (c *card) etag() string {
+	plain := c.person
+	plain.Picture.Data = nil
+	sum := sha256.Sum256([]byte(export.Card(&plain, true) + plain.Photo))
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// tokenPrefix begins the sync tokens of a member.
+func (v *request) tokenPrefix() string {
+	return "urn:kith:sync:" + v.who.Tenant.Placement()[:8] + ":"
+}
+
+// token returns the sync token of a data version.
+func (v *request) token(version int64) string {
+	return v.tokenPrefix() + strconv.FormatInt(version, 10)
+}
+
+// parseToken returns the data version of a sync token; false for one of another member or that is not valid.
+func (v *request) parseToken(token string) (int64, bool) {
+	number, ok := strings.CutPrefix(token, v.tokenPrefix())
+	n, err := strconv.ParseInt(number, 10, 64)
+	return n, ok && err == nil && n > 0
+}

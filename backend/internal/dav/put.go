@@ -1,0 +1,306 @@
+package dav
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/content"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/photos"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// maxName bounds the name and the UID of a card, in bytes.
+const maxName = 255
+
+// get answers with a card.
+func (v *request) get() error {
+	if v.to.kind != cardKind {
+		return &refusal{status: http.StatusMethodNotAllowed, text: "This is an address book. Open it with a program for contacts, not in a browser."}
+	}
+	c, err := load(v.ctx, v.data, v.to.name, true)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return errNotFound
+	}
+	h := v.w.Header()
+	h.Set("ETag", c.etag())
+	h.Set("Last-Modified", c.person.UpdatedAt.UTC().Format(http.TimeFormat))
+	if tagIn(v.r.Header.Get("If-None-Match"), c.etag()) {
+		v.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	d := addressData{v4: strings.Contains(strings.ReplaceAll(v.r.Header.Get("Accept"), " ", ""), "version=4.0")}
+	h.Set("Content-Type", "text/vcard; charset=utf-8")
+	if v.r.Method == http.MethodGet {
+		_, err = io.WriteString(v.w, d.text(c))
+	}
+	return err
+}
+
+// load returns the card with a name; nil if there is none.
+func load(ctx context.Context, q db.Reader, name string, photos bool) (c *card, err error) {
+	found, err := find(ctx, q, name)
+	if e, ok := found[name]; ok && err == nil {
+		err = read(ctx, q, []entry{e}, photos, func(one *card) error {
+			c = one
+			return nil
+		})
+	}
+	return c, err
+}
+
+// tagIn reports whether a list of entity tags has one; * has all.
+func tagIn(list, etag string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
+		if one == "*" || one == etag || one == strings.Trim(etag, `"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkConditions fails with 412 if the headers about entity tags don't allow to write a card; c is nil for one that does not exist.
+func (v *request) checkConditions(c *card) error {
+	match, none := v.r.Header.Get("If-Match"), v.r.Header.Get("If-None-Match")
+	switch {
+	case match != "" && (c == nil || !tagIn(match, c.etag())):
+		return &refusal{status: http.StatusPreconditionFailed, text: "The card has changed or was deleted since the device read it."}
+	case none != "" && c != nil && tagIn(none, c.etag()):
+		return &refusal{status: http.StatusPreconditionFailed, text: "There is a card at this address already."}
+	}
+	return nil
+}
+
+// put adds a card or changes one.
+func (v *request) put() error {
+	if v.to.kind != cardKind {
+		return &refusal{status: http.StatusMethodNotAllowed, text: "Only cards are written here, in the address book."}
+	}
+	if !v.mayWrite() {
+		return v.write(nil)
+	}
+	uid, photo, err := v.checkCard()
+	if err != nil {
+		return err
+	}
+	sent, err := v.readCard(v.body, true)
+	if err != nil {
+		return err
+	}
+	unread := photo && sent.Photo == nil // one that cannot be read takes the place of none
+	created := false
+	err = v.write(func(ctx context.Context, tx *db.Tx) error {
+		c, err := load(ctx, tx, v.to.name, false)
+		if err != nil {
+			return err
+		}
+		if err := v.checkConditions(c); err != nil {
+			return err
+		}
+		if err := v.checkUID(ctx, tx, c, uid); err != nil {
+			return err
+		}
+		if created = c == nil; created {
+			return v.add(ctx, tx, sent, uid)
+		}
+		if unread {
+			sent.Card.Photo = c.person.Photo
+		}
+		return v.change(ctx, tx, c, sent)
+	})
+	if err != nil {
+		return err
+	}
+	// No ETag: the stored form differs from what was sent, and the device reads it again.
+	v.w.WriteHeader(map[bool]int{true: http.StatusCreated, false: http.StatusNoContent}[created])
+	return nil
+}
+
+// checkCard checks the form of what is sent. It returns the UID of the card, and whether the card has a photo.
+func (v *request) checkCard() (uid string, photo bool, err error) {
+	if media := v.r.Header.Get("Content-Type"); media != "" {
+		media, _, err := mime.ParseMediaType(media)
+		if err != nil || !slices.Contains([]string{"text/vcard", "text/x-vcard", "text/directory"}, media) {
+			return "", false, refuse(http.StatusUnsupportedMediaType, spaceCardDAV, "supported-address-data", "Send a card as text/vcard.")
+		}
+	}
+	if v.r.Header.Get("Content-Encoding") != "" {
+		return "", false, &refusal{status: http.StatusUnsupportedMediaType, text: "Send the card without a content encoding."}
+	}
+	if name := v.to.name; len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", false, &refusal{status: http.StatusForbidden, text: "The last part of the address has 255 bytes of text at most."}
+	}
+	lines, err := content.Parse(string(v.body))
+	if err != nil {
+		return "", false, invalidCard(err)
+	}
+	for _, l := range lines {
+		switch strings.ToUpper(l.Name) {
+		case "UID":
+			uid = strings.TrimSpace(content.Unescape(l.Value))
+		case "PHOTO":
+			photo = photo || l.Value != ""
+		}
+	}
+	if len(uid) > maxName {
+		return "", false, invalidCard(fmt.Errorf("the UID has more than %d bytes", maxName))
+	}
+	return uid, photo, nil
+}
+
+// invalidCard refuses a card that cannot be stored.
+func invalidCard(err error) error {
+	return refuse(http.StatusForbidden, spaceCardDAV, "valid-address-data", "The card cannot be stored: "+err.Error()+".")
+}
+
+// readCard reads a card as an import does.
+func (v *request) readCard(text []byte, photo bool) (*importer.Card, error) {
+	c, err := importer.ReadCard(v.ctx, text, importer.Options{Locale: v.who.Locale, Owner: v.who.DisplayName}, photo)
+	if fault.Is(err, fault.Invalid) {
+		return nil, invalidCard(err)
+	}
+	if err == nil {
+		c.Source = people.SourceManual // somebody typed it into the device
+	}
+	return c, err
+}
+
+// checkUID fails with no-uid-conflict if another card has the UID, or if the card has another one.
+func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) error {
+	if uid == "" {
+		return nil
+	}
+	conflict := func(name string) error {
+		return &refusal{
+			status: http.StatusConflict, condition: tag(cardName("no-uid-conflict"), tag(davName("href"), escapeXML(v.href(resource{cardKind, name})))),
+			text: "Another card has this UID, or this card has another UID.",
+		}
+	}
+	if c != nil && c.UID != uid {
+		return conflict(c.Name)
+	}
+	name, err := withUID(ctx, tx, uid)
+	if err == nil && name != "" && (c == nil || name != c.Name) {
+		return conflict(name)
+	}
+	return err
+}
+
+// add adds the person of a card, at the address that the device chose.
+func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid string) error {
+	written, err := people.Add(ctx, tx, &sent.Card)
+	if err != nil {
+		return cardError(err)
+	}
+	person := written.Connection.ID
+	if sent.Photo != nil {
+		if err := photos.Insert(ctx, tx, map[string]*photos.Photo{person: sent.Photo}); err != nil {
+			return err
+		}
+	}
+	// A person who is archived or in the bin may have had this address, by a row or by their id. They get another one.
+	derived, _ := strings.CutSuffix(v.to.name, ending)
+	if former := personOf(derived); former != "" {
+		aside := cardRow{TenantID: tx.TenantID(), Name: former + ending, ConnectionID: former, UID: "kith-" + rand.Text()}
+		if _, err := tx.NewInsert().Model(&aside).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return err
+		}
+	}
+	row := cardRow{TenantID: tx.TenantID(), Name: v.to.name, ConnectionID: person, UID: uid}
+	_, err = tx.NewInsert().Model(&row).On("CONFLICT (tenant_id, name) DO UPDATE").Set("connection_id = EXCLUDED.connection_id, uid = EXCLUDED.uid").Exec(ctx)
+	if err != nil {
+		return err
+	}
+	return v.addNotes(ctx, tx, person, sent.Notes)
+}
+
+// change makes the changes to a card that the device made.
+func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer.Card) error {
+	base, err := v.readCard([]byte(export.Card(&c.person, true)), false)
+	if err != nil {
+		return err
+	}
+	base.Card.Photo = c.person.Photo
+	if sent.Photo != nil && sent.Photo.ID != c.person.Photo {
+		if err := photos.Insert(ctx, tx, map[string]*photos.Photo{c.ID: sent.Photo}); err != nil {
+			return err
+		}
+	}
+	stored, err := people.GetConnection(ctx, tx, c.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := people.Revise(ctx, tx, stored, &base.Card, &sent.Card); err != nil {
+		return cardError(err)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(sent.Notes), func(body string) bool { return slices.Contains(base.Notes, body) })
+	return v.addNotes(ctx, tx, c.ID, fresh)
+}
+
+// cardError refuses a card with values that a person can't have.
+func cardError(err error) error {
+	if fault.Is(err, fault.Invalid) {
+		return invalidCard(err)
+	}
+	return err
+}
+
+// addNotes keeps values that no field takes in notes about the person, unless they have these notes already.
+func (v *request) addNotes(ctx context.Context, tx *db.Tx, person string, bodies []string) error {
+	for _, body := range bodies {
+		var held int
+		err := tx.NewRaw(`SELECT count(*) FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id
+WHERE l.tenant_id = ? AND l.connection_id = ? AND n.body = ?`, tx.TenantID(), person, body).Scan(ctx, &held)
+		if err != nil {
+			return err
+		}
+		if held > 0 {
+			continue
+		}
+		if _, _, err := timeline.AddNote(ctx, tx, timeline.Note{Body: body, ConnectionIDs: []string{person}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete moves the person of a card into the bin.
+func (v *request) delete() error {
+	if v.to.kind != cardKind {
+		return &refusal{status: http.StatusForbidden, text: "The address book cannot be deleted."}
+	}
+	v.ctx = db.WithExtraQuota(v.ctx)
+	err := v.write(func(ctx context.Context, tx *db.Tx) error {
+		c, err := load(ctx, tx, v.to.name, false)
+		if err != nil {
+			return err
+		}
+		if err := v.checkConditions(c); err != nil {
+			return err
+		}
+		if c == nil {
+			return errNotFound
+		}
+		_, err = people.DeleteAll(ctx, tx, v.Kinds, []string{c.ID}, false)
+		return err
+	})
+	if err == nil {
+		v.w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
