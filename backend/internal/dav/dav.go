@@ -143,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) authenticate(r *http.Request) (*tenant.Principal, error) {
 	username, password, ok := r.BasicAuth()
 	if !ok || len(r.Header.Values("Authorization")) != 1 {
-		return nil, fault.New(fault.Unauthenticated, "send the user name and the app password of a device: /settings/devices makes one")
+		return nil, fault.New(fault.Unauthenticated, "send the user name and the app password of a device, which the people who run this service make with kith device create")
 	}
 	who, err := oauth.AuthenticateDevice(r.Context(), s.Store, username, password)
 	if err == nil {

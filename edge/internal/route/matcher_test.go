@@ -82,3 +82,21 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+// A route of WebDAV has all paths below it that need no cleaning, and no other route has such paths.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	m, err := NewMatcher([]Route{{Name: "dav", Pattern: "/dav", Protocol: DAV}, {Name: "settings", Pattern: "/settings"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		"/dav": true, "/dav/": true, "/dav/vera/books/people/": true, "/dav/vera/books/people/a%20b%40c.vcf": true, "/dav/a;b=c": true,
+		"/davx": false, "/dav/../settings": false, "/dav/%2e%2e/settings": false, "/dav/./x": false, "/dav//x": false, "/dav/x//": false,
+		"/dav/a%2fb": false, "/dav/%00": false, "/dav/%zz": false, "/dav/%ff": false, "/settings/": false,
+	} {
+		if found, _, ok := m.Find(path); ok != want || ok && found.Name != "dav" {
+			t.Errorf("%s: found %t", path, ok)
+		}
+	}
+}

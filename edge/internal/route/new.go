@@ -111,7 +111,7 @@ func checkRoute(r Route, o Options) error {
 		return fmt.Errorf("protocol %q has no error writer", r.Protocol)
 	}
 	for _, m := range r.Methods {
-		if !knownMethod(m) && !(r.Protocol == DAV && davMethod(m)) || m == http.MethodHead || m == http.MethodOptions {
+		if !knownMethod(m) && (r.Protocol != DAV || !davMethod(m)) || m == http.MethodHead || m == http.MethodOptions {
 			return fmt.Errorf("method %q: HEAD and OPTIONS are added automatically, other methods are not supported", m)
 		}
 	}

@@ -82,7 +82,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	switch {
 	case headerBytes(r) > MaxHeaderBytes:
 		return t.unmatched(target.path, httpapi.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
-	case !knownMethod(r.Method) && !(davMethod(r.Method) && t.inTree(target.path)):
+	case !knownMethod(r.Method) && (!davMethod(r.Method) || !t.inTree(target.path)):
 		return t.unmatched(target.path, httpapi.NotImplemented, "No path of this server has this method.")
 	case !ok:
 		return t.unmatched(target.path, httpapi.MalformedRequest, "The request target is not well-formed.", malformedPart("target"))
