@@ -141,7 +141,7 @@ test-inside:
 test-columns:
 	cd backend && KITH_TEST_EXTRA_COLUMNS=1 go test -vet=off -short ./internal/account/... ./internal/oauth/... ./internal/groups ./internal/people ./internal/timeline \
 		./internal/reminders ./internal/history ./internal/job ./internal/search ./internal/importer ./internal/views ./internal/retention ./internal/integration -skip TestDeletionsReadNoMoreThanTheirs
-	cd backend && KITH_TEST_EXTRA_COLUMNS=1 go test -vet=off ./internal/rpc -skip Statements
+	cd backend && KITH_TEST_EXTRA_COLUMNS=1 go test -vet=off -timeout 45m ./internal/rpc -skip Statements
 
 test-outside:
 	KITH_TEST_RACE=1 go test -vet=off -p 2 -timeout 45m $$(go list work | grep deploy/e2e | sort -r)

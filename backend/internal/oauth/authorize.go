@@ -208,7 +208,7 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 // consentView returns the content of the consent page of a request.
 func (s *Server) consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
 	view := ConsentView{
-		Request: secret, Username: login.Username, ClientName: ShownName(c.Name),
+		Request: secret, Username: login.Username, Locale: login.Locale, ClientName: ShownName(c.Name),
 		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes), FirstSeen: c.CreatedAt,
 	}
 	view.Presets = PresetsOf(s.Catalog, view.Scopes)

@@ -87,6 +87,8 @@ type ConsentView struct {
 	Request string
 	// Username is the member whose access is requested.
 	Username string
+	// Locale is the member's, as a BCP 47 tag.
+	Locale string
 	// ClientName is the name that the client gives itself; it is not verified.
 	ClientName string
 	// DocumentURL is where the client's metadata was fetched; empty for a registered

@@ -40,7 +40,7 @@ func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) 
 	content.Fields = []page.Field{
 		{
 			Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
-			Hint: "To be sure that you mean it, type " + v.Login.Username + ".", Error: wrong.Of(fieldUsername),
+			Hint: v.Text("To be sure that you mean it, type %s.", v.Login.Username), Error: wrong.Of(fieldUsername),
 		},
 		passwordField(fieldPassword, "Your password", wrong),
 	}

@@ -134,10 +134,10 @@ func (v *request) agentRow(grants []oauth.Grant, used credentialUse) agentRow {
 	if at := slices.Index(presets, preset); at >= 0 {
 		presets = presets[:at+1]
 	}
-	row.Less = allowFormOf(scopes, scopes, presets, preset)
+	row.Less = allowFormOf(v.Format(), scopes, scopes, presets, preset)
 	row.More = v.moreForm(scopes, preset)
 	row.Did = didOf(row.GrantIDs, row.Name, used.changes)
-	row.Ask = askFormOf("", scopes, g.Asks)
+	row.Ask = askFormOf(v.Format(), "", scopes, g.Asks)
 	return row
 }
 
@@ -167,7 +167,7 @@ func (v *request) moreForm(scopes []string, preset oauth.Preset) *allowForm {
 		return nil
 	}
 	presets := oauth.PresetsOf(v.Catalog, all)
-	form := allowFormOf(all, scopes, presets[max(0, slices.Index(presets, preset)):], preset)
+	form := allowFormOf(v.Format(), all, scopes, presets[max(0, slices.Index(presets, preset)):], preset)
 	form.Reads = nil // it lists what could be read
 	for i, p := range form.Presets {
 		if p.Value == oauth.PresetAll {

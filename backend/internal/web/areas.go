@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -51,7 +52,7 @@ func (f *allowForm) refill(ticked []string, preset oauth.Preset, field, mistake 
 
 // allowFormOf returns a form with the presets and the areas of the scopes; ticked are the areas
 // that are chosen so far.
-func allowFormOf(scopes, ticked []string, presets []oauth.Preset, chosen oauth.Preset) allowForm {
+func allowFormOf(format page.Format, scopes, ticked []string, presets []oauth.Preset, chosen oauth.Preset) allowForm {
 	form := allowForm{Areas: choicesOf(scopes, func(s string) bool { return slices.Contains(ticked, s) }).Groups}
 	for _, area := range form.Areas {
 		reads := area.Words.Title
@@ -62,12 +63,12 @@ func allowFormOf(scopes, ticked []string, presets []oauth.Preset, chosen oauth.P
 	}
 	for _, p := range presets {
 		form.Writes = form.Writes || p != oauth.PresetRead
-		form.Presets = append(form.Presets, presetWords(p, scopes, p == chosen))
+		form.Presets = append(form.Presets, presetWords(format, p, scopes, p == chosen))
 	}
 	return form
 }
 
-func presetWords(p oauth.Preset, scopes []string, checked bool) presetChoice {
+func presetWords(format page.Format, p oauth.Preset, scopes []string, checked bool) presetChoice {
 	choice := presetChoice{Value: p, Checked: checked}
 	switch p {
 	case oauth.PresetRead:
@@ -76,29 +77,21 @@ func presetWords(p oauth.Preset, scopes []string, checked bool) presetChoice {
 		var adds []string
 		for _, added := range [][2]string{{"connections", "people"}, {"timeline", "notes"}, {"timeline", "logged contacts"}, {"reminders", "reminders"}} {
 			if slices.Contains(scopes, added[0]) {
-				adds = append(adds, added[1])
+				adds = append(adds, format.Text(added[1]))
 			}
 		}
-		choice.Label, choice.Hint = "Read and add", "It also adds "+listed(adds)+". It can’t change, merge, import or delete."
+		choice.Label, choice.Hint = "Read and add", format.Text("It also adds %s. It can’t change, merge, import or delete.", format.And(adds))
 	case oauth.PresetAll:
 		var does []string
 		for _, scope := range scopes {
 			if words := catalog.ScopeWords(scope).Does; words != "" {
-				does = append(does, words)
+				does = append(does, format.Text(words))
 			}
 		}
-		choice.Label, choice.Hint = "Everything it asks for", "It may also "+strings.Join(does, "; ")+"."
+		choice.Label, choice.Hint = "Everything it asks for", format.Text("It may also %s.", strings.Join(does, "; "))
 		if len(does) == 0 {
 			choice.Hint = ""
 		}
 	}
 	return choice
-}
-
-// listed joins words as a sentence does.
-func listed(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

@@ -35,7 +35,7 @@ type actChoice struct {
 }
 
 // askFormOf returns the form of a credential; nil if its scopes only read.
-func askFormOf(prefix string, scopes []string, stored string) *askForm {
+func askFormOf(format page.Format, prefix string, scopes []string, stored string) *askForm {
 	if !slices.Contains(scopes, catalog.ScopeWrite) {
 		return nil
 	}
@@ -45,11 +45,11 @@ func askFormOf(prefix string, scopes []string, stored string) *askForm {
 	var words []string
 	for _, act := range asks.Acts {
 		words = append(words, map[string]string{
-			catalog.ActDelete: "deleting", catalog.ActMerge: "merging", catalog.ActImport: "importing",
-			catalog.ActBulk: "changing more than " + form.Above + " people",
+			catalog.ActDelete: format.Text("deleting"), catalog.ActMerge: format.Text("merging"), catalog.ActImport: format.Text("importing"),
+			catalog.ActBulk: format.Text("changing more than %s people", form.Above),
 		}[act])
 	}
-	form.Words = listed(words)
+	form.Words = format.And(words)
 	return form
 }
 

@@ -59,7 +59,7 @@ func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err erro
 	v.W.Header().Set("Retry-After", seconds(wait))
 	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
 	return false, page.Refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
-		"To keep accounts safe, you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
+		"To keep accounts safe, you have to wait. Try again in %s, at %s.", v.Text(minutes(wait)), fullMinute))
 }
 
 // limitHeaders writes the headers of every limited response.

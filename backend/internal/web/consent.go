@@ -36,6 +36,7 @@ type consentContent struct {
 // page needs only its username.
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.ConsentView) {
 	v := &request{Web: web, Request: &page.Request{Site: web.site, W: w, R: r, Login: &account.LoginSession{Username: view.Username}}}
+	v.SetLocale(view.Locale)
 	page.SetHeaders(w.Header())
 	destination, err := oauth.DestinationOf(view.RedirectURI)
 	if err != nil { // the caller has checked it
@@ -51,7 +52,7 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 	content := consentContent{
 		Publisher: publisher, Elsewhere: publisher != nil && !destination.Loopback && destination.Domain != publisher.Domain,
 		ConsentView: view, Action: oauth.PathConsent,
-		Allow: allowFormOf(view.Scopes, view.Ticked, view.Presets, view.Preset), Durations: durations(view.Days),
+		Allow: allowFormOf(v.Format(), view.Scopes, view.Ticked, view.Presets, view.Preset), Durations: durations(view.Days),
 		Today:       view.FirstSeen.After(web.Now().Add(-24 * time.Hour)),
 		Destination: destination, Again: page.LocalPath(view.Address),
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// demoSite returns a site with the demo account.
-func demoSite(t *testing.T) *webtest.Site {
+// demoSite returns a site with the demo account, whose browsers ask for a language.
+func demoSite(t *testing.T, locale string) *webtest.Site {
 	t.Helper()
-	s := webtest.New(t, webtest.Options{})
+	s := webtest.New(t, webtest.Options{Locale: locale})
 	rpcs, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func shapeOf(t *testing.T, address string) string {
 // control that would write is disabled and says why.
 func TestDemoIsReadOnlyAndStaysTheDemo(t *testing.T) {
 	t.Parallel()
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	b := s.Browser(t)
 	pages := crawl(t, b)
 	forms, adds, shown, shapes := 0, 0, 0, map[string]bool{}
@@ -190,7 +190,7 @@ func checkOff(t *testing.T, at string, form *html.Node) {
 // A signed-in member sees the same demo as a visitor. No page of the demo shows data of a member.
 func TestDemoOfSignedInMember(t *testing.T) {
 	t.Parallel()
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	b := s.SignedIn(t, "maria")
 	own, _ := webtest.Added(t, s, b.Owner, "Private Person")
 	for _, at := range []string{"/demo", "/demo/people?q=private", "/demo/people?done=deleted"} {
@@ -213,7 +213,7 @@ func TestDemoOfSignedInMember(t *testing.T) {
 func TestDemoNeedsReadOnlyAccount(t *testing.T) {
 	t.Parallel()
 	want(t, webtest.New(t, webtest.Options{}).Browser(t).Get("/demo/people"), http.StatusNotFound, "There is nothing here")
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	owner, err := demo.Member(t.Context(), s.Store)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestDemoNeedsReadOnlyAccount(t *testing.T) {
 // transactions of the tenant, and by the database itself.
 func TestDemoRefusesWrites(t *testing.T) {
 	t.Parallel()
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	owner, err := demo.Member(t.Context(), s.Store)
 	if err != nil {
 		t.Fatal(err)

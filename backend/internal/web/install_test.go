@@ -37,7 +37,7 @@ func manifestOf(t *testing.T, b *webtest.Browser, p *webtest.Page) map[string]an
 // none: a sign-in page is not for installing.
 func TestManifest(t *testing.T) {
 	t.Parallel()
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	b := s.SignedIn(t, "maria")
 	for _, path := range []string{"/sign-in", "/demo"} {
 		if p := s.Browser(t).Get(path); p.Status != http.StatusOK || manifestOf(t, b, p) != nil {

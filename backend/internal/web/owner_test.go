@@ -80,7 +80,7 @@ func TestOwnerLinkExpires(t *testing.T) {
 // The accounts of the sandbox do not count as members.
 func TestOwnerBesideTheDemo(t *testing.T) {
 	t.Parallel()
-	s := demoSite(t)
+	s := demoSite(t, "en")
 	b := s.Browser(t)
 	wantRedirect(t, b.Submit(b.Get(ownerLink(t, s)), "/owner", ownerForm("maria")), "/?done=owner")
 }

@@ -21,10 +21,11 @@ import (
 )
 
 // everyPage loads every page, with and without errors. The part before a comma is the
-// page's template.
-func everyPage(t *testing.T) map[string]*webtest.Page {
+// page's template. Its members have the locale.
+func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 	t.Helper()
 	_, options := withMail(t)
+	options.Locale = locale
 	s := webtest.New(t, options)
 	b, anonymous, leaving := s.SignedIn(t, "maria"), s.Browser(t), s.SignedIn(t, "leaving")
 	grantOf(t, s, b)
@@ -48,7 +49,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	enrol(t, s, careful)
 	half, second := passwordOnly(t, s, "careful")
 	asked := careful.Get("/sign-in/confirm")
-	empty := webtest.New(t, webtest.Options{})
+	empty := webtest.New(t, webtest.Options{Locale: locale})
 	visitor := empty.Browser(t)
 	owner := visitor.Get(ownerLink(t, empty))
 	return map[string]*webtest.Page{
@@ -137,7 +138,7 @@ func contested(t *testing.T, s *webtest.Site, owner tenant.ID) (waiting, objecti
 func TestPagesForEverybody(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for name, p := range everyPage(t) {
+	for name, p := range everyPage(t, "en") {
 		template, _, _ := strings.Cut(name, ", ")
 		seen[template] = true
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (v *request) tokenRows(tokens []account.PersonalToken, used credentialUse) 
 		}
 		rows = append(rows, tokenRow{
 			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), Tools: strings.Fields(t.Tools), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
-			Ask:        askFormOf("token-"+strconv.Itoa(len(rows))+"-", strings.Fields(t.Scopes), t.Asks),
+			Ask:        askFormOf(v.Format(), "token-"+strconv.Itoa(len(rows))+"-", strings.Fields(t.Scopes), t.Asks),
 			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()), Reads: used.reads[t.ID], Did: didOf([]string{t.ID}, t.Name, used.changes),
 		})
 	}

@@ -95,7 +95,7 @@ func (v *request) showList() error {
 	if err := v.addViews(&content); err != nil {
 		return err
 	}
-	wrong := content.fill(search)
+	wrong := content.fill(v.Format(), search)
 	if len(wrong) == 0 {
 		if wrong, err = v.find(search, fields, &content); err != nil {
 			return err
@@ -106,12 +106,12 @@ func (v *request) showList() error {
 }
 
 // fill sets the filters and their chips from the address. It returns the errors of filters.
-func (c *listContent) fill(search url.Values) []page.FieldError {
+func (c *listContent) fill(format page.Format, search url.Values) []page.FieldError {
 	var wrong []page.FieldError
 	for _, group := range c.Filters {
 		for i := range group.Filters {
 			f := &group.Filters[i]
-			c.Chips = append(c.Chips, f.fill(c.Plain, search)...)
+			c.Chips = append(c.Chips, f.fill(format, c.Plain, search)...)
 			wrong = append(wrong, f.check(search)...)
 		}
 	}

@@ -250,7 +250,7 @@ func (v *request) doAct(a act, who chosen, dryRun bool) (outcome, []page.FieldEr
 		return outcome{Changed: len(done.Changed), ChangeID: done.ChangeID}, nil, err
 	}
 	if v.Line(a.Field.Name) == "" {
-		return outcome{}, []page.FieldError{{Name: a.Field.Name, Message: "Enter a " + map[bool]string{true: "group", false: "tag"}[a.group()] + "."}}, nil
+		return outcome{}, []page.FieldError{{Name: a.Field.Name, Message: map[bool]string{true: "Enter a group.", false: "Enter a tag."}[a.group()]}}, nil
 	}
 	req := &organizev1.UpdateMembershipRequest{ConnectionIds: ids, Selection: who.Selection, DryRun: &dryRun}
 	page.Fill(req, url.Values{a.Field.Name: {v.Line(a.Field.Name)}})

@@ -2,7 +2,6 @@ package contacts
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -78,9 +77,9 @@ func (v *request) confirmAct(status int, a act, who chosen, content confirmConte
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("%s %d people", a.Title, len(who.IDs))
+	title := v.Text("%s %d people", v.Text(a.Title), len(who.IDs))
 	if len(who.IDs) == 1 {
-		title = a.Title + " 1 person"
+		title = v.Text("%s 1 person", v.Text(a.Title))
 	}
 	if a.group() {
 		title += "?"

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -55,19 +54,19 @@ func filterGroups(format page.Format) []filterGroup {
 		{"Who", []filter{
 			textFilter("company", "Organisation", ""), textFilter("title", "Job title", ""), textFilter("location", "Place", "A city or a region."), textFilter("country", "Country", ""),
 			listFilter("tag", "Tag"), textFilter("group", "Group", ""),
-			choiceFilter("starred", "Starred", "Starred", "Not starred"), choiceFilter("archived", "Archived", "Archived people", ""),
+			choiceFilter(format, "starred", "Starred", "Starred", "Not starred"), choiceFilter(format, "archived", "Archived", "Archived people", ""),
 		}},
 		{"In touch", []filter{
 			dayFilter(format, "last_contact_before", "Last contact before"), dayFilter(format, "last_contact_after", "Last contact since"),
-			choiceFilter("never_contacted", "Ever in touch", "Never in touch", "In touch before"),
-			choiceFilter("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
+			choiceFilter(format, "never_contacted", "Ever in touch", "Never in touch", "In touch before"),
+			choiceFilter(format, "cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
 		}},
 		{"How you met", []filter{
-			textFilter("met_how", "How you met", ""), partialDayFilter("met_on_after", "Met after"), partialDayFilter("met_on_before", "Met before"),
+			textFilter("met_how", "How you met", ""), partialDayFilter(format, "met_on_after", "Met after"), partialDayFilter(format, "met_on_before", "Met before"),
 			dayFilter(format, "created_after", "Added after"),
 		}},
 		{"What you know", []filter{
-			birthdayFilter(), setFilter("has", "Has", "Has "), setFilter("missing", "Is missing", "Has no "),
+			birthdayFilter(format), setFilter(format, "has", "Has", "Has: %s"), setFilter(format, "missing", "Is missing", "Has no %s"),
 		}},
 	}
 }
@@ -82,54 +81,46 @@ func listFilter(name, label string) filter {
 
 func dayFilter(format page.Format, name, label string) filter {
 	return filter{Field: page.Field{Name: name, Label: label, Kind: "date"}, Shape: shapeText, text: func(value string) string {
-		return label + " " + longDay(time.DateOnly, format.Day, value)
+		return format.Text(label) + " " + format.PartialDay(value)
 	}}
 }
 
-func partialDayFilter(name, label string) filter {
+func partialDayFilter(format page.Format, name, label string) filter {
 	return filter{
 		Field: page.Field{Name: name, Label: label, Hint: "Such as 2024 or 2024-05-17."}, Shape: shapeText,
-		text: func(value string) string { return label + " " + value },
+		text: func(value string) string { return format.Text(label) + " " + value },
 	}
 }
 
 // choiceFilter returns a filter of true and false. Without a text for false it offers only true.
-func choiceFilter(name, label, yes, no string) filter {
+func choiceFilter(format page.Format, name, label, yes, no string) filter {
 	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeChoice, Options: []page.Option{{Value: "", Label: "Any"}, {Value: "true", Label: yes}}}
 	if no != "" {
 		f.Options = append(f.Options, page.Option{Value: "false", Label: no})
 	}
-	f.text = f.optionText
+	f.text = func(value string) string { return format.Text(f.optionText(value)) }
 	return f
 }
 
-func setFilter(name, label, before string) filter {
+// setFilter returns a filter for what people have or lack; said is what its chips say.
+func setFilter(format page.Format, name, label, said string) filter {
 	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeSet, Options: []page.Option{
 		{Value: "email", Label: "e-mail address"}, {Value: "phone", Label: "phone number"}, {Value: "url", Label: "web address"},
 		{Value: "note", Label: "note"}, {Value: "interaction", Label: "interaction"}, {Value: "birthday", Label: "birthday"},
 		{Value: "location", Label: "place"}, {Value: "organization", Label: "organisation"}, {Value: "tag", Label: "tag"},
 		{Value: "group", Label: "group"}, {Value: "cadence", Label: "keep-in-touch interval"}, {Value: "met_how", Label: "how you met"},
 	}}
-	f.text = func(value string) string { return before + f.optionText(value) }
+	f.text = func(value string) string { return format.Text(said, format.Text(f.optionText(value))) }
 	return f
 }
 
-func birthdayFilter() filter {
+func birthdayFilter(format page.Format) filter {
 	return filter{
 		Field: page.Field{Name: "birthday_between", Label: "Birthday between", Hint: "Month and day, such as 12-01 and 12-31."}, Shape: shapePair,
 		Values: []string{"", ""}, text: func(value string) string {
-			return longDay("01-02", func(t time.Time) string { return t.Format("2 January") }, value)
+			return format.PartialDay("--" + value)
 		},
 	}
-}
-
-// longDay returns a day in words, or the value itself if it is not a day.
-func longDay(from string, to func(time.Time) string, value string) string {
-	t, err := time.Parse(from, value)
-	if err != nil {
-		return value
-	}
-	return to(t)
 }
 
 // optionText returns the label of an option, or the value if there is no such option.
@@ -144,7 +135,7 @@ func (f filter) optionText(value string) string {
 
 // fill sets the filter's values from the address of the list. It returns a chip for each value,
 // which links to the list without it.
-func (f *filter) fill(path string, address url.Values) []chip {
+func (f *filter) fill(format page.Format, path string, address url.Values) []chip {
 	given := address[f.Name]
 	var chips []chip
 	switch f.Shape {
@@ -153,7 +144,7 @@ func (f *filter) fill(path string, address url.Values) []chip {
 			return nil
 		}
 		copy(f.Values, given)
-		text := f.Label + " " + f.text(f.Values[0]) + " and " + f.text(f.Values[1])
+		text := format.Text("%s %s and %s", format.Text(f.Label), f.text(f.Values[0]), f.text(f.Values[1]))
 		return []chip{{Text: text, Remove: withoutAll(path, address, f.Name)}}
 	case shapeList:
 		f.Values = append(slices.Clone(given), "")
@@ -167,7 +158,7 @@ func (f *filter) fill(path string, address url.Values) []chip {
 		}
 	}
 	for _, value := range given {
-		text := f.Label + ": " + value
+		text := format.Text(f.Label) + ": " + value
 		if f.text != nil {
 			text = f.text(value)
 		}

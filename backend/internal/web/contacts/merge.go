@@ -66,7 +66,7 @@ func (v *request) showMerge() error {
 			other, reasons = content.Found[0].ID, content.Found[0].Reasons
 		}
 	}
-	shown := page.Page{Title: "Merge " + c.GetName(), Area: page.PathPeople, Errors: wrong}
+	shown := page.Page{Title: v.Text("Merge %s", c.GetName()), Area: page.PathPeople, Errors: wrong}
 	ids := people.IDs(content.Found, func(r mergeRow) string { return r.ID })
 	if other != "" {
 		if err := v.previewMerge(&content, c.GetId(), other); err != nil {

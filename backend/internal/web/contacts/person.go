@@ -310,7 +310,7 @@ func (v *request) addEntries(content *personContent, entries *timelinev1.ListTim
 		edit := shownTimeline(asked)
 		edit.Set(entryField, row.ID)
 		row.EditPath = page.Address(content.Path, edit) + "#" + row.ID
-		under := row.At.Format("January 2006")
+		under := v.Format().Month(row.At)
 		if row.Pinned {
 			under = "Pinned"
 		}

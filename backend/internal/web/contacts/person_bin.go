@@ -51,7 +51,7 @@ func (v *request) showBinned(status int, reason error) error {
 	if c.CredentialID != "" || c.CredentialName != "" {
 		content.Who = cmp.Or(oauth.ShownName(c.CredentialName), "An application without a name")
 	}
-	return v.Render(status, "person-binned", page.Page{Title: content.Name + " is in the bin", Area: page.PathPeople, Content: content})
+	return v.Render(status, "person-binned", page.Page{Title: v.Text("%s is in the bin", content.Name), Area: page.PathPeople, Content: content})
 }
 
 // recordedName returns the name that a deletion recorded of a person.

@@ -170,7 +170,7 @@ func (f *Form) merge(s section, stored []FormField, posted url.Values) map[strin
 			*field = stored[i]
 		case theirs:
 			field.Stored, field.Differs, f.Conflict = is, true, true
-			f.Errors = append(f.Errors, page.FieldError{Name: field.Name, Message: field.Label + " was changed while you were typing."})
+			f.Errors = append(f.Errors, page.FieldError{Name: field.Name, Message: field.Label + ": changed while you were typing."})
 		default:
 			changed[field.Name] = true
 		}

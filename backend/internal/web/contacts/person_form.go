@@ -78,8 +78,8 @@ func dayField(name, label, hint string) FormField {
 // as their language writes dates, or in words; Value has it as the contract does.
 func (v *request) dateField(name, label, hint string) FormField {
 	format := v.Format()
-	example := "Such as " + format.PartialDay("1975-11-26") + ", " + format.PartialDay("--11-26") + ", 1975 or last Friday."
-	f := textField(name, label, strings.TrimSpace(example+" "+hint))
+	example := format.Text("Such as %s, %s, 1975 or last Friday.", format.PartialDay("1975-11-26"), format.PartialDay("--11-26"))
+	f := textField(name, label, strings.TrimSpace(example+" "+format.Text(hint)))
 	f.shown = format.PartialDay
 	f.read = func(typed string) string {
 		if day, ok := civil.SpokenDay(typed, v.Today()); ok {

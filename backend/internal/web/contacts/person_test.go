@@ -230,8 +230,8 @@ func TestDatesAreTypedAsTheMemberWritesThem(t *testing.T) {
 	b.Submit(b.Get("/settings/time"), "/settings/time", url.Values{"timezone": {"Europe/Berlin"}, "locale": {"de-DE"}})
 	id := add(t, s, b.Owner, ada(), "")
 	path := "/people/" + id
-	for typed, want := range map[string]string{"26.11.1975": "26.11.1975", "3.4.2001": "03.04.2001", "26. November 1975": "26.11.1975", "11/1975": "November 1975", "um 1950": "about 1950", "5.6.": "05.06.", "1990-12-01": "01.12.1990"} {
-		done(t, b, edit(t, b, id, "dates", url.Values{"date.0": {typed}}), "Birthday"+want)
+	for typed, want := range map[string]string{"26.11.1975": "26.11.1975", "3.4.2001": "03.04.2001", "26. November 1975": "26.11.1975", "11/1975": "November 1975", "um 1950": "um 1950", "5.6.": "05.06.", "1990-12-01": "01.12.1990"} {
+		done(t, b, edit(t, b, id, "dates", url.Values{"date.0": {typed}}), "Geburtstag"+want)
 		form := b.Get(path + "?edit=dates")
 		if got := form.Form(path + "/edit").Get("date.0"); got != want {
 			t.Errorf("%q is shown as %q in the form, not %q", typed, got, want)
@@ -244,7 +244,7 @@ func TestDatesAreTypedAsTheMemberWritesThem(t *testing.T) {
 	done(t, b, edit(t, b, id, "name", url.Values{"met_on": {"gestern"}}), yesterday)
 	p := edit(t, b, id, "name", url.Values{"met_on": {"im Frühling"}})
 	wantWrong(t, p, http.StatusBadRequest, "met_on")
-	wantPage(t, p, http.StatusBadRequest, "When you met: couldn’t read “im Frühling” as a date.")
+	wantPage(t, p, http.StatusBadRequest, "Wann ihr euch kennengelernt habt: “im Frühling” ist als Datum nicht lesbar.")
 	if got := p.Form(path + "/edit").Get("met_on"); got != "im Frühling" {
 		t.Errorf("what was typed became %q", got)
 	}
@@ -327,7 +327,7 @@ func TestTwoTabs(t *testing.T) {
 
 		p := b.Submit(second, path+"/edit", url.Values{"location": {"Faro"}})
 		wantWrong(t, p, http.StatusConflict, "location")
-		wantPage(t, p, http.StatusConflict, "Stored now: Porto", "was changed while you were typing", "Keep what is stored")
+		wantPage(t, p, http.StatusConflict, "Stored now: Porto", "changed while you were typing", "Keep what is stored")
 		if got := p.Form(path + "/edit"); got.Get("location") != "Faro" || got.Get("nickname") != "Addie" {
 			t.Errorf("the form has %v", got)
 		}

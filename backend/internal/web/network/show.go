@@ -141,7 +141,7 @@ func (v *request) addRecency(c *content) error {
 		if i+1 < len(found.Months) {
 			parameters = append(parameters, "last_contact_before", day(next))
 		}
-		columns[i] = column{Label: m.First.Format("Jan"), Year: m.First.Format("2006"), Name: m.First.Format("January 2006"), Path: v.list(parameters...), People: m.People}
+		columns[i] = column{Label: v.Text(m.First.Format("Jan")), Year: m.First.Format("2006"), Name: v.Format().Month(m.First), Path: v.list(parameters...), People: m.People}
 	}
 	c.Recency = recency{
 		Columns: columnsOf(columns), Height: columnHeight,

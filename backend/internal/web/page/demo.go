@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -48,11 +49,11 @@ var (
 	control     = regexp.MustCompile(`<(?:input|select|textarea)\b`)
 )
 
-// turnOff disables the fields and buttons of every form that writes, and tells at each button why.
-func turnOff(document []byte) []byte {
+// turnOff disables the fields and buttons of every form that writes, and tells at each button why, in a sentence.
+func turnOff(document []byte, why string) []byte {
 	return writingForm.ReplaceAllFunc(document, func(form []byte) []byte {
 		form = formAction.ReplaceAllLiteral(form, nil)
 		form = control.ReplaceAll(form, []byte("$0 disabled"))
-		return []byte(strings.ReplaceAll(string(form), "<button", `<button disabled aria-describedby="demo" title="Nothing can be changed in the demo."`))
+		return []byte(strings.ReplaceAll(string(form), "<button", `<button disabled aria-describedby="demo" title="`+html.EscapeString(why)+`"`))
 	})
 }

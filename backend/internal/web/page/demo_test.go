@@ -35,7 +35,7 @@ func TestTurnOff(t *testing.T) {
 		`<p>&lt;form method="post"&gt;<input></p>`:                                  `<p>&lt;form method="post"&gt;<input></p>`,
 		"<form class=\"c\" method=\"post\" action=\"/a\">\n<input name=\"x\"><select name=\"s\"></select><textarea></textarea><button name=\"act\">Go</button></form><button>Other</button>": "<form class=\"c\" method=\"post\">\n<input disabled name=\"x\"><select disabled name=\"s\"></select><textarea disabled></textarea><button disabled aria-describedby=\"demo\" title=\"Nothing can be changed in the demo.\" name=\"act\">Go</button></form><button>Other</button>",
 	} {
-		if got := string(turnOff([]byte(document))); got != want {
+		if got := string(turnOff([]byte(document), "Nothing can be changed in the demo.")); got != want {
 			t.Errorf("%s becomes\n%s", document, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -11,14 +10,16 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 )
 
-// Format is how days, times and numbers look in a locale. The words of the pages are English:
-// locales of English have months in words, all others have days in digits, in their order.
+// Format is how days, times, numbers and texts look in a locale. Locales of English have months in words, all others
+// have days in digits, in their order.
 type Format struct {
 	// day and weekday are layouts of package time, clock that of a time of the day; group is
 	// between groups of three digits.
 	day, weekday, clock, group string
 	// weekStart is the first day of the week.
 	weekStart time.Weekday
+	// words are the texts of the pages.
+	words *words
 }
 
 const (
@@ -26,6 +27,8 @@ const (
 	dayInWords = "2 January 2006"
 	dayInUS    = "January 2, 2006"
 	isoDay     = time.DateOnly
+	// monthOfYear is the layout of a month.
+	monthOfYear = "January 2006"
 	// space is between groups of digits: it does not break lines.
 	space = "\u00a0"
 )
@@ -33,7 +36,7 @@ const (
 // FormatOf returns the format of a canonical BCP 47 tag, such as de-DE.
 func FormatOf(locale string) Format {
 	f := shapeOf(locale)
-	f.weekStart = weekStartOf(locale)
+	f.weekStart, f.words = weekStartOf(locale), wordsOf(locale)
 	return f
 }
 
@@ -145,18 +148,24 @@ func (f Format) PartialDay(date string) string {
 		return f.Day(t)
 	}
 	if t, err := time.Parse("2006-01", date); err == nil {
-		return t.Format("January 2006")
+		return f.Month(t)
 	}
 	if t, err := time.Parse("--01-02", date); err == nil {
 		return t.Format(f.dayOfYear())
+	}
+	if year, ok := strings.CutPrefix(date, "about "); ok {
+		return f.Text("about %s", year)
 	}
 	return date
 }
 
 // ReadPartialDay is the inverse of PartialDay: it returns the date of the contract for a text of this format, and false for another text.
 func (f Format) ReadPartialDay(text string) (string, bool) {
+	if f.words != nil {
+		text = f.words.english.Replace(text)
+	}
 	// Without a year time.Parse takes the year 0, a leap year, so a 29 February is read as well.
-	for _, form := range [][2]string{{f.day, time.DateOnly}, {"January 2006", "2006-01"}, {f.dayOfYear(), "--01-02"}} {
+	for _, form := range [][2]string{{f.day, time.DateOnly}, {monthOfYear, "2006-01"}, {f.dayOfYear(), "--01-02"}} {
 		if t, err := time.Parse(form[0], text); err == nil {
 			return t.Format(form[1]), true
 		}
@@ -169,8 +178,11 @@ func (f Format) dayOfYear() string {
 	return strings.TrimRight(strings.TrimLeft(strings.Replace(f.day, "2006", "", 1), " .,/-"), " ,/-")
 }
 
+// Month returns the month of a time in its zone, with the year.
+func (f Format) Month(t time.Time) string { return f.date(t, monthOfYear) }
+
 // Weekday returns the day of a time in its zone, with the day of the week.
-func (f Format) Weekday(t time.Time) string { return t.Format(f.weekday) }
+func (f Format) Weekday(t time.Time) string { return f.date(t, f.weekday) }
 
 // Clock returns the day and the time in the time's zone, with the zone. A zone without a name is
 // shown as its offset from UTC.
@@ -196,26 +208,38 @@ func (f Format) Number(n int64) string {
 	return out.String()
 }
 
+// And joins words to a list: "Heike, Ana and Kofi".
+func (f Format) And(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + f.Text("and") + " " + words[last]
+}
+
 // imported says what became of the rows of a file: "13 people added, 1 skipped."
 func (f Format) imported(added, changed, skipped, failed int) string {
 	var parts []string
 	for _, part := range []struct {
-		n    int
-		what string
-	}{{added, "added"}, {changed, "changed"}, {skipped, "skipped"}, {failed, "failed"}} {
-		if part.n == 0 {
+		n                  int
+		one, many, further string
+	}{
+		{added, "%s person added", "%s people added", "%s added"}, {changed, "%s person changed", "%s people changed", "%s changed"},
+		{skipped, "%s person skipped", "%s people skipped", "%s skipped"}, {failed, "%s person failed", "%s people failed", "%s failed"},
+	} {
+		form := part.further
+		switch {
+		case part.n == 0:
 			continue
+		case len(parts) == 0 && part.n == 1:
+			form = part.one
+		case len(parts) == 0:
+			form = part.many
 		}
-		words := f.Number(int64(part.n))
-		if len(parts) == 0 && part.n == 1 {
-			words += " person"
-		} else if len(parts) == 0 {
-			words += " people"
-		}
-		parts = append(parts, words+" "+part.what)
+		parts = append(parts, f.Text(form, f.Number(int64(part.n))))
 	}
 	if len(parts) == 0 {
-		return "Nobody is in the file."
+		return f.Text("Nobody is in the file.")
 	}
 	return strings.Join(parts, ", ") + "."
 }
@@ -232,16 +256,16 @@ func Later(today time.Time) []Option {
 
 // Ago returns how far a day is from today, both in the same zone: "today", "yesterday", "3 weeks ago" or
 // "in 2 months". Days of one week and months of 30 days are rounded down.
-func Ago(today, day time.Time) string {
+func (f Format) Ago(today, day time.Time) string {
 	const week, month, year = 7, 30, 365
 	days := civil.Between(civil.Of(day, day.Location()), civil.Of(today, today.Location()))
 	switch days {
 	case 0:
-		return "today"
+		return f.Text("today")
 	case 1:
-		return "yesterday"
+		return f.Text("yesterday")
 	case -1:
-		return "tomorrow"
+		return f.Text("tomorrow")
 	}
 	n, unit := max(days, -days), "day"
 	switch {
@@ -256,21 +280,21 @@ func Ago(today, day time.Time) string {
 		unit += "s"
 	}
 	if days < 0 {
-		return fmt.Sprintf("in %d %s", n, unit)
+		return f.Text("in %d "+unit, n)
 	}
-	return fmt.Sprintf("%d %s ago", n, unit)
+	return f.Text("%d "+unit+" ago", n)
 }
 
 // Recent returns when something was done: the time of today, "yesterday" with the time, and how long ago
 // for older times.
 func (f Format) Recent(now, t time.Time) string {
 	t = t.In(now.Location())
-	switch ago := Ago(now, t); ago {
-	case "today":
+	today := civil.Of(now, now.Location())
+	switch civil.Between(civil.Of(t, now.Location()), today) {
+	case 0:
 		return t.Format(f.clock)
-	case "yesterday":
-		return ago + " " + t.Format(f.clock)
-	default:
-		return ago
+	case 1:
+		return f.Text("yesterday") + " " + t.Format(f.clock)
 	}
+	return f.Ago(now, t)
 }

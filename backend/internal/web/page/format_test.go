@@ -33,8 +33,8 @@ func TestFormatOf(t *testing.T) {
 		"en":         {"9 March 2026", "Monday, 9 March", "1,234,567"},
 		"en-GB":      {"9 March 2026", "Monday, 9 March", "1,234,567"},
 		"en-US":      {"March 9, 2026", "Monday, March 9", "1,234,567"},
-		"de":         {"09.03.2026", "Monday, 09.03.2026", "1.234.567"},
-		"de-CH":      {"09.03.2026", "Monday, 09.03.2026", "1’234’567"},
+		"de":         {"09.03.2026", "Montag, 09.03.2026", "1.234.567"},
+		"de-CH":      {"09.03.2026", "Montag, 09.03.2026", "1’234’567"},
 		"pt-BR":      {"09/03/2026", "Monday, 09/03/2026", "1.234.567"},
 		"pt-PT":      {"09/03/2026", "Monday, 09/03/2026", "1\u00a0234\u00a0567"},
 		"fr-CA":      {"2026-03-09", "Monday, 2026-03-09", "1\u00a0234\u00a0567"},
@@ -76,7 +76,7 @@ func TestPartialDaysAreReadAsTheyAreShown(t *testing.T) {
 			}
 		}
 	}
-	if got := FormatOf("de-DE").PartialDay("about 1950"); got != "about 1950" {
+	if got := FormatOf("de-DE").PartialDay("about 1950"); got != "um 1950" {
 		t.Errorf("a year that is not certain is shown as %s", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestAgo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Ago(today, at); got != want {
+		if got := (Format{}).Ago(today, at); got != want {
 			t.Errorf("%s is %q, not %q", day, got, want)
 		}
 	}

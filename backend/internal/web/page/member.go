@@ -39,7 +39,9 @@ func ForMember(handle func(m *Member) error) Handler {
 		if err != nil {
 			return err
 		}
-		v.locale = principal.Locale
+		if !v.inDemo() {
+			v.locale = principal.Locale
+		}
 		ctx, cancel := context.WithTimeout(tenant.WithPrincipal(v.R.Context(), principal), maxTime)
 		defer cancel()
 		return handle(&Member{Request: v, Ctx: ctx, Principal: principal, Zone: civil.Zone(principal.Timezone), At: v.Now()})

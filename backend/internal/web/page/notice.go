@@ -3,9 +3,7 @@ package page
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
@@ -111,16 +109,7 @@ func (v *Request) logged(changeID string) string {
 		when = contact.OccurredAt.In(zone)
 	}
 	words := map[string]string{"email": "e-mail", "intro": "introduction", "other": "contact"}
-	return fmt.Sprintf("Logged: %s with %s, %s.", cmp.Or(words[contact.Kind], contact.Kind), And(with), v.Format().Day(when))
-}
-
-// And joins names to a list in words: "Heike, Ana and Kofi".
-func And(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return v.Text("Logged: %s with %s, %s.", v.Text(cmp.Or(words[contact.Kind], contact.Kind)), v.Format().And(with), v.Format().Day(when))
 }
 
 // noticeOf returns the text of a notice by its name; empty if there is none.

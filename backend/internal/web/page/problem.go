@@ -39,7 +39,7 @@ func (v *Request) next() Link {
 	member := v.Login != nil || v.inDemo()
 	switch {
 	case member && ok && path != PathStart:
-		return Link{v.To(place.Path), "Back to " + place.Title}
+		return Link{v.To(place.Path), v.Text("Back to %s", v.Text(place.Title))}
 	case member:
 		return Link{v.To(PathStart), "Go to Today"}
 	case path == PathReset && v.MailOn:
@@ -66,7 +66,8 @@ func (s *Site) Guest(w http.ResponseWriter, r *http.Request) *Request {
 	v := &Request{Site: s, W: w, R: r}
 	SetHeaders(w.Header())
 	if login, err := s.Current(r); err == nil && login != nil {
-		v.Login, v.Secret, v.locale = login, s.SessionSecret(r), login.Locale
+		v.Login, v.Secret = login, s.SessionSecret(r)
 	}
+	v.locale = v.localeOf(v.Login)
 	return v
 }

@@ -50,6 +50,8 @@ type frame struct {
 	// Base is the prefix of the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
+	// Language is that of the texts, as a BCP 47 tag.
+	Language string
 	// Manifest is the address of the manifest on pages from which browsers install the app;
 	// empty on others.
 	Manifest string
@@ -83,12 +85,13 @@ type frame struct {
 }
 
 // parsePages returns a set of templates for each page: the layout, the shared parts and
-// the page's own.
-func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in, "parseDay": parseDay, "address": address, "markdown": Markdown}).
-		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("web: parse layout: %w", err)
+// the page's own, with their texts in a language.
+func parsePages(folders []fs.FS, w *words) (map[string]*template.Template, error) {
+	base := template.New("layout").Funcs(Format{}.functions()).Funcs(template.FuncMap{"machine": machine, "both": both, "in": in, "parseDay": parseDay, "address": address, "markdown": Markdown})
+	for _, file := range []string{"templates/layout.html", "templates/parts.html"} {
+		if err := parsePage(base, templateFiles, file, w); err != nil {
+			return nil, err
+		}
 	}
 	pages := map[string]*template.Template{}
 	for _, folder := range folders {
@@ -98,16 +101,28 @@ func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
 		}
 		for _, file := range files {
 			set, err := base.Clone()
-			if err == nil {
-				set, err = set.ParseFS(folder, file)
-			}
 			if err != nil {
-				return nil, fmt.Errorf("web: parse page: %w", err)
+				return nil, fmt.Errorf("web: copy layout: %w", err)
+			}
+			if err := parsePage(set, folder, file, w); err != nil {
+				return nil, err
 			}
 			pages[strings.TrimSuffix(path.Base(file), ".html")] = set
 		}
 	}
 	return pages, nil
+}
+
+// parsePage adds the templates of a file to a set.
+func parsePage(set *template.Template, folder fs.FS, file string, w *words) error {
+	source, err := fs.ReadFile(folder, file)
+	if err == nil {
+		_, err = set.New(path.Base(file)).Parse(translateTemplate(string(source), w.text))
+	}
+	if err != nil {
+		return fmt.Errorf("web: parse page %s: %w", file, err)
+	}
+	return nil
 }
 
 // both gives a template two values: the whole page, for the token of its forms, and the value
@@ -119,12 +134,13 @@ func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
 		"day": f.Day, "weekday": f.Weekday, "dayElement": f.dayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
-		"ago": func(now, day time.Time) template.HTML { return titled(day, Ago(now, day), f.Day(day)) },
+		"ago": func(now, day time.Time) template.HTML { return titled(day, f.Ago(now, day), f.Day(day)) },
 		"recent": func(now, t time.Time) template.HTML {
 			return titled(t, f.Recent(now, t), f.Clock(t.In(now.Location())))
 		},
 		"number":   func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 		"imported": f.imported,
+		"t":        func(english string) string { return f.Text(english) },
 	}
 }
 
@@ -152,9 +168,11 @@ func titled(t time.Time, text, whole string) template.HTML {
 // pageSets are the templates of the pages, in each format that was used. It is safe for
 // concurrent use.
 type pageSets struct {
-	// parsed are never executed, because an executed template cannot be copied.
-	parsed map[string]*template.Template
-	mu     sync.Mutex
+	folders []fs.FS
+	mu      sync.Mutex
+	// parsed are the pages in each language that was used. They are never executed, because an executed template
+	// cannot be copied.
+	parsed map[*words]map[string]*template.Template
 	ready  map[pageKey]*template.Template
 }
 
@@ -165,15 +183,23 @@ type pageKey struct {
 
 // get returns the templates of a page in a format.
 func (s *pageSets) get(name string, format Format) (*template.Template, error) {
-	parsed, ok := s.parsed[name]
-	if !ok {
-		return nil, fmt.Errorf("there is no page %q", name)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := pageKey{name, format}
 	if set := s.ready[key]; set != nil {
 		return set, nil
+	}
+	pages := s.parsed[format.words]
+	if pages == nil {
+		var err error
+		if pages, err = parsePages(s.folders, format.words); err != nil {
+			return nil, err
+		}
+		s.parsed[format.words] = pages
+	}
+	parsed, ok := pages[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no page %q", name)
 	}
 	set, err := parsed.Clone()
 	if err != nil {
@@ -202,10 +228,11 @@ func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func (v *Request) Render(status int, name string, p Page) error {
 	f := frame{
 		Page: p, Demo: v.inDemo(), Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
-		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen, Now: v.LocalNow(),
+		Language: v.Format().Language(), MailOn: v.MailOn, SignUpOpen: v.SignUpOpen, Now: v.LocalNow(),
 	}
+	f.Title = v.Text(p.Title)
 	if len(p.Errors) > 0 {
-		f.Title = "Error: " + f.Title
+		f.Title = v.Text("Error: %s", f.Title)
 	}
 	f.FormToken = v.FormToken()
 	if v.Login != nil {
@@ -227,7 +254,7 @@ func (v *Request) Render(status int, name string, p Page) error {
 	}
 	document := buf.Bytes()
 	if f.Demo {
-		document = turnOff(document)
+		document = turnOff(document, v.Text("Nothing can be changed in the demo."))
 	}
 	v.W.WriteHeader(status)
 	_, _ = v.W.Write(document) // the browser may have disconnected

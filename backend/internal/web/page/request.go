@@ -145,7 +145,7 @@ func (v *Request) admit(route Route) (bool, error) {
 	if v.Login != nil {
 		v.W.Header().Set(connectheader.Placement, v.Login.MemberID.Placement())
 	}
-	v.locale = localeOf(v.Login)
+	v.locale = v.localeOf(v.Login)
 	enter := route.Enter
 	if enter == nil {
 		enter = MembersOnly
@@ -273,12 +273,21 @@ func (v *Request) LocalNow() time.Time {
 	return v.Now().In(civil.Zone(v.Login.Timezone))
 }
 
-func localeOf(login *account.LoginSession) string {
+// localeOf returns the locale of a page: the member's, or of a visitor the one that the browser asks for.
+func (v *Request) localeOf(login *account.LoginSession) string {
 	if login == nil {
-		return ""
+		return preferred(v.R.Header.Get("Accept-Language"))
 	}
 	return login.Locale
 }
+
+// Text returns a text of the pages in the language of the page: see Format.Text.
+func (v *Request) Text(english string, values ...any) string {
+	return v.Format().Text(english, values...)
+}
+
+// SetLocale sets the locale of a page of a member whose session is not read here.
+func (v *Request) SetLocale(locale string) { v.locale = locale }
 
 // Locale returns the locale of who is signed in, as a BCP 47 tag.
 func (v *Request) Locale() string { return v.locale }

@@ -106,11 +106,11 @@ func New(c Config, folders ...fs.FS) (*Site, error) {
 	if err := s.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
-	var err error
-	s.pages.ready = map[pageKey]*template.Template{}
-	if s.pages.parsed, err = parsePages(folders); err != nil {
+	english, err := parsePages(folders, nil)
+	if err != nil {
 		return nil, err
 	}
+	s.pages = pageSets{folders: folders, parsed: map[*words]map[string]*template.Template{nil: english}, ready: map[pageKey]*template.Template{}}
 	if s.checker, err = arguments.New(); err != nil {
 		return nil, err
 	}

@@ -195,7 +195,7 @@ func (c content) When(item *remindersv1.DueItem) string {
 	case days > 1:
 		return c.format.Weekday(due)
 	default:
-		return page.Ago(c.Day, due)
+		return c.format.Ago(c.Day, due)
 	}
 }
 

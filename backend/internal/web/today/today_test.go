@@ -399,7 +399,7 @@ func TestWeeks(t *testing.T) {
 		remind(t, s, b.Owner, reminders.Reminder{Text: text}, -days)
 	}
 	for locale, want := range map[string][]string{
-		"de-DE": {"Due today: Now", "This week: Thursday's Friday's Saturday's Sunday's", "Next week: Monday's Wednesday's"},
+		"de-DE": {"Heute fällig: Now", "Diese Woche: Thursday's Friday's Saturday's Sunday's", "Nächste Woche: Monday's Wednesday's"},
 		"en-US": {"Due today: Now", "This week: Thursday's Friday's Saturday's", "Next week: Sunday's Monday's Wednesday's"},
 		"ar-EG": {"Due today: Now", "This week: Thursday's Friday's", "Next week: Saturday's Sunday's Monday's Wednesday's"},
 	} {

@@ -104,6 +104,7 @@ func (b *Browser) Request(method, path string, form url.Values) *http.Request {
 		b.t.Fatal(err)
 	}
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Accept-Language", b.site.locale)
 	if b.UserAgent != "" {
 		r.Header.Set("User-Agent", b.UserAgent)
 	}

@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -64,6 +65,8 @@ type Options struct {
 	Web func(c *web.Config)
 	// Auth changes the configuration of the authorization server.
 	Auth func(c *oauth.Config)
+	// Locale is that of the members, and what the browsers ask for; empty for "en".
+	Locale string
 	// Breaker makes calls to the database fail; nil does not.
 	Breaker *dbtest.Breaker
 }
@@ -78,6 +81,7 @@ type Site struct {
 	Web   *web.Web
 
 	server *httptest.Server
+	locale string
 }
 
 // New starts a site on a new SQLite database, for the duration of the test.
@@ -99,7 +103,7 @@ func Start(t testing.TB, databaseURL string, o Options) *Site {
 	if o.Breaker == nil {
 		o.Breaker = &dbtest.Breaker{}
 	}
-	s := &Site{Clock: clock, Store: dbtest.OpenBreakable(t, databaseURL, clock.Now, o.Breaker.Fault)}
+	s := &Site{locale: cmp.Or(o.Locale, "en"), Clock: clock, Store: dbtest.OpenBreakable(t, databaseURL, clock.Now, o.Breaker.Fault)}
 	s.Keys = dbtest.Keys(t, s.Store)
 	mux := http.NewServeMux()
 	s.server = httptest.NewUnstartedServer(mux)
@@ -188,7 +192,7 @@ func (s *Site) Hash(t testing.TB) string {
 func (s *Site) Member(t testing.TB, username string) tenant.ID {
 	t.Helper()
 	m := &account.Member{
-		Username: username, Email: username + "@people.example", PasswordHash: s.Hash(t), Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
+		Username: username, Email: username + "@people.example", PasswordHash: s.Hash(t), Plan: account.PlanFree, Timezone: "UTC", Locale: s.locale,
 	}
 	if err := account.CreateMember(t.Context(), s.Store, m); err != nil {
 		t.Fatal(err)
