@@ -332,16 +332,16 @@ func (v *request) proppatch() error {
 	if !root.is(spaceDAV, "propertyupdate") {
 		return &refusal{status: http.StatusBadRequest, text: "The body is no propertyupdate."}
 	}
-	names := ""
+	var names strings.Builder
 	for _, change := range root.children {
 		if p := change.child(spaceDAV, "prop"); p != nil {
 			for _, c := range p.children {
-				names += tag(c.name, "")
+				names.WriteString(tag(c.name, ""))
 			}
 		}
 	}
 	a := v.begin(wanted{}, 0)
-	a.put("<d:response>", tag(davName("href"), escapeXML(v.href(v.to))), "<d:propstat>", tag(davName("prop"), names),
+	a.put("<d:response>", tag(davName("href"), escapeXML(v.href(v.to))), "<d:propstat>", tag(davName("prop"), names.String()),
 		"<d:status>HTTP/1.1 403 Forbidden</d:status><d:error><d:cannot-modify-protected-property/></d:error></d:propstat></d:response>")
 	return a.end()
 }

@@ -179,7 +179,7 @@ func TestReadOnlyDevice(t *testing.T) {
 		if got := request(http.MethodPut, path, basic); got.Status != http.StatusForbidden || !strings.Contains(got.Body, "need-privileges") {
 			t.Errorf("PUT: %d %s", got.Status, got.Body)
 		}
-		if got := request(http.MethodPut, path); got.Status != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") == "" || len(got.Header["RateLimit"])+len(got.Header["Ratelimit"]) == 0 {
+		if got := request(http.MethodPut, path); got.Status != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") == "" || got.Header.Get("RateLimit") == "" {
 			t.Errorf("PUT without a password: %d %v", got.Status, got.Header)
 		}
 		for _, path := range []string{"/dav/../settings", "/dav/%2e%2e/settings", "/dav//x", "/dav/a%2fb", "/davx/"} {

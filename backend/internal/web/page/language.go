@@ -27,11 +27,11 @@ type words struct {
 	calendar, english *strings.Replacer
 }
 
-// catalogues returns the languages other than English.
-var catalogues = sync.OnceValue(func() []*words {
+// catalogues returns the languages other than English. New fails on its error, so later calls have none.
+var catalogues = sync.OnceValues(func() ([]*words, error) {
 	files, err := languageFiles.ReadDir("languages")
 	if err != nil {
-		panic(fmt.Errorf("web: list languages: %w", err)) // they are embedded
+		return nil, fmt.Errorf("web: list languages: %w", err)
 	}
 	var out []*words
 	for _, file := range files {
@@ -41,7 +41,7 @@ var catalogues = sync.OnceValue(func() []*words {
 			err = json.Unmarshal(source, &w.texts)
 		}
 		if err != nil {
-			panic(fmt.Errorf("web: read language %s: %w", file.Name(), err)) // embedded, and every test reads it
+			return nil, fmt.Errorf("web: read language %s: %w", file.Name(), err)
 		}
 		var names, back []string
 		for month := time.January; month <= time.December; month++ {
@@ -56,13 +56,14 @@ var catalogues = sync.OnceValue(func() []*words {
 		w.calendar, w.english = strings.NewReplacer(names...), strings.NewReplacer(back...)
 		out = append(out, w)
 	}
-	return out
+	return out, nil
 })
 
 // wordsOf returns the words for a locale, a BCP 47 tag.
 func wordsOf(locale string) *words {
 	name, _, _ := strings.Cut(locale, "-")
-	for _, w := range catalogues() {
+	languages, _ := catalogues()
+	for _, w := range languages {
 		if w.tag.String() == name {
 			return w
 		}

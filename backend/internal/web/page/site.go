@@ -106,6 +106,9 @@ func New(c Config, folders ...fs.FS) (*Site, error) {
 	if err := s.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
+	if _, err := catalogues(); err != nil {
+		return nil, err
+	}
 	english, err := parsePages(folders, nil)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,11 @@ func kept(text string) []string {
 // elements, and every translated template can be parsed.
 func TestCatalogues(t *testing.T) {
 	t.Parallel()
-	for _, w := range catalogues() {
+	languages, err := catalogues()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range languages {
 		used := map[string]bool{}
 		for file, source := range templateSources(t) {
 			for _, english := range textsOf(source) {
