@@ -50,27 +50,21 @@ func (v *request) multiget(root *element) error {
 	}
 	var list []entry
 	a := v.begin(w, 0)
+	answered := map[string]bool{}
 	for i, name := range names {
-		if e, ok := found[name]; ok {
-			list = append(list, e)
-			delete(found, name)
-		} else if name == "" || !containsName(list, name) {
+		e, ok := found[name]
+		switch {
+		case !ok:
 			a.missing(hrefs[i])
+		case !answered[name]:
+			answered[name] = true
+			list = append(list, e)
 		}
 	}
 	if err := a.cards(list); err != nil {
 		return err
 	}
 	return a.end()
-}
-
-func containsName(list []entry, name string) bool {
-	for _, e := range list {
-		if e.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // nameOf returns the name of the card at an address of the member's address book; empty for any other.

@@ -29,6 +29,7 @@ type element struct {
 	attributes []xml.Attr
 	text       string
 	children   []*element
+	characters []byte // of text, while it is read: comments split it into any number of parts
 }
 
 // parseXML reads the root element of a document; nil for an empty text. It fails with fault.Invalid if the text is not well-formed, has
@@ -60,9 +61,10 @@ func parseXML(text []byte) (*element, error) {
 			top.children = append(top.children, e)
 			open = append(open, e)
 		case xml.EndElement:
+			top.text, top.characters = string(top.characters), nil
 			open = open[:len(open)-1]
 		case xml.CharData:
-			top.text += string(token)
+			top.characters = append(top.characters, token...)
 		}
 	}
 	if len(root.children) != 1 {
