@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -87,8 +88,14 @@ func loadAsset(path, media string) (asset, error) {
 	if err != nil {
 		return asset{}, fmt.Errorf("web: read asset: %w", err)
 	}
+	if media == javaScript {
+		data = commentLine.ReplaceAll(data, nil)
+	}
 	return newAsset(path, media, data), nil
 }
+
+// commentLine matches a line of a script or a stylesheet that is only a comment. Browsers don't get them.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*.*\*/)\n`)
 
 // loadStylesheet joins the files of assets/styles: 0-base.css, then one for each area of the
 // site, by name.
@@ -105,7 +112,7 @@ func loadStylesheet() (asset, error) {
 		}
 		all = append(all, data...)
 	}
-	return newAsset("/assets/kith.css", "text/css; charset=utf-8", all), nil
+	return newAsset("/assets/kith.css", "text/css; charset=utf-8", commentLine.ReplaceAll(all, nil)), nil
 }
 
 func newAsset(path, media string, data []byte) asset {
