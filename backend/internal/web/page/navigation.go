@@ -130,7 +130,7 @@ func (v *Request) addNavigation(f *frame) {
 		settings.Current = current
 	}
 	f.More = append(f.More, settings)
-	f.Pages = slices.Concat([]Section{{PathGroups, "Groups"}}, Sections(), sortedSubpages())
+	f.Pages = slices.Concat([]Section{{PathGroups, "Groups"}, {PathImports, "Imports"}, {PathImport, "Import contacts"}}, Sections(), sortedSubpages())
 	me := AvatarOf(f.Member, f.Member)
 	f.Me = &me
 }
