@@ -139,7 +139,7 @@ func TestPut(t *testing.T) {
 	})
 }
 
-// TestPutKeeps: a device that knows a card only in part removes nothing that it does not know.
+// TestPutKeeps: a PUT without the properties that a device does not support does not delete their values.
 func TestPutKeeps(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {

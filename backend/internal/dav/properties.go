@@ -20,7 +20,8 @@ func cardName(local string) xml.Name      { return nameIn(spaceCardDAV, local) }
 // wanted are the properties that a request asks for.
 type wanted struct {
 	names []xml.Name
-	// all asks for all usual properties too, onlyNames for their names alone.
+	// all is set by allprop: the answer has the usual properties besides the named ones. onlyNames is set by propname: the answer
+	// has names of properties without values (RFC 4918, section 9.1).
 	all, onlyNames bool
 	// data says which data of cards is asked for; nil for none.
 	data *addressData

@@ -126,12 +126,14 @@ func (v *request) put() error {
 	if err != nil {
 		return err
 	}
-	// No ETag: the stored form differs from what was sent, and the device reads it again.
+	// The answer has no ETag, because the stored card may differ from the one that was sent (RFC 6352, section 6.3.2.3). So the
+	// device reads it again.
 	v.w.WriteHeader(map[bool]int{true: http.StatusCreated, false: http.StatusNoContent}[created])
 	return nil
 }
 
-// checkCard checks the form of what is sent. It returns the UID of the card, and whether the card has a photo.
+// checkCard fails unless the headers, the path and the content lines of a PUT are valid. It returns the UID of the card, and
+// whether it has a photo.
 func (v *request) checkCard() (uid string, photo bool, err error) {
 	if media := v.r.Header.Get("Content-Type"); media != "" {
 		media, _, err := mime.ParseMediaType(media)

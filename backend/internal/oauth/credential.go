@@ -74,8 +74,8 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	return p, err
 }
 
-// AuthenticateDevice returns the principal of an app password. Its scopes are account.ScopeContacts and, unless the device only
-// reads, catalog.ScopeWrite. It fails as Authenticate does, also for a username that is not the member's.
+// AuthenticateDevice returns the principal of a device by its app password. The scopes are account.ScopeContacts, and
+// catalog.ScopeWrite if the device may change people. The errors are those of Authenticate; a wrong username counts as a wrong password.
 func AuthenticateDevice(ctx context.Context, s *db.DB, username, password string) (*tenant.Principal, error) {
 	statement, err := s.Prepared(ctx, account.KindDevice, func() string { return deviceText })
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // stays keeps it.
 type MergeConflict struct{ Field, Kept, Dropped string }
 
-// MergeField is a value of a person of which a merge keeps one, or both if the caller says so and Both is set.
+// MergeField is a field of which a merge keeps one of two values. If Both is set, the caller can choose to keep both.
 type MergeField struct {
 	Name, Label string
 	Both        bool

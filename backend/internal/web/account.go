@@ -15,7 +15,8 @@ type accountContent struct {
 	// Used and Quota are the space that photos, uploaded files and recorded changes take, and how
 	// much they may take, in words; Quota is empty without a limit.
 	Used, Quota string
-	// Zone is the member's time zone; Profile and Time are the addresses of the pages with the rest.
+	// Zone is the member's time zone. Profile and Time are the addresses of the pages on which the profile and the time zone
+	// are changed.
 	Zone, Profile, Time string
 	// Credits are those of the month; nil without a limit.
 	Credits *Credits

@@ -17,7 +17,7 @@ import (
 type mcpContent struct {
 	// Address is the address of the MCP server.
 	Address string
-	// Connect is the address of the page that says how to connect an agent, Tokens that of personal tokens.
+	// Connect and Tokens are the addresses of the pages that explain how to connect an agent and that list personal tokens.
 	Connect, Tokens string
 	Agents          []agentRow
 	// Changes are the latest changes of agents; Activity is the address of all of them.

@@ -39,7 +39,7 @@ type toolChoice struct {
 	Checked     bool
 }
 
-// tokensContent is the content of the settings page for personal tokens.
+// tokensContent is the data of the template tokens.html: the page that lists and creates personal tokens.
 type tokensContent struct {
 	// Agents is the address of the page of agents.
 	Agents string

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 )
 
-// Format is how days, times, numbers and texts look in a locale. Locales of English have months in words, all others
-// have days in digits, in their order.
+// Format formats days, times and numbers for a locale, and translates texts into its language. English locales spell out
+// the month; all others write days in digits, in the order that is usual there.
 type Format struct {
 	// day and weekday are layouts of package time, clock that of a time of the day; group is
 	// between groups of three digits.

@@ -126,7 +126,7 @@ func (f Format) Text(english string, values ...any) string {
 	return fmt.Sprintf(text, values...)
 }
 
-// Language returns the language of the texts, as a BCP 47 tag.
+// Language returns the language in which pages are written, as a BCP 47 tag: "en" where there is no translation.
 func (f Format) Language() string {
 	if f.words == nil {
 		return "en"
