@@ -2,6 +2,7 @@
 package content
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -36,20 +37,28 @@ type Parameter struct {
 // without a colon or a valid name, and if there are more than MaxLines lines or MaxParameters parameters.
 func Parse(text string) ([]Line, error) {
 	var lines []Line
-	for unfolded := range strings.SplitSeq(unfold(text), "\n") {
-		if strings.TrimSpace(unfolded) == "" {
-			continue
+	for line, err := range Lines(text) {
+		if err == nil && len(lines) == MaxLines {
+			err = fault.New(fault.Invalid, "there are more than %d lines", MaxLines)
 		}
-		if len(lines) == MaxLines {
-			return nil, fault.New(fault.Invalid, "there are more than %d lines", MaxLines)
-		}
-		line, err := parseLine(unfolded)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// Lines returns the content lines of a text one by one, as Parse does but without a limit of lines. A line that can't be read comes
+// with its error instead, and the lines after it follow.
+func Lines(text string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for unfolded := range strings.SplitSeq(unfold(text), "\n") {
+			if strings.TrimSpace(unfolded) != "" && !yield(parseLine(unfolded)) {
+				return
+			}
+		}
+	}
 }
 
 // unfold joins the parts of folded lines, and ends each line with a line feed.
