@@ -13,13 +13,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
-	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc/clientdoctest"
+	"github.com/kith-crm/kith/backend/internal/outbound"
+	"github.com/kith-crm/kith/backend/internal/outbound/outboundtest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
 // publisher is a host with documents that a test sets.
 type publisher struct {
-	*clientdoctest.Host
+	*outboundtest.Host
 
 	mu    sync.Mutex
 	serve http.HandlerFunc
@@ -29,7 +30,7 @@ type publisher struct {
 func newPublisher(t testing.TB) *publisher {
 	t.Helper()
 	p := &publisher{}
-	p.Host = clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p.Host = outboundtest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		serve := p.serve
 		p.mu.Unlock()
@@ -62,8 +63,8 @@ func (p *publisher) agent(s *webtest.Site, path string) agent {
 }
 
 // lookingUp makes a site fetch documents from the publisher.
-func lookingUp(o clientdoc.Options) webtest.Options {
-	return webtest.Options{Auth: func(c *oauth.Config) { c.Documents = clientdoc.New(o) }}
+func lookingUp(o outbound.Options) webtest.Options {
+	return webtest.Options{Auth: func(c *oauth.Config) { c.Documents = clientdoc.New(clientdoc.Options{Options: o}) }}
 }
 
 // The complete flow of a client that never registered, over a real https server: the
@@ -194,12 +195,12 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			p := newPublisher(t)
 			c.prepare(p)
-			options := p.Options()
+			options := clientdoc.Options{Options: p.Options()}
 			if name == "slow" {
 				options.Timeout = 100 * time.Millisecond
 			}
 			databaseURL := dbtest.SQLite(t)
-			s := webtest.Start(t, databaseURL, lookingUp(options))
+			s := webtest.Start(t, databaseURL, webtest.Options{Auth: func(c *oauth.Config) { c.Documents = clientdoc.New(options) }})
 			b := s.SignedIn(t, "maria")
 			for range 2 { // the second is answered from the cache
 				got := authorize(b, p.agent(s, "/client.json").ask())
@@ -376,7 +377,7 @@ func TestDocumentsSwitchedOff(t *testing.T) {
 // The metadata says whether documents are supported.
 func TestMetadataNamesDocuments(t *testing.T) {
 	t.Parallel()
-	s := webtest.New(t, lookingUp(clientdoc.Options{}))
+	s := webtest.New(t, lookingUp(outbound.Options{}))
 	r, err := agent{site: s}.request(t.Context(), http.MethodGet, oauth.PathMetadata, "", "")
 	if err != nil {
 		t.Fatal(err)

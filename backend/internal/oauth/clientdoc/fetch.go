@@ -7,21 +7,17 @@ package clientdoc
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/outbound"
 )
 
 // The limits of a request.
@@ -30,8 +26,6 @@ const (
 	Timeout = 5 * time.Second
 	// MaxBytes bounds the body.
 	MaxBytes = 10 << 10
-	// maxHeader bounds the header of the response, in bytes.
-	maxHeader = 16 << 10
 	// atOnce limits the concurrent requests.
 	atOnce = 8
 )
@@ -43,15 +37,10 @@ const (
 	defaultAge = time.Hour
 )
 
-// Options are for tests, which serve documents on a loopback address. The zero value
-// is what a service uses.
+// Options are for tests. The zero value is what a service uses.
 type Options struct {
-	// Roots verify the servers' certificates; nil means the system's roots.
-	Roots *x509.CertPool
-	// Resolver looks up host names; nil means the system's.
-	Resolver *net.Resolver
-	// Allowed reports whether a connection to an address may be made; nil means Public.
-	Allowed func(netip.Addr) bool
+	outbound.Options
+
 	// Timeout replaces the constant; 0 keeps it.
 	Timeout time.Duration
 }
@@ -65,36 +54,12 @@ type Fetcher struct {
 
 // New returns a Fetcher.
 func New(o Options) *Fetcher {
-	allowed, timeout := o.Allowed, o.Timeout
-	if allowed == nil {
-		allowed = Public
-	}
+	timeout := o.Timeout
 	if timeout == 0 {
 		timeout = Timeout
 	}
-	dialer := &net.Dialer{Resolver: o.Resolver, ControlContext: control(allowed)}
-	transport := &http.Transport{
-		DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2: true, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
-	}
 	refuseRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Fetcher{client: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}, timeout: timeout, slots: make(chan struct{}, atOnce)}
-}
-
-// errNotPublic is the cause of a connection that was refused before it was opened.
-var errNotPublic = errors.New("the address is not public")
-
-// control returns a check of the address of each connection, right before it is opened.
-// The name has been resolved by then, so changing the address of a name between the
-// check and the connection (DNS rebinding) has no effect.
-func control(allowed func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
-	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
-		to, err := netip.ParseAddrPort(address)
-		if err != nil || !strings.HasPrefix(network, "tcp") || !allowed(to.Addr().Unmap()) {
-			return errNotPublic
-		}
-		return nil
-	}
+	return &Fetcher{client: &http.Client{Transport: outbound.NewTransport(o.Options), CheckRedirect: refuseRedirect}, timeout: timeout, slots: make(chan struct{}, atOnce)}
 }
 
 // Fetch returns the body of the document at an https address, and how long it may be

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -13,48 +12,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
-	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc/clientdoctest"
+	"github.com/kith-crm/kith/backend/internal/outbound/outboundtest"
 )
-
-func TestPublicAddresses(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{
-		"1.1.1.1", "93.184.216.34", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "169.253.255.255", "192.0.1.1",
-		"198.17.255.255", "198.20.0.1", "223.255.255.255", "::ffff:93.184.216.34", "2606:4700::6812:202f", "2a00:1450:4001:82a::200e", "2620:4f:8001::1",
-	} {
-		if !clientdoc.Public(netip.MustParseAddr(address)) {
-			t.Errorf("%s is not public", address)
-		}
-	}
-	for name, addresses := range map[string]string{
-		"unspecified":       "0.0.0.0 0.1.2.3 :: ::ffff:0.0.0.0",
-		"loopback":          "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1 ::ffff:7f00:1",
-		"private":           "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 ::ffff:10.0.0.1 ::ffff:192.168.1.1 fc00::1 fd00:ec2::254 fdff::1",
-		"link-local":        "169.254.0.1 169.254.169.254 ::ffff:169.254.169.254 fe80::1 fe80::1%eth0 febf::1",
-		"site-local":        "fec0::1",
-		"CGNAT":             "100.64.0.1 100.100.100.200 100.127.255.255",
-		"multicast":         "224.0.0.1 239.255.255.255 ff02::1 ff0e::1",
-		"reserved":          "240.0.0.1 255.255.255.255 ::2 5f00::1 4000::1",
-		"documentation":     "192.0.2.1 198.51.100.1 203.0.113.1 2001:db8::1 3fff::1",
-		"benchmarks":        "198.18.0.1 198.19.255.255 2001:2::1",
-		"protocols":         "192.0.0.192 192.88.99.1 192.31.196.1 192.52.193.1 192.175.48.1 2001:1::1 2620:4f:8000::1",
-		"IPv4-compatible":   "::127.0.0.1 ::93.184.216.34",
-		"IPv4-translated":   "::ffff:0:127.0.0.1",
-		"NAT64":             "64:ff9b::10.0.0.1 64:ff9b::93.184.216.34 64:ff9b:1::1",
-		"6to4 and Teredo":   "2002:7f00:1::1 2002:c0a8:101::1 2001::1",
-		"discard":           "100::1",
-		"a provider's host": "168.63.129.16",
-	} {
-		for address := range strings.FieldsSeq(addresses) {
-			if clientdoc.Public(netip.MustParseAddr(address)) {
-				t.Errorf("%s: %s is public", name, address)
-			}
-		}
-	}
-	if clientdoc.Public(netip.Addr{}) {
-		t.Error("no address is public")
-	}
-}
 
 // json answers with a JSON body.
 func json(body string, header ...string) http.HandlerFunc {
@@ -70,14 +29,14 @@ func json(body string, header ...string) http.HandlerFunc {
 // The request contains only what it needs.
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := outboundtest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.URL.RequestURI() != "/client.json?v=1" || r.Header.Get("Accept") != "application/json" ||
 			r.Header.Get("Cookie")+r.Header.Get("Authorization")+r.Header.Get("Referer") != "" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		json(`{"a":1}`)(w, r)
 	}))
-	body, age, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json?v=1")
+	body, age, err := clientdoc.New(clientdoc.Options{Options: host.Options()}).Fetch(t.Context(), host.URL+"/client.json?v=1")
 	if err != nil || string(body) != `{"a":1}` || age != time.Hour {
 		t.Errorf("%s, %s, %v", body, age, err)
 	}
@@ -87,8 +46,8 @@ func TestFetch(t *testing.T) {
 // is made, even if it resolved to a public one before.
 func TestNotPublicAtDialTime(t *testing.T) {
 	t.Parallel()
-	host := clientdoctest.Start(t, json("{}"))
-	fetcher := clientdoc.New(host.Production())
+	host := outboundtest.Start(t, json("{}"))
+	fetcher := clientdoc.New(clientdoc.Options{Options: host.Production()})
 	for _, address := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1", "fd00::1"} {
 		host.Resolve(address)
 		_, _, err := fetcher.Fetch(t.Context(), host.URL+"/client.json")
@@ -109,7 +68,7 @@ func TestNotPublicAtDialTime(t *testing.T) {
 
 func TestAnswersThatAreNoDocument(t *testing.T) {
 	t.Parallel()
-	elsewhere := clientdoctest.Start(t, json("{}"))
+	elsewhere := outboundtest.Start(t, json("{}"))
 	huge := strings.Repeat(" ", clientdoc.MaxBytes+1)
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
@@ -126,8 +85,8 @@ func TestAnswersThatAreNoDocument(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			host := clientdoctest.Start(t, c.handler)
-			body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
+			host := outboundtest.Start(t, c.handler)
+			body, _, err := clientdoc.New(clientdoc.Options{Options: host.Options()}).Fetch(t.Context(), host.URL+"/client.json")
 			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.words) || body != nil {
 				t.Errorf("%q, %v", body, err)
 			}
@@ -152,13 +111,13 @@ func chunks(body string) http.HandlerFunc {
 // A certificate from an unknown root, or for another name, ends the request.
 func TestCertificateIsVerified(t *testing.T) {
 	t.Parallel()
-	host := clientdoctest.Start(t, json("{}"))
-	untrusted := host.Options()
+	host := outboundtest.Start(t, json("{}"))
+	untrusted := clientdoc.Options{Options: host.Options()}
 	untrusted.Roots = nil
 	if _, _, err := clientdoc.New(untrusted).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("an unknown root: %v", err)
 	}
-	if _, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), "https://other.example:"+host.Port()+"/client.json"); !fault.Is(err, fault.Invalid) {
+	if _, _, err := clientdoc.New(clientdoc.Options{Options: host.Options()}).Fetch(t.Context(), "https://other.example:"+host.Port()+"/client.json"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("another name: %v", err)
 	}
 	if host.Requests() != 0 {
@@ -171,7 +130,7 @@ func TestCertificateIsVerified(t *testing.T) {
 func TestSlowAnswer(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
-	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := outboundtest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
@@ -180,7 +139,7 @@ func TestSlowAnswer(t *testing.T) {
 	if clientdoc.Timeout != 5*time.Second {
 		t.Errorf("the timeout is %s", clientdoc.Timeout)
 	}
-	options := host.Options()
+	options := clientdoc.Options{Options: host.Options()}
 	options.Timeout = 100 * time.Millisecond
 	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "5 seconds") {
 		t.Errorf("got %v", err)
@@ -192,8 +151,8 @@ func TestSlowAnswer(t *testing.T) {
 func TestLargestDocument(t *testing.T) {
 	t.Parallel()
 	for size, fits := range map[int]bool{10 << 10: true, 10<<10 + 1: false} {
-		host := clientdoctest.Start(t, chunks(strings.Repeat(" ", size)))
-		body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
+		host := outboundtest.Start(t, chunks(strings.Repeat(" ", size)))
+		body, _, err := clientdoc.New(clientdoc.Options{Options: host.Options()}).Fetch(t.Context(), host.URL+"/client.json")
 		if (err == nil) != fits || fits && len(body) != size {
 			t.Errorf("%d bytes: %d, %v", size, len(body), err)
 		}
@@ -204,12 +163,12 @@ func TestLargestDocument(t *testing.T) {
 func TestFewRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
-	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := outboundtest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
 		<-release
 		json("{}")(w, r)
 	}))
-	fetcher := clientdoc.New(host.Options())
+	fetcher := clientdoc.New(clientdoc.Options{Options: host.Options()})
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() {
@@ -245,8 +204,8 @@ func TestAge(t *testing.T) {
 		"no-store":                    clientdoc.MinAge,
 		"max-age=600, no-cache":       clientdoc.MinAge,
 	} {
-		host := clientdoctest.Start(t, json("{}", "Cache-Control", value))
-		if _, age, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json"); err != nil || age != want {
+		host := outboundtest.Start(t, json("{}", "Cache-Control", value))
+		if _, age, err := clientdoc.New(clientdoc.Options{Options: host.Options()}).Fetch(t.Context(), host.URL+"/client.json"); err != nil || age != want {
 			t.Errorf("%q: %s, %v", value, age, err)
 		}
 	}

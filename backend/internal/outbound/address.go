@@ -1,4 +1,4 @@
-package clientdoc
+package outbound
 
 import (
 	"net/netip"

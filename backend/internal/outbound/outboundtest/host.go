@@ -1,6 +1,6 @@
-// Package clientdoctest serves client ID metadata documents to tests, from a real
+// Package outboundtest answers the requests of package outbound in tests, from a real
 // https server behind a host name.
-package clientdoctest
+package outboundtest
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
+	"github.com/kith-crm/kith/backend/internal/outbound"
 	"golang.org/x/net/dns/dnsmessage"
 )
 
@@ -74,7 +74,7 @@ func (h *Host) Resolve(address string) {
 
 // Production returns the options of a service that trusts the host's certificate and
 // asks the host's name server: connections to loopback are refused.
-func (h *Host) Production() clientdoc.Options {
+func (h *Host) Production() outbound.Options {
 	roots := x509.NewCertPool()
 	roots.AddCert(h.server.Certificate())
 	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -82,11 +82,11 @@ func (h *Host) Production() clientdoc.Options {
 		go h.answerName(server)
 		return client, nil
 	}}
-	return clientdoc.Options{Roots: roots, Resolver: resolver}
+	return outbound.Options{Roots: roots, Resolver: resolver}
 }
 
 // Options returns Production with connections to loopback allowed.
-func (h *Host) Options() clientdoc.Options {
+func (h *Host) Options() outbound.Options {
 	o := h.Production()
 	o.Allowed = netip.Addr.IsLoopback
 	return o
