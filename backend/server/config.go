@@ -69,6 +69,8 @@ type Config struct {
 	Breached BreachedPasswords
 	// DAV serves the address books of members to their devices (CardDAV).
 	DAV bool
+	// PrivateSources lets members add calendars at private addresses, also by http.
+	PrivateSources bool
 	// Sandbox seeds the demo account, and seeds it again every day.
 	Sandbox bool
 	// DatabaseConns is the maximum number of database connections of this process: half

@@ -12,9 +12,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/outbound"
 	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/sources"
 )
 
 // jobs are the workers of this process, and the callers that wait for a job.
@@ -22,6 +24,8 @@ type jobs struct {
 	*job.Hub
 	queue  *job.Queue
 	runner *job.Runner
+	// sources reads members' calendars. It gets the secret key before the runner starts, if there are pages.
+	sources *sources.Sources
 	// decide is the work of the jobs of decisions, which call the handlers of tools. It is set
 	// before the runner starts.
 	decide func(ctx context.Context, run *job.Run) (any, error)
@@ -29,10 +33,10 @@ type jobs struct {
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
+	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, sources.JobKind, sources.ScheduleKind, decision.JobKind}
 }
 
-// jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
+// jobKinds returns the kinds with their handlers, except those of sources and decisions. Add a new kind here and
 // to JobKinds.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) []job.Kind {
 	return []job.Kind{sweep(c, data, m), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
@@ -45,10 +49,10 @@ func decisions(j *jobs) job.Kind {
 
 // newJobs returns the workers.
 func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) *jobs {
-	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger)}
+	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger), sources: &sources.Sources{Store: data, Fetcher: sources.NewFetcher(outbound.Options{}, c.PrivateSources)}}
 	config := job.Config{
 		Queue:   j.queue,
-		Kinds:   append(jobKinds(c, data, ledger, provider, m), decisions(j)),
+		Kinds:   append(jobKinds(c, data, ledger, provider, m), j.sources.Kind(), j.sources.Schedule(), decisions(j)),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -29,7 +30,7 @@ type pages struct {
 }
 
 // newPages builds the pages and adds them to the mux.
-func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, mailed func(outcome string), mux *http.ServeMux) (*pages, error) {
+func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, calendars *sources.Sources, mailed func(outcome string), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
@@ -63,6 +64,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 	if config.Secrets, err = openSecrets(context.Background(), c, data); err != nil {
 		return nil, err
 	}
+	calendars.Secrets, config.Sources = config.Secrets, calendars
 	if c.SMTPURL != "" {
 		if p.mailer, err = mail.New(mail.Config{URL: c.SMTPURL, Observe: mailed, Logger: c.Logger}); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/secretkey"
+	"github.com/kith-crm/kith/backend/internal/sources"
 )
 
 // DefaultSecretKeyFile returns where the secret key of a SQLite database is, beside it; empty for
@@ -45,11 +46,10 @@ var errNewKey = errors.New("there is no secret key yet")
 func findSecrets(ctx context.Context, databaseURL, file string, data *db.DB) (secrets *secretkey.File, path string, err error) {
 	fallback := DefaultSecretKeyFile(databaseURL)
 	path = cmp.Or(file, fallback)
-	rows, err := account.ListTOTPSecrets(ctx, data)
+	sealed, err := listSealed(ctx, data)
 	if err != nil {
 		return nil, path, err
 	}
-	sealed := slices.DeleteFunc(rows, func(r account.TOTPSecret) bool { return r.Secret == lostSecret })
 	if path == "" {
 		if len(sealed) > 0 {
 			return nil, path, fmt.Errorf("%w: set KITH_SECRET_KEY_FILE to the file of the key", errKeyMissing)
@@ -59,7 +59,7 @@ func findSecrets(ctx context.Context, databaseURL, file string, data *db.DB) (se
 	secrets, err = secretkey.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(sealed) > 0:
-		return nil, path, fmt.Errorf("%w: put the file %s back, or, if it is lost, run `kith secret create --lost`: members then need their recovery codes", errKeyMissing, path)
+		return nil, path, fmt.Errorf("%w: put the file %s back, or, if it is lost, run `kith secret create --lost`: members then need their recovery codes, and add their calendars again", errKeyMissing, path)
 	case errors.Is(err, fs.ErrNotExist) && fallback == "": // every process would make another one
 		return nil, path, fmt.Errorf("KITH_SECRET_KEY_FILE %s does not exist: make it once with kith secret create, and give every backend the same file", path)
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,7 +68,7 @@ func findSecrets(ctx context.Context, databaseURL, file string, data *db.DB) (se
 		return nil, path, err
 	}
 	if len(sealed) > 0 {
-		if _, err := secrets.Open(sealed[0].Secret, account.TOTPPurpose, string(sealed[0].MemberID)); err != nil {
+		if _, err := secrets.Open(sealed[0].text, sealed[0].purpose, sealed[0].owner); err != nil {
 			return nil, path, fmt.Errorf("the key in %s is not the one that this database's secrets are encrypted with: put the right file there", path)
 		}
 	}
@@ -77,8 +77,37 @@ func findSecrets(ctx context.Context, databaseURL, file string, data *db.DB) (se
 
 var errKeyMissing = errors.New("the secret key is missing, and the database has secrets that are encrypted with it")
 
-// lostSecret stands for a secret whose key was lost: its member signs in with a recovery code.
+// lostSecret stands for a secret whose key was lost: its member signs in with a recovery code, or adds the calendar again.
 const lostSecret = ""
+
+// sealed is an encrypted text of the database.
+type sealed struct {
+	text, purpose, owner string
+	// replace stores another text in its place, unless it has changed since it was read.
+	replace func(ctx context.Context, text string) error
+}
+
+// listSealed returns all encrypted texts whose key was not lost.
+func listSealed(ctx context.Context, data *db.DB) (all []sealed, err error) {
+	secrets, err := account.ListTOTPSecrets(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	for i := range secrets {
+		row := &secrets[i]
+		all = append(all, sealed{row.Secret, account.TOTPPurpose, string(row.MemberID), func(ctx context.Context, text string) error {
+			return account.ResealTOTPSecret(ctx, data, row, text)
+		}})
+	}
+	addresses, err := sources.ListAddresses(ctx, data)
+	for i := range addresses {
+		row := &addresses[i]
+		all = append(all, sealed{row.Address, sources.Purpose, row.Owner(), func(ctx context.Context, text string) error {
+			return sources.Reseal(ctx, data, row, text)
+		}})
+	}
+	return slices.DeleteFunc(all, func(s sealed) bool { return s.text == lostSecret }), err
+}
 
 // ReplaceLostKey makes a new key in place of one that was lost, and gives up the secrets that were
 // encrypted with it. It returns how many those were. It fails if the file exists.
@@ -90,16 +119,16 @@ func (a *Admin) ReplaceLostKey(ctx context.Context, file string) (path string, l
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return "", 0, fmt.Errorf("%s is there: move it away first if it is not the right key", path)
 	}
-	rows, err := account.ListTOTPSecrets(ctx, a.store)
-	for i := range rows {
+	all, err := listSealed(ctx, a.store)
+	for _, one := range all {
 		if err == nil {
-			err = account.ResealTOTPSecret(ctx, a.store, &rows[i], lostSecret)
+			err = one.replace(ctx, lostSecret)
 		}
 	}
 	if err == nil {
 		_, err = secretkey.Create(path)
 	}
-	return path, len(rows), err
+	return path, len(all), err
 }
 
 // CreateSecretKey makes the file of the secret key, unless it exists, and returns its path. If file
@@ -139,31 +168,27 @@ func (a *Admin) RotateSecretKey(ctx context.Context, file string) (resealed int,
 
 // reseal encrypts all secrets again that were encrypted with an old key.
 func (a *Admin) reseal(ctx context.Context, secrets *secretkey.File) (resealed int, err error) {
-	rows, err := account.ListTOTPSecrets(ctx, a.store)
+	all, err := listSealed(ctx, a.store)
 	if err != nil {
 		return 0, err
 	}
-	for i := range rows {
-		row, owner := &rows[i], string(rows[i].MemberID)
-		if row.Secret == lostSecret {
-			continue
-		}
-		current, err := secrets.Current(row.Secret)
+	for _, one := range all {
+		current, err := secrets.Current(one.text)
 		if err != nil {
 			return resealed, err
 		}
 		if current {
 			continue
 		}
-		plain, err := secrets.Open(row.Secret, account.TOTPPurpose, owner)
+		plain, err := secrets.Open(one.text, one.purpose, one.owner)
 		if err != nil {
 			return resealed, err
 		}
-		sealed, err := secrets.Seal(plain, account.TOTPPurpose, owner)
+		again, err := secrets.Seal(plain, one.purpose, one.owner)
 		if err != nil {
 			return resealed, err
 		}
-		if err := account.ResealTOTPSecret(ctx, a.store, row, sealed); err != nil {
+		if err := one.replace(ctx, again); err != nil {
 			return resealed, err
 		}
 		resealed++

@@ -305,7 +305,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, s.counters.mailed(), site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, s.jobs.sources, s.counters.mailed(), site); err != nil {
 		return err
 	}
 	if s.config.DAV {

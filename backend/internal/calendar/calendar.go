@@ -33,7 +33,9 @@ type Meeting struct {
 	// Start is in the event's zone. For AllDay it is the midnight that the day begins with, in the zone of Options.
 	Start, End time.Time
 	AllDay     bool
-	Title      string
+	// Cancelled is set if it does not take place, or not with the member.
+	Cancelled bool
+	Title     string
 	// People are the organiser and the attendees, each once, without rooms, groups and those who declined.
 	People []Person
 }
@@ -47,7 +49,7 @@ type Options struct {
 	From, Until time.Time
 	// Zone is the zone of times without one, and of those in a zone that is not known.
 	Zone *time.Location
-	// Own are the member's addresses, in lower case. They are not among the people of a meeting, and meetings that one of them declined are left out.
+	// Own are the member's addresses, in lower case. They are not among the people of a meeting, and a meeting that one of them declined is cancelled.
 	Own []string
 }
 

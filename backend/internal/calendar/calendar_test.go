@@ -43,10 +43,12 @@ func read(t *testing.T, text []byte) *calendar.Calendar {
 	return c
 }
 
-// starts returns the starts of meetings in UTC.
+// starts returns the starts of the meetings that take place, in UTC.
 func starts(c *calendar.Calendar) (out []string) {
 	for _, m := range c.Meetings {
-		out = append(out, m.Start.UTC().Format("02 15:04"))
+		if !m.Cancelled {
+			out = append(out, m.Start.UTC().Format("02 15:04"))
+		}
 	}
 	return out
 }

@@ -278,17 +278,17 @@ func later(start time.Time, rule *rrule.ROption, before time.Time) time.Time {
 	return start.AddDate(0, 0, steps*days)
 }
 
-// add adds a meeting, if it is in the span of Options and takes place.
+// add adds a meeting, if it is in the span of Options.
 func (r *reader) add(e *event, key string, start time.Time) {
 	end := start.Add(e.duration)
 	if e.allDay {
 		end = start.AddDate(0, 0, max(1, int((e.duration+day/2)/day)))
 	}
 	switch {
-	case e.cancelled, end.Before(r.From), !start.Before(r.Until):
+	case end.Before(r.From), !start.Before(r.Until):
 	case len(r.out.Meetings) == MaxMeetings:
 		r.overrun = true
 	default:
-		r.out.Meetings = append(r.out.Meetings, Meeting{Key: key, Start: start, End: end, AllDay: e.allDay, Title: e.title, People: e.people})
+		r.out.Meetings = append(r.out.Meetings, Meeting{Key: key, Start: start, End: end, AllDay: e.allDay, Cancelled: e.cancelled, Title: e.title, People: e.people})
 	}
 }

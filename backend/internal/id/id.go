@@ -42,6 +42,7 @@ const (
 	Session      = "ses"
 	Passkey      = "pky"
 	Field        = "fld"
+	Source       = "src"
 )
 
 // Form is the pattern of what follows the prefix and the underscore of a member's object.

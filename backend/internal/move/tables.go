@@ -48,7 +48,9 @@ func leftOut() map[string]string {
 		"files":            "waits for an import for a day at most: the member uploads it again",
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator, "installation": operator,
 		"schema_migrations": operator,
-		"entry_numbers":     derived, "entry_words": derived, "entry_times": derived,
+		"sources":           "encrypted with the secret key of this installation: the member adds them again, and what they have logged is known by its external key",
+		"source_meetings":   "belongs to a source", "source_people": "belongs to a source",
+		"entry_numbers": derived, "entry_words": derived, "entry_times": derived,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/secretkey"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -72,6 +73,8 @@ type Config struct {
 	// Secrets encrypts the secrets of members' apps for one-time codes; nil means that nobody
 	// can set one up.
 	Secrets *secretkey.File
+	// Sources reads the calendars of members. Required.
+	Sources *sources.Sources
 	// RequireSecondFactor reports whether members of a plan must have a second factor: they have
 	// to set one up before they can do anything else. Nil: no member must.
 	RequireSecondFactor func(plan string) bool

@@ -218,7 +218,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, PreviousServiceToken: r.settings.Previous, Sandbox: r.settings.Sandbox,
-		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, DAV: r.settings.DAV, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
+		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, DAV: r.settings.DAV, PrivateSources: r.settings.PrivateSources, SMTPURL: r.settings.SMTPURL, SecretKeyFile: r.settings.SecretKeyFile, RequireSecondFactor: r.settings.RequireFactor,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime, SessionIdle: r.settings.SessionIdle,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, ClientDocuments: r.settings.ClientDocuments, Login: login,
 		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),

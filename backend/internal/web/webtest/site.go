@@ -19,9 +19,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/outbound"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/secretkey"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -137,6 +139,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		t.Fatal(err)
 	}
 	pages.Secrets = secrets
+	pages.Sources = &sources.Sources{Store: s.Store, Secrets: secrets, Fetcher: sources.NewFetcher(outbound.Options{}, false)}
 	if o.Web != nil {
 		o.Web(&pages)
 	}

@@ -817,6 +817,60 @@ CREATE TABLE entry_times (
 );
 
 
+-- Sources -----------------------------------------------------------------------------
+
+-- Calendars that are read again and again.
+CREATE TABLE sources (
+    tenant_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id           TEXT COLLATE "C" NOT NULL,
+    name         TEXT COLLATE "C" NOT NULL,
+    host         TEXT COLLATE "C" NOT NULL,  -- of the address
+    address      TEXT COLLATE "C" NOT NULL,  -- encrypted with the secret key
+    state        TEXT COLLATE "C" NOT NULL,  -- preview, on or paused
+    since        TIMESTAMPTZ NOT NULL,
+    options      TEXT COLLATE "C" NOT NULL,  -- JSON
+    import_id    TEXT COLLATE "C" NOT NULL,  -- that the changes of all runs are part of
+    next_at      TIMESTAMPTZ NOT NULL,
+    tried_at     TIMESTAMPTZ,
+    succeeded_at TIMESTAMPTZ,
+    failed_since TIMESTAMPTZ,
+    problem      TEXT COLLATE "C" NOT NULL,  -- why the last try failed; empty if it did not
+    report       TEXT COLLATE "C" NOT NULL,  -- JSON, of the last run that succeeded
+    created_at   TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
+
+-- The meetings of sources with people on file. They have no foreign key to interactions, which the member may delete.
+CREATE TABLE source_meetings (
+    tenant_id      TEXT COLLATE "C" NOT NULL,
+    source_id      TEXT COLLATE "C" NOT NULL,
+    key            TEXT COLLATE "C" NOT NULL,  -- a hash of the calendar's key
+    starts_at      TIMESTAMPTZ NOT NULL,
+    ends_at        TIMESTAMPTZ NOT NULL,
+    all_day        BOOLEAN NOT NULL,
+    title          TEXT COLLATE "C" NOT NULL,
+    connection_ids TEXT COLLATE "C" NOT NULL,  -- JSON
+    interaction_id TEXT COLLATE "C" NOT NULL,  -- empty before it is logged
+    PRIMARY KEY (tenant_id, source_id, key),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+);
+CREATE INDEX source_meetings_ahead ON source_meetings (tenant_id, starts_at) WHERE interaction_id = '';
+
+-- Attendees of meetings that are over who are not on file.
+CREATE TABLE source_people (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    source_id TEXT COLLATE "C" NOT NULL,
+    email     TEXT COLLATE "C" NOT NULL,
+    name      TEXT COLLATE "C" NOT NULL,
+    meetings  INTEGER NOT NULL,
+    last_at   TIMESTAMPTZ NOT NULL,
+    dismissed BOOLEAN NOT NULL,
+    PRIMARY KEY (tenant_id, source_id, email),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+);
+
+
 -- Reminders ---------------------------------------------------------------------------
 
 -- Something that the member wants to be reminded of, with or without people.

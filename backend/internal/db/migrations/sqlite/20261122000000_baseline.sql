@@ -798,6 +798,60 @@ CREATE TABLE entry_times (
 ) WITHOUT ROWID;
 
 
+-- Sources -----------------------------------------------------------------------------
+
+-- Calendars that are read again and again.
+CREATE TABLE sources (
+    tenant_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id           TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    host         TEXT NOT NULL,  -- of the address
+    address      TEXT NOT NULL,  -- encrypted with the secret key
+    state        TEXT NOT NULL,  -- preview, on or paused
+    since        TIMESTAMP NOT NULL,
+    options      TEXT NOT NULL,  -- JSON
+    import_id    TEXT NOT NULL,  -- that the changes of all runs are part of
+    next_at      TIMESTAMP NOT NULL,
+    tried_at     TIMESTAMP,
+    succeeded_at TIMESTAMP,
+    failed_since TIMESTAMP,
+    problem      TEXT NOT NULL,  -- why the last try failed; empty if it did not
+    report       TEXT NOT NULL,  -- JSON, of the last run that succeeded
+    created_at   TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
+
+-- The meetings of sources with people on file. They have no foreign key to interactions, which the member may delete.
+CREATE TABLE source_meetings (
+    tenant_id      TEXT NOT NULL,
+    source_id      TEXT NOT NULL,
+    key            TEXT NOT NULL,  -- a hash of the calendar's key
+    starts_at      TIMESTAMP NOT NULL,
+    ends_at        TIMESTAMP NOT NULL,
+    all_day        BOOLEAN NOT NULL,
+    title          TEXT NOT NULL,
+    connection_ids TEXT NOT NULL,  -- JSON
+    interaction_id TEXT NOT NULL,  -- empty before it is logged
+    PRIMARY KEY (tenant_id, source_id, key),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX source_meetings_ahead ON source_meetings (tenant_id, starts_at) WHERE interaction_id = '';
+
+-- Attendees of meetings that are over who are not on file.
+CREATE TABLE source_people (
+    tenant_id TEXT NOT NULL,
+    source_id TEXT NOT NULL,
+    email     TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    meetings  INTEGER NOT NULL,
+    last_at   TIMESTAMP NOT NULL,
+    dismissed BOOLEAN NOT NULL,
+    PRIMARY KEY (tenant_id, source_id, email),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+
+
 -- Reminders ---------------------------------------------------------------------------
 
 -- Something that the member wants to be reminded of, with or without people.

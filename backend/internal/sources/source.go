@@ -1,0 +1,313 @@
+package sources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/secretkey"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
+)
+
+// The states of a source. A new one is a preview, and writes nothing until the member starts it.
+const (
+	Preview = "preview"
+	On      = "on"
+	Paused  = "paused"
+)
+
+const (
+	// MaxSources is how many sources a member has.
+	MaxSources = 20
+	// maxName is the length of a name, in characters.
+	maxName = 100
+	// maxListed is how many words or addresses a list of Options has.
+	maxListed = 50
+)
+
+// Purpose is what the addresses of sources are sealed for; see secretkey.File.
+const Purpose = "source"
+
+// Options say which meetings of a calendar count. The lists are in lower case.
+type Options struct {
+	// Own are further addresses of the member.
+	Own []string `json:"own"`
+	// Words leave out the meetings that have one of them in their title.
+	Words []string `json:"words"`
+	// Domains are those of colleagues, who are not offered as new people.
+	Domains []string `json:"domains"`
+	// MaxPeople leaves out meetings with more people; 0 means no limit.
+	MaxPeople int `json:"max_people"`
+}
+
+// Source is a calendar that is read again and again.
+type Source struct {
+	TenantID tenant.ID `bun:",pk"`
+	ID       string    `bun:",pk"`
+	Name     string
+	// Host is the host of the address, which is shown. Address is the whole, sealed.
+	Host, Address string
+	State         string
+	// Since is the time from which on meetings are read.
+	Since   time.Time
+	Options Options
+	// ImportID is the import that the changes of all runs are part of.
+	ImportID string
+	// NextAt is when it is read next.
+	NextAt time.Time
+	// TriedAt and SucceededAt are when it was read last, FailedSince the first of the tries that have failed since, and Problem why the last
+	// one did.
+	TriedAt, SucceededAt, FailedSince time.Time `bun:",nullzero"`
+	Problem                           string
+	// Report is that of the last run that succeeded.
+	Report    Report
+	CreatedAt time.Time
+}
+
+// Report says what a run found and did.
+type Report struct {
+	// Events is how many events the calendar has, Skipped how many of them could not be read, Warnings why.
+	Events   int      `json:"events"`
+	Skipped  int      `json:"skipped"`
+	Warnings []string `json:"warnings"`
+	// Meetings is how many meetings with people on file are over, Ahead how many are not.
+	Meetings int `json:"meetings"`
+	Ahead    int `json:"ahead"`
+	// Logged, Changed and Removed are what the run did on the timeline.
+	Logged  int `json:"logged"`
+	Changed int `json:"changed"`
+	Removed int `json:"removed"`
+	// Filtered is how many meetings the options left out, Shared how many addresses several people have, so that none of them was taken.
+	Filtered int `json:"filtered"`
+	Shared   int `json:"shared"`
+	// Sample are some of the meetings of a preview, the latest first.
+	Sample []Sample `json:"sample,omitempty"`
+}
+
+// Sample is a meeting of a preview.
+type Sample struct {
+	Start  time.Time `json:"start"`
+	Title  string    `json:"title"`
+	People []string  `json:"people"` // ids
+}
+
+// Meeting is a meeting of a source with people on file.
+type Meeting struct {
+	bun.BaseModel `bun:"table:source_meetings"`
+
+	TenantID tenant.ID `bun:",pk"`
+	SourceID string    `bun:",pk"`
+	// Key is a hash of the calendar's key.
+	Key              string `bun:",pk"`
+	StartsAt, EndsAt time.Time
+	AllDay           bool
+	Title            string
+	// ConnectionIDs are who takes part.
+	ConnectionIDs []string `bun:"connection_ids"`
+	// InteractionID is what was logged for it; empty while it is ahead.
+	InteractionID string
+}
+
+// Stranger is an attendee of meetings who is not on file.
+type Stranger struct {
+	bun.BaseModel `bun:"table:source_people"`
+
+	TenantID tenant.ID `bun:",pk"`
+	SourceID string    `bun:",pk"`
+	Email    string    `bun:",pk"`
+	Name     string
+	// Meetings is how many meetings were over, LastAt the start of the last of them.
+	Meetings int
+	LastAt   time.Time
+	// Dismissed is set if the member does not want to add them.
+	Dismissed bool
+}
+
+// Sources reads sources. It is safe for concurrent use.
+type Sources struct {
+	Store   *db.DB
+	Secrets *secretkey.File
+	Fetcher *Fetcher
+}
+
+// page is the actor of what members do on the pages.
+const page = "sources"
+
+func actor() db.Actor { return db.Actor{Tool: page} }
+
+// Add reads a calendar, and stores it as a source with a report of what it would log. It fails with fault.Invalid, on the field name or address,
+// if the calendar can't be read.
+func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string, since time.Time, o Options) (*Source, error) {
+	u, err := s.Fetcher.Parse(address)
+	if err != nil {
+		return nil, fault.InvalidField("address", "%s", err.Error())
+	}
+	known, err := List(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(known) >= MaxSources {
+		return nil, fault.New(fault.Full, "there are %d sources, the most that a member can have", MaxSources)
+	}
+	for i := range known {
+		if other, err := s.address(&known[i]); err == nil && other == u.String() {
+			return nil, fault.InvalidField("address", "this calendar is a source already: %s", known[i].Name)
+		}
+	}
+	src := &Source{
+		TenantID: data.TenantID(), ID: id.New(id.Source), Host: u.Hostname(), State: Preview, Since: since.UTC(), Options: o.clean(), ImportID: id.New(id.Import),
+		NextAt: s.Store.Now(), CreatedAt: s.Store.Now(),
+	}
+	if src.Address, err = s.Secrets.Seal(u.String(), Purpose, src.Owner()); err != nil {
+		return nil, err
+	}
+	p, err := s.plan(ctx, src)
+	if fault.Is(err, fault.Invalid) {
+		return nil, fault.InvalidField("address", "%s", err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	src.Name = text.Truncate(text.Line(name), maxName)
+	if src.Name == "" {
+		src.Name = text.Truncate(p.calendar, maxName)
+	}
+	if src.Name == "" {
+		src.Name = src.Host
+	}
+	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.report
+	src.Report.Sample = p.sample()
+	err = data.Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewInsert().Model(src).Exec(ctx)
+		return err
+	})
+	return src, err
+}
+
+// Owner is what the sealed address is bound to.
+func (src *Source) Owner() string { return string(src.TenantID) + " " + src.ID }
+
+// address returns the address of a source. It fails with fault.Invalid if its key was lost.
+func (s *Sources) address(src *Source) (string, error) {
+	if src.Address == "" {
+		return "", fault.New(fault.Invalid, "the key that its address was encrypted with is lost; remove it, and add the calendar again")
+	}
+	return s.Secrets.Open(src.Address, Purpose, src.Owner())
+}
+
+// ListAddresses returns the sources of all members, with only what Reseal needs.
+func ListAddresses(ctx context.Context, s *db.DB) ([]Source, error) {
+	var all []Source
+	err := s.NewSelect().Model(&all).Column("tenant_id", "id", "address").Order("tenant_id", "id").Scan(ctx)
+	return all, err
+}
+
+// Reseal replaces the encrypted address of a source, unless it has changed since it was read.
+func Reseal(ctx context.Context, s *db.DB, src *Source, address string) error {
+	_, err := s.NewWrite("UPDATE sources SET address = ? WHERE tenant_id = ? AND id = ? AND address = ?", address, src.TenantID, src.ID, src.Address).Exec(ctx)
+	return err
+}
+
+// clean returns the options in their stored form.
+func (o Options) clean() Options {
+	lines := func(list []string) []string {
+		out := []string{}
+		for _, line := range list {
+			if line = strings.ToLower(text.Truncate(text.Line(line), maxName)); line != "" && len(out) < maxListed && !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+		return out
+	}
+	o.Own, o.Words, o.Domains = lines(o.Own), lines(o.Words), lines(o.Domains)
+	for i := range o.Domains {
+		o.Domains[i] = strings.TrimPrefix(o.Domains[i], "@")
+	}
+	o.MaxPeople = max(o.MaxPeople, 0)
+	return o
+}
+
+// List returns the sources of a member by name.
+func List(ctx context.Context, data db.Reader) ([]Source, error) {
+	var all []Source
+	err := data.From(&all).Order("name", "id").Scan(ctx)
+	return all, err
+}
+
+// Get returns a source, or fails with fault.NotFound.
+func Get(ctx context.Context, data db.Reader, sourceID string) (*Source, error) {
+	src := &Source{}
+	return db.Found(src, data.From(src).Where("id = ?", sourceID).Scan(ctx), "there is no source "+text.Quote(sourceID))
+}
+
+// Start starts a source that is a preview or paused. The next run reads it. It fails with fault.NotFound if there is none.
+func Start(ctx context.Context, tx *db.Tx, sourceID string) error {
+	return setState(ctx, tx, sourceID, On)
+}
+
+// Pause ends the runs of a source until Start.
+func Pause(ctx context.Context, tx *db.Tx, sourceID string) error {
+	return setState(ctx, tx, sourceID, Paused)
+}
+
+func setState(ctx context.Context, tx *db.Tx, sourceID, state string) error {
+	if _, err := Get(ctx, tx, sourceID); err != nil {
+		return err
+	}
+	_, err := tx.NewRaw("UPDATE sources SET state = ?, next_at = ? WHERE tenant_id = ? AND id = ? AND NOT (state = ? AND ? = ?)",
+		state, tx.Now(), tx.TenantID(), sourceID, Preview, state, Paused).Exec(ctx)
+	return err
+}
+
+// Remove deletes a source with its meetings, not what it has logged; importer.StartUndo undoes that.
+func Remove(ctx context.Context, tx *db.Tx, sourceID string) error {
+	return tx.Delete(ctx, (*Source)(nil), "id = ?", sourceID)
+}
+
+// Strangers returns the people whom a source met and who are not on file, those of the most meetings first.
+func Strangers(ctx context.Context, data db.Reader, sourceID string, limit int) ([]Stranger, error) {
+	var all []Stranger
+	err := data.From(&all).Where("source_id = ? AND NOT dismissed", sourceID).Order("meetings DESC", "last_at DESC", "email").Limit(int64(limit)).Scan(ctx)
+	return all, err
+}
+
+// Dismiss no longer offers strangers.
+func Dismiss(ctx context.Context, tx *db.Tx, sourceID string, emails []string) error {
+	_, err := tx.NewRaw("UPDATE source_people SET dismissed = ? WHERE tenant_id = ? AND source_id = ? AND email IN (?)", true, tx.TenantID(), sourceID, bun.List(emails)).Exec(ctx)
+	return err
+}
+
+// Ahead returns the meetings of a span that have not been logged, by their start. A meeting of two calendars is returned once.
+func Ahead(ctx context.Context, data db.Reader, from, until time.Time) ([]Meeting, error) {
+	var all []Meeting
+	err := data.From(&all).Where("starts_at >= ? AND starts_at < ? AND interaction_id = ''", from.UTC(), until.UTC()).Order("starts_at", "key", "source_id").Scan(ctx)
+	return slices.CompactFunc(all, func(a, b Meeting) bool { return a.Key == b.Key }), err
+}
+
+// keyOf returns the stored form of a calendar's key, which may be long.
+func keyOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// own returns the addresses of the member.
+func (s *Sources) own(ctx context.Context, src *Source) ([]string, *time.Location, error) {
+	m, err := account.GetMemberByID(ctx, s.Store, src.TenantID)
+	if err != nil {
+		return nil, nil, err
+	}
+	zone, err := time.LoadLocation(m.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return append([]string{strings.ToLower(m.Email)}, src.Options.Own...), zone, nil
+}

@@ -1,0 +1,543 @@
+package sources_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/outbound/outboundtest"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/secretkey"
+	"github.com/kith-crm/kith/backend/internal/sources"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// world is a member with a calendar that changes.
+type world struct {
+	*sources.Sources
+
+	t       *testing.T
+	data    *db.Tenant
+	host    *outboundtest.Host
+	address string
+	mu      sync.Mutex
+	now     time.Time
+	events  []string
+	broken  int // the status of the server; 0 for 200
+}
+
+// start is a Tuesday.
+var start = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
+
+func newWorld(t *testing.T, url string) *world {
+	t.Helper()
+	w := &world{t: t, now: start}
+	w.host = outboundtest.Start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.broken != 0 {
+			rw.WriteHeader(w.broken)
+			return
+		}
+		_, _ = rw.Write([]byte("BEGIN:VCALENDAR\r\nX-WR-CALNAME:Work\r\n"))
+		for _, e := range w.events {
+			_, _ = rw.Write([]byte("BEGIN:VEVENT\r\n" + strings.ReplaceAll(e, "\n", "\r\n") + "\r\nEND:VEVENT\r\n"))
+		}
+		_, _ = rw.Write([]byte("END:VCALENDAR\r\n"))
+	}))
+	w.address = w.host.URL + "/secret-3f2a/basic.ics"
+	secrets, err := secretkey.Create(filepath.Join(t.TempDir(), "secret.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := dbtest.Open(t, url, w.clock)
+	w.Sources = &sources.Sources{Store: store, Secrets: secrets, Fetcher: sources.NewFetcher(w.host.Options(), false)}
+	w.data = store.Tenant(dbtest.Member(t, store, "ada"), false)
+	return w
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// pass moves the clock.
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// publish replaces the events of the calendar.
+func (w *world) publish(events ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = events
+}
+
+func (w *world) answer(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = status
+}
+
+// meeting is an event with attendees; at is "10 09:00" in UTC.
+func meeting(uid, at, title string, who ...string) string {
+	when, err := time.Parse("2006-01-02 15:04", "2026-11-"+at)
+	if err != nil {
+		panic(err)
+	}
+	e := fmt.Sprintf("UID:%s\nSUMMARY:%s\nDTSTART:%s\nDURATION:PT1H", uid, title, when.Format("20060102T150405Z"))
+	for _, one := range who {
+		e += fmt.Sprintf("\nATTENDEE;CN=%s:mailto:%s@example.com", strings.ToUpper(one[:1])+one[1:], one)
+	}
+	return e
+}
+
+// person adds a person with an address.
+func (w *world) person(name string) string {
+	w.t.Helper()
+	var id string
+	w.write(func(ctx context.Context, tx *db.Tx) error {
+		made, err := people.Create(ctx, tx, people.Draft{Name: strings.ToUpper(name[:1]) + name[1:], Emails: []string{name + "@example.com"}})
+		id = made.Connection.ID
+		return err
+	})
+	return id
+}
+
+func (w *world) write(fn func(ctx context.Context, tx *db.Tx) error) {
+	w.t.Helper()
+	if err := w.data.Write(w.t.Context(), db.Actor{Tool: "test"}, fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// add adds the calendar and starts it.
+func (w *world) add(o sources.Options) *sources.Source {
+	w.t.Helper()
+	src, err := w.Add(w.t.Context(), w.data, "", w.address, start.AddDate(0, -1, 0), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(func(ctx context.Context, tx *db.Tx) error { return sources.Start(ctx, tx, src.ID) })
+	return src
+}
+
+// run runs the member's jobs until all have ended.
+func (w *world) run() {
+	w.t.Helper()
+	w.write(sources.StartJob)
+	w.work()
+}
+
+func (w *world) work() {
+	w.t.Helper()
+	changed := make(chan struct{}, 1)
+	runner := job.NewRunner(job.Config{
+		Queue: dbtest.Queue(w.t, w.Store), Kinds: []job.Kind{w.Kind(), importer.Undo(w.Store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: w.clock,
+		Logger: slog.New(slog.DiscardHandler), Changed: func(job.Job) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		},
+	})
+	runner.Start(w.t.Context())
+	defer runner.Stop(context.Background())
+	for _, kind := range []string{sources.JobKind, importer.UndoKind} {
+		for {
+			jobs, err := job.ListJobs(w.t.Context(), w.data, kind, 1)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if len(jobs) == 0 || jobs[0].Terminal() {
+				break
+			}
+			<-changed
+		}
+	}
+}
+
+// logged returns the interactions, the latest first, as "10 09:00 60 Title: Kofi, Vera".
+func (w *world) logged() (out []string) {
+	w.t.Helper()
+	entries, err := timeline.ListTimeline(w.t.Context(), w.data, timeline.Query{Limit: 500})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range entries {
+		var names []string
+		for _, p := range e.Participants {
+			names = append(names, p.Name)
+		}
+		slices.Sort(names)
+		out = append(out, fmt.Sprintf("%s %d %s: %s", e.OccurredAt.UTC().Format("02 15:04"), e.DurationMinutes, e.Text, strings.Join(names, ", ")))
+	}
+	return out
+}
+
+func (w *world) wantLogged(when string, want ...string) {
+	w.t.Helper()
+	if got := w.logged(); !slices.Equal(got, want) {
+		w.t.Errorf("%s: logged\n%s\nwant\n%s", when, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// source returns the source as it is stored.
+func (w *world) source(id string) *sources.Source {
+	w.t.Helper()
+	src, err := sources.Get(w.t.Context(), w.data, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return src
+}
+
+// ahead returns the meetings of the next days.
+func (w *world) ahead() (out []string) {
+	w.t.Helper()
+	meetings, err := sources.Ahead(w.t.Context(), w.data, w.clock(), w.clock().AddDate(0, 0, 30))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range meetings {
+		out = append(out, m.StartsAt.UTC().Format("02 15:04 ")+m.Title)
+	}
+	return out
+}
+
+// TestMeetings follows a calendar: what is over is logged once, with those on file; what is ahead is known; what moves, is renamed or
+// cancelled is followed.
+func TestMeetings(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.person("kofi")
+		w.publish(
+			meeting("a", "09 09:00", "Budget", "vera", "kofi", "stranger"), meeting("b", "09 15:00", "Coffee", "vera"), meeting("c", "11 08:00", "Plans", "kofi"),
+			meeting("d", "09 11:00", "Nobody on file", "stranger"),
+		)
+		src, err := w.Add(t.Context(), w.data, "", "webcal"+strings.TrimPrefix(w.address, "https"), start.AddDate(0, -1, 0), sources.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src.Name != "Work" || src.State != sources.Preview || src.Report.Meetings != 2 || src.Report.Ahead != 1 || len(src.Report.Sample) != 2 || src.Report.Sample[0].Title != "Coffee" {
+			t.Errorf("added %+v", src)
+		}
+		w.run()
+		w.wantLogged("a preview")
+		w.write(func(ctx context.Context, tx *db.Tx) error { return sources.Start(ctx, tx, src.ID) })
+		w.run()
+		budget, coffee := "09 09:00 60 Budget: Kofi, Vera", "09 15:00 60 Coffee: Vera"
+		w.wantLogged("first run", coffee, budget)
+		if r := w.source(src.ID).Report; r.Logged != 2 || r.Events != 4 {
+			t.Errorf("report %+v", r)
+		}
+		if got := w.ahead(); !slices.Equal(got, []string{"11 08:00 Plans"}) {
+			t.Errorf("ahead is %v", got)
+		}
+
+		w.pass(time.Hour)
+		w.run()
+		w.wantLogged("nothing new", coffee, budget)
+		if r := w.source(src.ID).Report; r.Logged+r.Changed+r.Removed != 0 {
+			t.Errorf("report %+v", r)
+		}
+
+		w.pass(24 * time.Hour)
+		w.publish(meeting("a", "09 10:00", "Budget 2027", "vera", "kofi"), meeting("b", "09 15:00", "Coffee", "vera")+"\nSTATUS:CANCELLED", meeting("c", "11 08:30", "Plans", "kofi", "vera"))
+		w.run()
+		w.wantLogged("changes", "11 08:30 60 Plans: Kofi, Vera", "09 10:00 60 Budget 2027: Kofi, Vera")
+		if r := w.source(src.ID).Report; r.Logged != 1 || r.Changed != 1 || r.Removed != 1 {
+			t.Errorf("report %+v", r)
+		}
+
+		w.pass(time.Hour)
+		w.publish(meeting("x", "20 08:00", "Far", "vera"))
+		w.run()
+		w.wantLogged("a calendar of the next weeks only", "11 08:30 60 Plans: Kofi, Vera", "09 10:00 60 Budget 2027: Kofi, Vera")
+		w.pass(time.Hour)
+		w.publish()
+		w.run()
+		if got := w.ahead(); len(got) != 0 {
+			t.Errorf("ahead is %v after it was deleted", got)
+		}
+	})
+}
+
+// TestMemberEdits checks that what the member changes of a meeting stays, and that what the member deletes stays deleted.
+func TestMemberEdits(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		kofi := w.person("kofi")
+		w.publish(meeting("a", "09 09:00", "Budget", "vera"), meeting("b", "09 15:00", "Coffee", "vera"), meeting("c", "08 15:00", "Talk", "vera"))
+		w.add(sources.Options{})
+		w.run()
+		entries, err := timeline.ListTimeline(t.Context(), w.data, timeline.Query{Limit: 10})
+		if err != nil || len(entries) != 3 {
+			t.Fatal(entries, err)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			summary := "Vera wants a raise"
+			if _, err := timeline.UpdateInteraction(ctx, tx, timeline.InteractionPatch{ID: entries[1].ID, Summary: &summary, Add: []string{kofi}}); err != nil {
+				return err
+			}
+			if _, err := timeline.UpdateInteraction(ctx, tx, timeline.InteractionPatch{ID: entries[2].ID, Summary: &summary}); err != nil {
+				return err
+			}
+			_, _, err := timeline.DeleteEntry(ctx, tx, entries[0].ID)
+			return err
+		})
+		w.pass(time.Hour)
+		w.publish(meeting("a", "09 10:00", "Budget 2", "vera"), meeting("b", "09 16:00", "Coffee 2", "vera"), meeting("c", "08 15:00", "Talk", "vera")+"\nSTATUS:CANCELLED")
+		w.run()
+		w.wantLogged("the time follows, the words and the added person stay", "09 10:00 60 Vera wants a raise: Kofi, Vera", "08 15:00 60 Vera wants a raise: Vera")
+	})
+}
+
+// TestUndoOfSource checks that the undo of a source's import removes all that it logged, and that it is not logged again.
+func TestUndoOfSource(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		events := make([]string, 250)
+		for i := range events {
+			events[i] = meeting(fmt.Sprint("m", i), fmt.Sprintf("%02d 09:%02d", 1+i%9, i%60), fmt.Sprint("Meeting ", i), "vera")
+		}
+		w.publish(events...)
+		src := w.add(sources.Options{})
+		w.run()
+		if n := len(w.logged()); n != 250 {
+			t.Fatalf("%d logged", n)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			_, _, err := importer.StartUndo(ctx, tx, src.ImportID)
+			return err
+		})
+		w.work()
+		w.wantLogged("undone")
+		w.pass(2 * time.Hour)
+		w.run()
+		w.wantLogged("undone, and read again")
+		w.write(func(ctx context.Context, tx *db.Tx) error { return sources.Remove(ctx, tx, src.ID) })
+		if left, err := sources.List(t.Context(), w.data); err != nil || len(left) != 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+	})
+}
+
+// TestStrangers checks who is offered as a new person: those of meetings that are over, not colleagues, and not those who were dismissed.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(
+			meeting("a", "09 09:00", "Budget", "vera", "kofi", "ove"), meeting("b", "09 15:00", "Coffee", "kofi"), meeting("c", "11 08:00", "Plans", "ida"),
+			meeting("d", "09 11:00", "Lunch", "kofi")+"\nATTENDEE;CN=Boss:mailto:boss@work.example", meeting("e", "09 12:00", "Dentist", "mo"),
+		)
+		src := w.add(sources.Options{Domains: []string{"@Work.example"}, Words: []string{"dentist"}})
+		w.run()
+		offered := func() (out []string) {
+			found, err := sources.Strangers(t.Context(), w.data, src.ID, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range found {
+				out = append(out, fmt.Sprintf("%s %s %d", s.Email, s.Name, s.Meetings))
+			}
+			return out
+		}
+		if got := offered(); !slices.Equal(got, []string{"kofi@example.com Kofi 3", "ove@example.com Ove 1"}) {
+			t.Errorf("offered %v", got)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			return sources.Dismiss(ctx, tx, src.ID, []string{"ove@example.com"})
+		})
+		w.person("kofi")
+		w.pass(time.Hour)
+		w.run()
+		if got := offered(); len(got) != 0 {
+			t.Errorf("offered %v", got)
+		}
+		w.wantLogged("with the new person", "09 15:00 60 Coffee: Kofi", "09 11:00 60 Lunch: Kofi", "09 09:00 60 Budget: Kofi, Vera")
+	})
+}
+
+// TestSharedAddress checks that nobody is taken by an address that two people have.
+func TestSharedAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t))
+	w.person("vera")
+	w.write(func(ctx context.Context, tx *db.Tx) error {
+		_, err := people.Create(ctx, tx, people.Draft{Name: "Olaf Holm", OnDuplicate: people.OnDuplicateCreate, Emails: []string{"vera@example.com"}})
+		return err
+	})
+	w.publish(meeting("a", "09 09:00", "Dinner", "vera"))
+	src := w.add(sources.Options{})
+	w.run()
+	w.wantLogged("shared address")
+	if r := w.source(src.ID).Report; r.Shared != 1 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+// TestFailures checks that a failure is told with its beginning and its cause, loses nothing, and ends.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(meeting("a", "09 09:00", "Budget", "vera"))
+		src := w.add(sources.Options{})
+		w.run()
+		w.answer(http.StatusNotFound)
+		w.pass(2 * time.Hour)
+		w.run()
+		failed := w.source(src.ID)
+		if failed.FailedSince.IsZero() || failed.Problem != "there is no calendar at this address any more" || failed.SucceededAt.Equal(failed.TriedAt) || !failed.NextAt.Equal(w.clock().Add(15*time.Minute)) {
+			t.Errorf("failed: %+v", failed)
+		}
+		w.pass(2 * time.Hour)
+		w.run()
+		if again := w.source(src.ID); !again.FailedSince.Equal(failed.FailedSince) || !again.NextAt.Equal(w.clock().Add(time.Hour)) {
+			t.Errorf("failed again: %+v", again)
+		}
+		w.wantLogged("failed", "09 09:00 60 Budget: Vera")
+		w.answer(0)
+		w.pass(2 * time.Hour)
+		w.run()
+		if well := w.source(src.ID); !well.FailedSince.IsZero() || well.Problem != "" || !well.SucceededAt.Equal(well.TriedAt) {
+			t.Errorf("well again: %+v", well)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error { return sources.Pause(ctx, tx, src.ID) })
+		before := w.host.Requests()
+		w.pass(24 * time.Hour)
+		w.run()
+		if w.host.Requests() != before {
+			t.Error("a paused source was read")
+		}
+	})
+}
+
+// TestSchedule checks that the members whose sources are due get a job, and others none.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.add(sources.Options{})
+		jobs := func() int {
+			if _, err := w.Schedule().Run(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			found, err := job.ListJobs(t.Context(), w.data, sources.JobKind, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found)
+		}
+		if n := jobs(); n != 1 {
+			t.Errorf("%d jobs of a new source", n)
+		}
+		if n := jobs(); n != 1 {
+			t.Errorf("%d jobs although one is live", n)
+		}
+		w.work()
+		if n := jobs(); n != 1 {
+			t.Errorf("%d jobs although none is due", n)
+		}
+		w.pass(2 * time.Hour)
+		if n := jobs(); n != 2 {
+			t.Errorf("%d jobs after two hours", n)
+		}
+	})
+}
+
+// TestWrongAddresses checks the answers to addresses that are no calendar, and that none tells what is behind a private address.
+func TestWrongAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t))
+	for address, want := range map[string]string{
+		"":                                     "this is no address",
+		"calendar":                             "this is no address",
+		"ftp://agent.example.com/a.ics":        "must begin with https:// or webcal://",
+		"file:///etc/passwd":                   "this is no address",
+		"http://agent.example.com/a.ics":       "must begin with https://",
+		"https://" + strings.Repeat("a", 2000): "this is no address",
+		"https://agent.example.com:1/a.ics":    "can't be reached",
+	} {
+		_, err := w.Add(t.Context(), w.data, "", address, start, sources.Options{})
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v", address, err)
+		}
+	}
+	w.answer(http.StatusForbidden)
+	if _, err := w.Add(t.Context(), w.data, "", w.address, start, sources.Options{}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "secret address") {
+		t.Errorf("a sign-in: %v", err)
+	}
+	w.answer(0)
+	w.add(sources.Options{})
+	if _, err := w.Add(t.Context(), w.data, "", w.address, start, sources.Options{}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "is a source already: Work") {
+		t.Errorf("twice: %v", err)
+	}
+	w.Fetcher = sources.NewFetcher(w.host.Production(), false)
+	for _, private := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "64:ff9b::7f00:1"} {
+		w.host.Resolve(private)
+		_, err := w.Add(t.Context(), w.data, "", w.host.URL+"/other.ics", start, sources.Options{})
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "private network") || strings.Contains(err.Error(), "other.ics") {
+			t.Errorf("%s: %v", private, err)
+		}
+	}
+}
+
+// TestRedirects checks that a redirect is followed to an address that could be chosen, and to no other.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	var to string
+	host := outboundtest.Start(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/calendar.ics" {
+			_, _ = rw.Write([]byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"))
+			return
+		}
+		http.Redirect(rw, r, to, http.StatusFound)
+	}))
+	fetcher := sources.NewFetcher(host.Options(), false)
+	for target, want := range map[string]string{
+		host.URL + "/calendar.ics": "", "http://agent.example.com/calendar.ics": "must begin with https://", "file:///etc/passwd": "this is no address", "/again": "can't be reached",
+	} {
+		to = target
+		_, err := fetcher.Fetch(t.Context(), host.URL+"/start")
+		if (err == nil) != (want == "") || err != nil && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("to %s: %v", target, err)
+		}
+	}
+}
+
+// TestAddressIsSealed checks that the database does not have the address of a calendar, which is a secret.
+func TestAddressIsSealed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t))
+	src := w.add(sources.Options{})
+	if stored := w.source(src.ID); strings.Contains(fmt.Sprintf("%+v", stored), "secret-3f2a") || stored.Host != "agent.example.com" {
+		t.Errorf("stored %+v", stored)
+	}
+}

@@ -1,0 +1,496 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/calendar"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/uptrace/bun"
+)
+
+const (
+	// ahead is how far in the future meetings are read.
+	ahead = 60 * 24 * time.Hour
+	// every is how often a source is read. After a failure it is read sooner at first.
+	every      = time.Hour
+	firstRetry = 15 * time.Minute
+	// stepMeetings is how many meetings one transaction writes.
+	stepMeetings = 100
+	// maxStrangers is how many people who are not on file are kept for a source.
+	maxStrangers = 500
+	// maxSamples is how many meetings a preview shows.
+	maxSamples = 20
+	// maxParticipants is how many people an interaction has at most.
+	maxParticipants = 50
+	maxTitle        = 500
+	maxMinutes      = 7 * 24 * 60
+	// lookups is how many addresses one statement looks up.
+	lookups = 500
+)
+
+// work is a meeting whose row, or whose interaction, is not as the calendar says.
+type work struct {
+	row     Meeting
+	sourced *timeline.Sourced // nil if the timeline stays as it is
+	drop    bool              // the row
+}
+
+// plan is what a run of a source has to do.
+type plan struct {
+	calendar  string // its own name
+	report    Report
+	work      []work
+	strangers []Stranger
+}
+
+// plan fetches the calendar of a source, and compares it with what is stored. It fails with fault.Invalid if it can't be read.
+func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
+	address, err := s.address(src)
+	if err != nil {
+		return nil, err
+	}
+	feed, err := s.Fetcher.Fetch(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	own, zone, err := s.own(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Store.Now()
+	read, err := calendar.Read(feed, calendar.Options{From: src.Since, Until: now.Add(ahead), Zone: zone, Own: own})
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{calendar: read.Name, report: Report{Events: read.Events, Skipped: read.Skipped, Warnings: append([]string{}, read.Warnings...)}}
+	data := s.Store.Tenant(src.TenantID, true)
+	who, err := recognise(ctx, data, read.Meetings)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Meeting
+	if err := data.From(&rows).Where("source_id = ?", src.ID).Scan(ctx); err != nil {
+		return nil, err
+	}
+	p.compare(src, read.Meetings, who, rows, zone, now)
+	p.meetStrangers(src, read.Meetings, who, now)
+	return p, nil
+}
+
+// recognised are the ids of the people with an address; an address that several people have has an empty id.
+type recognised map[string]string
+
+// recognise returns the people on file who have the addresses of attendees.
+func recognise(ctx context.Context, data db.Reader, meetings []calendar.Meeting) (recognised, error) {
+	byNormal := map[string]string{}
+	for _, m := range meetings {
+		for _, p := range m.People {
+			byNormal[people.NormalValue(people.KindEmail, p.Email)] = p.Email
+		}
+	}
+	normals := make([]string, 0, len(byNormal))
+	for normal := range byNormal {
+		normals = append(normals, normal)
+	}
+	slices.Sort(normals)
+	who := recognised{}
+	for part := range slices.Chunk(normals, lookups) {
+		var found []struct {
+			Email, ID string
+			Count     int
+		}
+		err := data.NewRaw(`SELECT h.normal_value AS email, min(c.id) AS id, count(DISTINCT c.id) AS count FROM handles h
+JOIN connections c ON c.tenant_id = h.tenant_id AND c.id = h.connection_id AND c.archived_at IS NULL
+WHERE h.tenant_id = ? AND h.kind = ? AND h.normal_value IN (?) GROUP BY h.normal_value`, data.TenantID(), people.KindEmail, bun.List(part)).Scan(ctx, &found)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if f.Count > 1 {
+				f.ID = ""
+			}
+			who[byNormal[f.Email]] = f.ID
+		}
+	}
+	return who, nil
+}
+
+// of returns the people of a meeting who are on file.
+func (who recognised) of(m *calendar.Meeting) (ids []string) {
+	for _, p := range m.People {
+		if id := who[p.Email]; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	ids = people.DistinctIDs(ids)
+	slices.Sort(ids)
+	return ids[:min(len(ids), maxParticipants)]
+}
+
+// leavesOut reports whether the options leave a meeting out.
+func (o Options) leavesOut(m *calendar.Meeting) bool {
+	title := text.Fold(m.Title)
+	return o.MaxPeople > 0 && len(m.People) > o.MaxPeople ||
+		slices.ContainsFunc(o.Words, func(word string) bool { return strings.Contains(title, text.Fold(word)) })
+}
+
+// compare finds what differs between a calendar and the rows of its source.
+func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised, rows []Meeting, zone *time.Location, now time.Time) {
+	stored := make(map[string]*Meeting, len(rows))
+	for i := range rows {
+		stored[rows[i].Key] = &rows[i]
+	}
+	for i := range meetings {
+		m := &meetings[i]
+		key := keyOf(m.Key)
+		before := stored[key]
+		delete(stored, key)
+		if before != nil && before.Key == "" {
+			continue // twice in the calendar
+		}
+		stored[key] = &Meeting{}
+		ids := who.of(m)
+		switch {
+		case src.Options.leavesOut(m):
+			p.report.Filtered++
+			continue
+		case m.Cancelled:
+			p.cancel(before, zone)
+			continue
+		case len(ids) == 0:
+			continue
+		}
+		p.meet(m, Meeting{
+			TenantID: src.TenantID, SourceID: src.ID, Key: key, StartsAt: m.Start.UTC(), EndsAt: m.End.UTC(), AllDay: m.AllDay,
+			Title: text.Truncate(m.Title, maxTitle), ConnectionIDs: ids,
+		}, before, zone, now)
+	}
+	for _, row := range stored { // what the calendar no longer has
+		if row.Key != "" && row.InteractionID == "" {
+			p.work = append(p.work, work{row: *row, drop: true})
+		}
+	}
+	slices.SortFunc(p.work, func(a, b work) int {
+		return cmp.Or(a.row.StartsAt.Compare(b.row.StartsAt), strings.Compare(a.row.Key, b.row.Key))
+	})
+}
+
+// cancel removes a meeting that the calendar says is cancelled.
+func (p *plan) cancel(before *Meeting, zone *time.Location) {
+	if before == nil {
+		return
+	}
+	w := work{row: *before, drop: true}
+	if before.InteractionID != "" {
+		w.sourced = &timeline.Sourced{ID: before.InteractionID, Before: before.interaction(zone)}
+	}
+	p.work = append(p.work, w)
+}
+
+// meet compares a meeting with its row, which is nil if there is none.
+func (p *plan) meet(m *calendar.Meeting, row Meeting, before *Meeting, zone *time.Location, now time.Time) {
+	over := !m.End.After(now)
+	if over {
+		p.report.Meetings++
+	} else {
+		p.report.Ahead++
+	}
+	w := work{row: row}
+	if before != nil {
+		w.row.InteractionID = before.InteractionID
+	}
+	same := before != nil && row.same(before)
+	switch {
+	case same && (before.InteractionID != "" || !over):
+		return
+	case before != nil && before.InteractionID != "":
+		w.sourced = &timeline.Sourced{ID: before.InteractionID, Before: before.interaction(zone), Now: row.interaction(zone)}
+	case over:
+		w.sourced = &timeline.Sourced{Now: row.interaction(zone)}
+	}
+	p.work = append(p.work, w)
+}
+
+// same reports whether the calendar says the same in two rows.
+func (m *Meeting) same(o *Meeting) bool {
+	return m.StartsAt.Equal(o.StartsAt) && m.EndsAt.Equal(o.EndsAt) && m.AllDay == o.AllDay && m.Title == o.Title && slices.Equal(m.ConnectionIDs, o.ConnectionIDs)
+}
+
+// interaction returns what is logged for a meeting.
+func (m *Meeting) interaction(zone *time.Location) *timeline.Interaction {
+	i := &timeline.Interaction{Kind: "meeting", Summary: m.Title, ExternalKey: "calendar:" + m.Key, ConnectionIDs: m.ConnectionIDs}
+	if m.AllDay {
+		day := civil.Of(m.StartsAt, zone)
+		i.OccurredAt, i.OccurredLocal = civil.Noon(day, zone).UTC(), day.Format(time.DateOnly)
+		return i
+	}
+	i.OccurredAt, i.DurationMinutes = m.StartsAt, int32(min(m.EndsAt.Sub(m.StartsAt)/time.Minute, maxMinutes))
+	if local := m.StartsAt.In(zone).Format(time.RFC3339); !strings.HasSuffix(local, "Z") {
+		i.OccurredLocal = local
+	}
+	return i
+}
+
+// meetStrangers counts the attendees of meetings that are over who are not on file.
+func (p *plan) meetStrangers(src *Source, meetings []calendar.Meeting, who recognised, now time.Time) {
+	met, shared := map[string]*Stranger{}, map[string]bool{}
+	for i := range meetings {
+		m := &meetings[i]
+		if m.Cancelled || m.End.After(now) || src.Options.leavesOut(m) {
+			continue
+		}
+		for _, person := range m.People {
+			id, known := who[person.Email]
+			if known && id == "" {
+				shared[person.Email] = true
+			}
+			_, domain, _ := strings.Cut(person.Email, "@")
+			if known || slices.Contains(src.Options.Domains, domain) {
+				continue
+			}
+			one := met[person.Email]
+			if one == nil {
+				one = &Stranger{TenantID: src.TenantID, SourceID: src.ID, Email: person.Email}
+				met[person.Email] = one
+			}
+			one.Name = cmp.Or(text.Truncate(person.Name, maxName), one.Name)
+			one.Meetings++
+			if m.Start.After(one.LastAt) {
+				one.LastAt = m.Start.UTC()
+			}
+		}
+	}
+	p.report.Shared = len(shared)
+	for _, one := range met {
+		p.strangers = append(p.strangers, *one)
+	}
+	slices.SortFunc(p.strangers, func(a, b Stranger) int {
+		return cmp.Or(cmp.Compare(b.Meetings, a.Meetings), b.LastAt.Compare(a.LastAt), strings.Compare(a.Email, b.Email))
+	})
+	p.strangers = p.strangers[:min(len(p.strangers), maxStrangers)]
+}
+
+// sample returns the latest meetings that would be logged.
+func (p *plan) sample() (out []Sample) {
+	for _, w := range slices.Backward(p.work) {
+		if w.sourced != nil && len(out) < maxSamples {
+			out = append(out, Sample{Start: w.row.StartsAt, Title: w.row.Title, People: w.row.ConnectionIDs})
+		}
+	}
+	return out
+}
+
+// JobKind is the kind of the job that reads a member's sources, ScheduleKind that of the system job that starts it.
+const (
+	JobKind      = "sync_sources"
+	ScheduleKind = "schedule_sources"
+)
+
+// scheduleEvery is how often the sources that are due are looked for.
+const scheduleEvery = 5 * time.Minute
+
+// Schedule returns the system job that starts the jobs of the members whose sources are due.
+func (s *Sources) Schedule() job.Kind {
+	return job.Kind{Name: ScheduleKind, Every: scheduleEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
+		var owners []tenant.ID
+		err := s.Store.NewRaw("SELECT DISTINCT tenant_id FROM sources WHERE state = ? AND next_at <= ?", On, s.Store.Now()).Scan(ctx, &owners)
+		if err != nil {
+			return nil, err
+		}
+		for _, owner := range owners {
+			err := s.Store.Tenant(owner, false).Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error { return StartJob(ctx, tx) })
+			if err != nil && !fault.Is(err, fault.ReadOnly) {
+				return nil, err
+			}
+		}
+		return map[string]int{"members": len(owners)}, nil
+	}}
+}
+
+// StartJob starts the job that reads the sources of the member that are due, unless it is live.
+func StartJob(ctx context.Context, tx *db.Tx) error {
+	_, _, err := job.StartJob(ctx, tx, job.Draft{Kind: JobKind, Params: struct{}{}})
+	return err
+}
+
+// SyncNow makes a source that is on due, and starts the job.
+func SyncNow(ctx context.Context, tx *db.Tx, sourceID string) error {
+	if err := Start(ctx, tx, sourceID); err != nil {
+		return err
+	}
+	return StartJob(ctx, tx)
+}
+
+// Result is the result of a job.
+type Result struct {
+	// Read and Failed are how many sources could be read, and how many not.
+	Read   int `json:"read"`
+	Failed int `json:"failed"`
+}
+
+// Kind returns the kind of job that reads the sources of a member that are due.
+func (s *Sources) Kind() job.Kind {
+	return job.Kind{Name: JobKind, Run: func(ctx context.Context, run *job.Run) (any, error) {
+		var due []Source
+		err := s.Store.Tenant(run.Job.TenantID, true).From(&due).Where("state = ? AND next_at <= ?", On, s.Store.Now()).Order("next_at", "id").Scan(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var result Result
+		for i := range due {
+			err := s.sync(ctx, run, &due[i])
+			if err == nil {
+				result.Read++
+				continue
+			}
+			if !fault.Is(err, fault.Invalid) {
+				return nil, err
+			}
+			result.Failed++
+			if err := s.failed(ctx, run, &due[i], err); err != nil {
+				return nil, err
+			}
+		}
+		return result, nil
+	}}
+}
+
+// step writes a step of a run, in the name of the source.
+func (s *Sources) step(ctx context.Context, run *job.Run, src *Source, fn func(ctx context.Context, tx *db.Tx) error) error {
+	by := db.Actor{CredentialID: src.ID, CredentialName: src.Name}
+	return job.WriteStep(ctx, s.Store.Tenant(src.TenantID, false), run.Lease(), by, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+		now, err := Get(ctx, tx, src.ID)
+		if err == nil && now.State != On {
+			err = fault.New(fault.NotFound, "the source is paused")
+		}
+		if err != nil {
+			return job.Step{}, err
+		}
+		return job.Step{Checkpoint: struct{}{}}, fn(ctx, tx)
+	})
+}
+
+// sync reads a source once. It fails with fault.Invalid if the calendar can't be read.
+func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
+	p, err := s.plan(ctx, src)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(p.work, stepMeetings) {
+		if err = run.Yield(ctx); err != nil {
+			return err
+		}
+		if err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return p.write(ctx, tx, src, part) }); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return p.finish(ctx, tx, src) })
+	}
+	if fault.Is(err, fault.NotFound) {
+		return nil // removed or paused meanwhile
+	}
+	return err
+}
+
+// write writes some meetings.
+func (p *plan) write(ctx context.Context, tx *db.Tx, src *Source, part []work) error {
+	var sourced []timeline.Sourced
+	for _, w := range part {
+		if w.sourced != nil {
+			sourced = append(sourced, *w.sourced)
+		}
+	}
+	synced, err := timeline.SyncInteractions(ctx, tx, fmt.Sprintf("Meetings of the calendar %s", src.Name), src.ImportID, sourced)
+	if err != nil {
+		return err
+	}
+	p.report.Logged += synced.Added
+	p.report.Changed += synced.Changed
+	p.report.Removed += synced.Removed
+	var rows []Meeting
+	var gone []string
+	ids := synced.IDs
+	for _, w := range part {
+		if w.sourced != nil {
+			if ids[0] != "" {
+				w.row.InteractionID = ids[0]
+			}
+			ids = ids[1:]
+		}
+		if w.drop {
+			gone = append(gone, w.row.Key)
+			continue
+		}
+		rows = append(rows, w.row)
+	}
+	if len(gone) > 0 {
+		if err := tx.Delete(ctx, (*Meeting)(nil), "source_id = ? AND key IN (?)", src.ID, bun.List(gone)); err != nil {
+			return err
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err = tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, source_id, key) DO UPDATE").
+		Set("starts_at = EXCLUDED.starts_at").Set("ends_at = EXCLUDED.ends_at").Set("all_day = EXCLUDED.all_day").Set("title = EXCLUDED.title").
+		Set("connection_ids = EXCLUDED.connection_ids").Set("interaction_id = EXCLUDED.interaction_id").Exec(ctx)
+	return err
+}
+
+// finish stores the strangers and how the run went.
+func (p *plan) finish(ctx context.Context, tx *db.Tx, src *Source) error {
+	var before []Stranger
+	if err := tx.From(&before).Where("source_id = ?", src.ID).Scan(ctx); err != nil {
+		return err
+	}
+	dismissed := map[string]bool{}
+	for _, one := range before {
+		dismissed[one.Email] = one.Dismissed
+	}
+	if err := tx.Delete(ctx, (*Stranger)(nil), "source_id = ?", src.ID); err != nil {
+		return err
+	}
+	for i := range p.strangers {
+		p.strangers[i].Dismissed = dismissed[p.strangers[i].Email]
+	}
+	if err := tx.InsertAll(ctx, &p.strangers, len(p.strangers)); err != nil {
+		return err
+	}
+	src.TriedAt, src.SucceededAt, src.FailedSince, src.Problem, src.Report, src.NextAt = tx.Now(), tx.Now(), time.Time{}, "", p.report, tx.Now().Add(every)
+	return src.store(ctx, tx)
+}
+
+// failed stores that a run failed.
+func (s *Sources) failed(ctx context.Context, run *job.Run, src *Source, cause error) error {
+	err := s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error {
+		src.TriedAt, src.Problem = tx.Now(), cause.Error()
+		if src.FailedSince.IsZero() {
+			src.FailedSince = tx.Now()
+		}
+		src.NextAt = tx.Now().Add(min(max(tx.Now().Sub(src.FailedSince), firstRetry), every))
+		return src.store(ctx, tx)
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// store stores how a run went.
+func (src *Source) store(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.NewUpdate().Model(src).Column("tried_at", "succeeded_at", "failed_since", "problem", "report", "next_at").WherePK().Exec(ctx)
+	return err
+}
