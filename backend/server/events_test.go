@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/sources"
 )
 
 func TestEvents(t *testing.T) {
@@ -100,7 +101,7 @@ func TestJobKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, nil), decisions(nil)) {
+	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, &sources.Sources{}, nil), decisions(nil)) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {

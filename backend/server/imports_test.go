@@ -33,6 +33,8 @@ func needs() map[string][]string {
 		"secretkey":        {"fault"}, // encrypts what must be read again, with a key outside the database
 		"cursor":           {"fault"},
 		"content":          {"fault"}, // lines of vCard and iCalendar
+		"calendar":         {"content", "text"},
+		"outbound":         nil, // connections to addresses that others choose
 		"people/names":     {"text"},
 		"people/cadence":   {"civil"},
 		"country":          {"text"},
@@ -52,7 +54,7 @@ func needs() map[string][]string {
 		"job":             {"billing"}, // a job's units are paid for as it works
 		"decision":        {"job"},     // a decision has a job
 		"oauth":           {"idempotency", "oauth/clientdoc"},
-		"oauth/clientdoc": {"fault"}, // fetches a client's metadata document
+		"oauth/clientdoc": {"fault", "outbound"}, // fetches a client's metadata document
 		"oauth/signin":    {"account"},
 
 		// Features.
@@ -77,19 +79,21 @@ func needs() map[string][]string {
 		"move":   {"account", "account/password", "billing", "people", "reminders"},
 		"sunset": {"call", "db"},
 
-		"dav":      {"importer"},             // people as an address book
-		"research": {"account", "insights"},  // as documents
-		"handlers": {"importer", "research"}, // of all features, for rpc and web
+		"sources":  {"account", "calendar", "job", "outbound", "secretkey", "timeline"}, // calendars that are read again and again
+		"dav":      {"importer"},                                                        // people as an address book
+		"research": {"account", "insights"},                                             // as documents
+		"handlers": {"importer", "research"},                                            // of all features, for rpc and web
 
 		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":           {"account/passkey", "account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web":           {"account/passkey", "account/password", "account/totp", "demo", "mail", "secretkey", "web/calendars", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web/calendars": {"importer", "sources", "web/page"},
 		"web/contacts":  {"handlers", "web/page"},
 		"web/grouping":  {"handlers", "web/page"},
 		"web/network":   {"handlers", "web/page"},
 		"web/importing": {"handlers", "web/page"},
 		"web/review":    {"decision", "groups", "importer", "web/page"}, // an import that waits for approval
 		"web/connect":   {"handlers", "web/page"},
-		"web/today":     {"handlers", "web/page"},
+		"web/today":     {"handlers", "sources", "web/page"},
 		"web/page":      {"oauth", "photos", "rpc/arguments"},
 	}
 }

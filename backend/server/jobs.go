@@ -36,10 +36,13 @@ func JobKinds() []string {
 	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, sources.JobKind, sources.ScheduleKind, decision.JobKind}
 }
 
-// jobKinds returns the kinds with their handlers, except those of sources and decisions. Add a new kind here and
+// jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
 // to JobKinds.
-func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) []job.Kind {
-	return []job.Kind{sweep(c, data, m), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
+func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, calendars *sources.Sources, m *counters) []job.Kind {
+	return []job.Kind{
+		sweep(c, data, m), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now),
+		calendars.Kind(), calendars.Schedule(),
+	}
 }
 
 // decisions is the kind of the jobs of decisions.
@@ -52,7 +55,7 @@ func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Prov
 	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger), sources: &sources.Sources{Store: data, Fetcher: sources.NewFetcher(outbound.Options{}, c.PrivateSources)}}
 	config := job.Config{
 		Queue:   j.queue,
-		Kinds:   append(jobKinds(c, data, ledger, provider, m), j.sources.Kind(), j.sources.Schedule(), decisions(j)),
+		Kinds:   append(jobKinds(c, data, ledger, provider, j.sources, m), decisions(j)),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}

@@ -127,19 +127,23 @@ func (r *reader) events(feed string) (events []*event) {
 			}
 			continue
 		}
-		name := strings.ToUpper(line.Name)
-		component := strings.ToUpper(strings.TrimSpace(line.Value))
+		var text string
+		if len(line.Name) <= len("begin") && len(line.Value) < 100 {
+			text = strings.ToUpper(line.Name + ":" + strings.TrimSpace(line.Value))
+		}
+		begun, begins := strings.CutPrefix(text, "BEGIN:")
+		ended, ends := strings.CutPrefix(text, "END:")
 		switch {
-		case name == "BEGIN":
-			if component == "VEVENT" {
+		case begins:
+			if begun == "VEVENT" {
 				lines, broken = nil, nil
 			}
-			open = append(open, component)
-		case name == "END":
-			if i := slices.Index(open, component); i >= 0 {
+			open = append(open, begun)
+		case ends:
+			if i := slices.Index(open, ended); i >= 0 {
 				open = open[:i]
 			}
-			if component == "VEVENT" && inEvent {
+			if ended == "VEVENT" && inEvent {
 				events = r.event(events, lines, broken)
 			}
 		case len(open) > 0 && open[len(open)-1] == "VEVENT":
@@ -148,8 +152,8 @@ func (r *reader) events(feed string) (events []*event) {
 				continue
 			}
 			lines = append(lines, line)
-		case !inEvent && name == "X-WR-CALNAME":
-			r.out.Name = text.Line(content.Unescape(line.Value))
+		case !inEvent && strings.EqualFold(line.Name, "X-WR-CALNAME"):
+			r.out.Name = title(line)
 		}
 	}
 	return events
@@ -174,10 +178,13 @@ func (r *reader) event(events []*event, lines []content.Line, broken error) []*e
 func describe(lines []content.Line) string {
 	for _, name := range []string{"SUMMARY", "UID"} {
 		for _, l := range lines {
-			if title := text.Line(content.Unescape(l.Value)); strings.EqualFold(l.Name, name) && title != "" {
-				return text.QuoteUpTo(title, 80)
+			if strings.EqualFold(l.Name, name) && title(l) != "" {
+				return text.QuoteUpTo(title(l), 80)
 			}
 		}
 	}
 	return "without a title"
 }
+
+// title returns the text of a property in one line.
+func title(l content.Line) string { return text.Line(content.Unescape(l.Value)) }

@@ -54,7 +54,7 @@ func (r *reader) parse(lines []content.Line) (*event, error) {
 		case "UID":
 			e.uid = strings.TrimSpace(l.Value)
 		case "SUMMARY":
-			e.title = text.Line(content.Unescape(l.Value))
+			e.title = title(l)
 		case "DTSTART":
 			e.start, e.allDay, err = r.time(l)
 		case "DTEND":

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/secretkey"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -284,6 +286,29 @@ func Strangers(ctx context.Context, data db.Reader, sourceID string, limit int) 
 func Dismiss(ctx context.Context, tx *db.Tx, sourceID string, emails []string) error {
 	_, err := tx.NewRaw("UPDATE source_people SET dismissed = ? WHERE tenant_id = ? AND source_id = ? AND email IN (?)", true, tx.TenantID(), sourceID, bun.List(emails)).Exec(ctx)
 	return err
+}
+
+// AddPeople adds strangers as people, by the names that the calendar has for them, and makes the source due, so that their meetings are
+// logged. An address that is not among the strangers is left out.
+func AddPeople(ctx context.Context, tx *db.Tx, sourceID string, emails []string) error {
+	var chosen []Stranger
+	if err := tx.From(&chosen).Where("source_id = ? AND email IN (?)", sourceID, bun.List(emails)).Order("email").Scan(ctx); err != nil {
+		return err
+	}
+	for _, one := range chosen {
+		name := cmp.Or(one.Name, one.Email)
+		if _, err := people.Create(ctx, tx, people.Draft{Name: name, Emails: []string{one.Email}, Source: "calendar", OnDuplicate: people.OnDuplicateReturn}); err != nil {
+			return err
+		}
+		if err := tx.Delete(ctx, (*Stranger)(nil), "source_id = ? AND email = ?", sourceID, one.Email); err != nil {
+			return err
+		}
+	}
+	src, err := Get(ctx, tx, sourceID)
+	if err != nil || src.State != On {
+		return err
+	}
+	return SyncNow(ctx, tx, sourceID)
 }
 
 // Ahead returns the meetings of a span that have not been logged, by their start. A meeting of two calendars is returned once.

@@ -3,7 +3,6 @@ package sources
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -369,7 +368,7 @@ func (s *Sources) Kind() job.Kind {
 
 // step writes a step of a run, in the name of the source.
 func (s *Sources) step(ctx context.Context, run *job.Run, src *Source, fn func(ctx context.Context, tx *db.Tx) error) error {
-	by := db.Actor{CredentialID: src.ID, CredentialName: src.Name}
+	by := db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
 	return job.WriteStep(ctx, s.Store.Tenant(src.TenantID, false), run.Lease(), by, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		now, err := Get(ctx, tx, src.ID)
 		if err == nil && now.State != On {
@@ -413,7 +412,7 @@ func (p *plan) write(ctx context.Context, tx *db.Tx, src *Source, part []work) e
 			sourced = append(sourced, *w.sourced)
 		}
 	}
-	synced, err := timeline.SyncInteractions(ctx, tx, fmt.Sprintf("Meetings of the calendar %s", src.Name), src.ImportID, sourced)
+	synced, err := timeline.SyncInteractions(ctx, tx, "the calendar "+src.Name, src.ImportID, sourced)
 	if err != nil {
 		return err
 	}

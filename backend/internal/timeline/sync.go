@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -30,10 +32,10 @@ type SyncResult struct {
 	effects []history.EffectDraft
 }
 
-// SyncInteractions brings interactions up to date with a source, as one change, which is part of an import. Where a member has changed
+// SyncInteractions brings interactions up to date with a source, such as "the calendar Work", as one change, which is part of an import. Where a member has changed
 // a field of an interaction since, the field stays; an interaction that the member has deleted stays deleted, and one that the member has
 // changed is not removed. An interaction that another source has logged with the same external key is left as it is.
-func SyncInteractions(ctx context.Context, w *db.Tx, summary, importID string, all []Sourced) (*SyncResult, error) {
+func SyncInteractions(ctx context.Context, w *db.Tx, source, importID string, all []Sourced) (*SyncResult, error) {
 	out := &SyncResult{IDs: make([]string, len(all))}
 	stored, known, err := storedFor(ctx, w, all)
 	if err != nil {
@@ -77,9 +79,23 @@ func SyncInteractions(ctx context.Context, w *db.Tx, summary, importID string, a
 		}
 	}
 	if len(out.effects) > 0 {
-		out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: summary, Effects: out.effects, ImportID: importID})
+		out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: out.summary(source), Effects: out.effects, ImportID: importID})
 	}
 	return out, err
+}
+
+// summary says what was done, such as "From the calendar Work: 2 logged, 1 changed".
+func (r *SyncResult) summary(source string) string {
+	var did []string
+	for _, one := range []struct {
+		count int
+		verb  string
+	}{{r.Added, "logged"}, {r.Changed, "changed"}, {r.Removed, "removed"}} {
+		if one.count > 0 {
+			did = append(did, fmt.Sprint(one.count, " ", one.verb))
+		}
+	}
+	return "From " + source + ": " + strings.Join(did, ", ")
 }
 
 // put replaces an interaction, or removes it, and notes the effect.

@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/calendars"
 	"github.com/kith-crm/kith/backend/internal/web/connect"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
@@ -78,6 +79,7 @@ func New(c Config) (*Web, error) {
 	if web.members, err = importing.Routes(c.Handlers); err != nil {
 		return nil, err
 	}
+	web.members = append(web.members, calendars.Routes(c.Sources, func() { c.Handlers.Imports.Jobs.Wake() })...)
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		SessionIdle: c.SessionIdle, Used: c.Used, ClientAddress: c.ClientAddress, Now: c.Now, Logger: c.Logger, MustEnroll: web.mustEnroll,
@@ -87,7 +89,7 @@ func New(c Config) (*Web, error) {
 		Record: func(v *page.Request, kind account.EventKind, object string) {
 			(&request{Web: web, Request: v}).record(kind, v.Owner, object)
 		},
-	}, templates, today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates)
+	}, templates, today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates, calendars.Templates)
 	if err != nil {
 		return nil, err
 	}

@@ -233,6 +233,8 @@ func settingsPages() []route.Route {
 		{Name: "settings-bin", Methods: get, Pattern: "/settings/bin", Summary: "Redirects to /people/bin."},
 		{Name: "settings-bin-delete", Methods: get, Pattern: "/settings/bin/delete", Summary: "Redirects to /people/bin/delete."},
 		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
+		{Name: "settings-sources", Methods: both, Pattern: "/settings/sources", Summary: "The calendars whose meetings are logged, and the form that adds one."},
+		{Name: "settings-source", Methods: both, Pattern: "/settings/sources/{id}", Summary: "One calendar: how it was read, and the forms that start, pause and remove it, and add people."},
 		{Name: "settings-time", Methods: both, Pattern: "/settings/time", Summary: "The member's time zone and locale."},
 		{Name: "settings-imports", Methods: get, Pattern: "/settings/imports", Summary: "Imports of files with their results, and how to export and move the data."},
 		{Name: "settings-imports-cancel", Methods: post, Pattern: "/settings/imports/cancel", Summary: "Cancels an import."},

@@ -143,6 +143,15 @@ var notices = map[string]string{
 	"decide-late":   "Nothing was changed: it was decided already, or has expired.",
 	"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
 
+	"calendar-read":    "The calendar can be read. Nothing is logged until you start it.",
+	"calendar-started": "Started. The meetings are being logged.",
+	"calendar-due":     "The calendar is being read.",
+	"calendar-paused":  "Paused. It is not read until you go on.",
+	"calendar-removed": "The calendar is removed.",
+	"people-dismissed": "They are not offered again.",
+	"people-added":     "The people are added. Their meetings are being logged.",
+	"nobody-chosen":    "Nothing was changed: nobody was chosen.",
+
 	"share-again":        "Sign in first, then share it once more. What you shared was not kept.",
 	"steps-hidden":       "The first steps are hidden.",
 	"import-reread":      "The file was read again. Check the result.",

@@ -54,6 +54,7 @@ const (
 	PathTokens   = "/settings/mcp/tokens"
 	PathImports  = "/settings/imports"
 	PathSearch   = "/settings/search"
+	PathSources  = "/settings/sources"
 	PathTime     = "/settings/time"
 	PathSecurity = "/settings/security"
 	PathSeen     = "/settings/security/seen"

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
 )
@@ -29,8 +30,10 @@ type content struct {
 	Overdue, Later int32
 	// Next and First are addresses of pages of due entries; empty if there is no such page.
 	Next, First string
-	Fading      []fadingRow
-	Changes     []changeRow
+	// Ahead are the meetings of this day and the next one.
+	Ahead   []meetingRow
+	Fading  []fadingRow
+	Changes []changeRow
 	// Steps are the first steps of a new member; nil if they are done or hidden.
 	Steps []step
 	// Asked are the calls of agents that wait for a decision: the first ones, and how many more there are.
@@ -63,6 +66,13 @@ type person struct{ ID, Name string }
 // Person returns the person of a due entry.
 func (content) Person(item *remindersv1.DueItem) person {
 	return person{item.GetConnectionId(), item.GetConnectionName()}
+}
+
+// meetingRow is a meeting that is ahead. Tomorrow is set if it is not on this day, and At is empty if it takes all day.
+type meetingRow struct {
+	Tomorrow  bool
+	At, Title string
+	People    []person
 }
 
 // fadingRow is a person with whom the member was often in touch, but no longer is.
@@ -104,6 +114,9 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	v.addPeople(&c, ix.Summary())
+	if err := v.addMeetings(&c); err != nil {
+		return err
+	}
 	if err := v.addSteps(&c); err != nil {
 		return err
 	}
@@ -206,6 +219,32 @@ func (v *request) addPeople(c *content, s *index.Summary) {
 		last := civil.Of(d.LastInteractionAt, v.Zone)
 		c.Fading = append(c.Fading, fadingRow{person{d.ID, d.Name}, last, civil.Between(last, v.Today())})
 	}
+}
+
+// addMeetings adds the meetings of calendars that are ahead.
+func (v *request) addMeetings(c *content) error {
+	meetings, err := sources.Ahead(v.Ctx, v.Data(), v.At, civil.Start(c.Day.AddDate(0, 0, 2), v.Zone))
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, m := range meetings {
+		ids = append(ids, m.ConnectionIDs...)
+	}
+	names, err := people.ListNames(v.Ctx, v.Data(), people.DistinctIDs(ids))
+	for _, m := range meetings {
+		row := meetingRow{Title: m.Title, Tomorrow: civil.Of(m.StartsAt, v.Zone).After(c.Day)}
+		if !m.AllDay {
+			row.At = m.StartsAt.In(v.Zone).Format("15:04")
+		}
+		for _, id := range m.ConnectionIDs {
+			if names[id] != "" { // otherwise deleted since
+				row.People = append(row.People, person{id, names[id]})
+			}
+		}
+		c.Ahead = append(c.Ahead, row)
+	}
+	return err
 }
 
 // addPhotos adds the photos of the people on the page.

@@ -1,0 +1,294 @@
+// Package calendars serves the pages of the calendars whose meetings are logged (package sources): the list in the settings, and one page
+// for each, with how it was read, what it would log, and whom the member met who is not on file.
+package calendars
+
+import (
+	"context"
+	"embed"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/sources"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// Templates has the templates of the pages.
+//
+//go:embed templates
+var Templates embed.FS
+
+// tool is the name under which changes made on the pages are recorded.
+const tool = "sources"
+
+// pathOne is the path of the page of a calendar.
+const pathOne = page.PathSources + "/{id}"
+
+// shownStrangers is how many people a page offers to add.
+const shownStrangers = 50
+
+// request is one request of a member.
+type request struct {
+	*page.Member
+
+	sources *sources.Sources
+	// wake makes the workers look for jobs.
+	wake func()
+}
+
+// Routes returns the routes of the pages. They are not part of the demo.
+func Routes(s *sources.Sources, wake func()) []page.Route {
+	with := page.With(func(m *page.Member) *request { return &request{m, s, wake} })
+	return []page.Route{
+		{Pattern: "GET " + page.PathSources, Handle: with((*request).showList)},
+		{Pattern: "POST " + page.PathSources, Handle: with((*request).add)},
+		{Pattern: "GET " + pathOne, Handle: with((*request).showOne)},
+		{Pattern: "POST " + pathOne, Handle: with((*request).act)},
+	}
+}
+
+// listContent is the content of the list.
+type listContent struct {
+	Sources []sourceRow
+	Form    addForm
+	// On is set if this Kith can keep the addresses, which are secrets.
+	On bool
+}
+
+// addForm is the form that adds a calendar.
+type addForm struct {
+	Address, Name page.Field
+	Since         page.Select
+	More          []page.Field
+	// Open is set if the further fields are to be seen.
+	Open bool
+}
+
+// sourceRow is what the pages say of a calendar.
+type sourceRow struct {
+	sources.Source
+
+	Path, Problem string
+	Waits         bool
+}
+
+// oneContent is the content of the page of a calendar.
+type oneContent struct {
+	sourceRow
+
+	Sample    []sampleRow
+	Strangers []sources.Stranger
+}
+
+// sampleRow is a meeting that would be logged.
+type sampleRow struct {
+	Start time.Time
+	Title string
+	With  string
+}
+
+func pathOf(sourceID string) string { return page.PathSources + "/" + sourceID }
+
+func (v *request) row(src sources.Source) sourceRow {
+	for _, t := range []*time.Time{&src.TriedAt, &src.SucceededAt, &src.FailedSince, &src.Since} {
+		if !t.IsZero() {
+			*t = t.In(v.Zone)
+		}
+	}
+	row := sourceRow{Source: src, Path: pathOf(src.ID), Waits: src.State == sources.On && !src.NextAt.After(v.At)}
+	if src.Problem != "" {
+		row.Problem = page.Sentence(v.Text(src.Problem))
+	}
+	return row
+}
+
+// spans are the choices of how far back meetings are read, in days.
+func spans() []page.Option {
+	return []page.Option{{Value: "0", Label: "From now on"}, {Value: "30", Label: "The last 30 days"}, {Value: "365", Label: "The last year"}, {Value: "1826", Label: "The last five years"}}
+}
+
+const defaultSpan = "365"
+
+func (v *request) showList() error {
+	return v.renderList(http.StatusOK, v.form(defaultSpan, &page.Mistakes{}), nil)
+}
+
+// form returns the form that adds a calendar, with what was typed.
+func (v *request) form(span string, m *page.Mistakes) addForm {
+	typed := func(name string) string { return strings.TrimSpace(v.R.PostForm.Get(name)) }
+	form := addForm{
+		Address: page.Field{
+			Name: "address", Label: "Address of the calendar", Value: typed("address"), Required: true, Plain: true, Kind: "url", Autocomplete: "off", Error: m.Of("address"),
+			Hint: "The secret address in iCal format: it begins with https:// or webcal://.",
+		},
+		Name:  page.Field{Name: "name", Label: "Name", Value: typed("name"), Autocomplete: "off", Hint: "If you leave it empty, the calendar’s own."},
+		Since: page.Select{Name: "since", Label: "Log meetings of", Options: page.Choose(span, spans()...)},
+		More: []page.Field{
+			{Name: "own", Label: "Your other e-mail addresses", Value: typed("own"), Rows: 2, Plain: true, Hint: "One per line. So that you are not taken for somebody whom you met."},
+			{Name: "words", Label: "Leave out meetings with these words", Value: typed("words"), Rows: 2, Hint: "One per line, such as: dentist"},
+			{Name: "domains", Label: "Domains of colleagues", Value: typed("domains"), Rows: 2, Plain: true, Hint: "One per line, such as: example.com. They are not offered as new people."},
+			{Name: "max_people", Label: "Leave out meetings with more people than", Value: typed("max_people"), Kind: "number", Error: m.Of("max_people")},
+		},
+	}
+	for _, f := range form.More {
+		form.Open = form.Open || f.Value != ""
+	}
+	return form
+}
+
+func (v *request) renderList(status int, form addForm, wrong []page.FieldError) error {
+	all, err := sources.List(v.Ctx, v.Data())
+	if err != nil {
+		return err
+	}
+	content := listContent{Form: form, On: v.sources.Secrets != nil}
+	for i := range all {
+		content.Sources = append(content.Sources, v.row(all[i]))
+	}
+	return v.Render(status, "calendars", page.Page{Title: "Calendars", Section: page.PathSources, Errors: wrong, Content: content})
+}
+
+// add adds a calendar, which the page of the calendar then shows as a preview.
+func (v *request) add() error {
+	given, m := v.R.PostForm, &page.Mistakes{}
+	span := given.Get("since")
+	if !page.HasOption(spans(), span) {
+		span = defaultSpan
+	}
+	days, _ := strconv.Atoi(span)
+	o := sources.Options{Own: lines(given.Get("own")), Words: lines(given.Get("words")), Domains: lines(given.Get("domains"))}
+	if most := strings.TrimSpace(given.Get("max_people")); most != "" {
+		n, err := strconv.Atoi(most)
+		if err != nil || n < 1 || n > 1000 {
+			m.Add("max_people", "Write a number from 1 to 1000, or nothing.")
+			return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
+		}
+		o.MaxPeople = n
+	}
+	since := civil.Start(v.Today().AddDate(0, 0, -days), v.Zone)
+	if days == 0 {
+		since = v.At
+	}
+	src, err := v.sources.Add(v.Ctx, v.Data(), v.Line("name"), given.Get("address"), since, o)
+	if fault.Is(err, fault.Full) {
+		m.Add("address", page.Sentence(err.Error()))
+		err = nil
+	}
+	if err := m.TakeAll(err); err != nil {
+		return err
+	}
+	if len(m.List) > 0 {
+		return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
+	}
+	return v.RedirectDone(pathOf(src.ID), "calendar-read")
+}
+
+// lines returns the lines of a text.
+func lines(text string) []string { return strings.Split(text, "\n") }
+
+func (v *request) showOne() error {
+	src, err := sources.Get(v.Ctx, v.Data(), v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	content := oneContent{sourceRow: v.row(*src)}
+	if content.Strangers, err = sources.Strangers(v.Ctx, v.Data(), src.ID, shownStrangers); err != nil {
+		return err
+	}
+	for i := range content.Strangers {
+		content.Strangers[i].LastAt = content.Strangers[i].LastAt.In(v.Zone)
+	}
+	if src.State == sources.Preview {
+		if content.Sample, err = v.sample(src); err != nil {
+			return err
+		}
+	}
+	return v.Render(http.StatusOK, "calendar", page.Page{Title: src.Name, Section: page.PathSources, Content: content})
+}
+
+// sample returns the meetings of a preview with the names of who took part.
+func (v *request) sample(src *sources.Source) (rows []sampleRow, err error) {
+	var ids []string
+	for _, s := range src.Report.Sample {
+		ids = append(ids, s.People...)
+	}
+	names, err := people.ListNames(v.Ctx, v.Data(), people.DistinctIDs(ids))
+	for _, s := range src.Report.Sample {
+		var with []string
+		for _, id := range s.People {
+			with = append(with, names[id])
+		}
+		rows = append(rows, sampleRow{s.Start.In(v.Zone), s.Title, v.Format().And(with)})
+	}
+	return rows, err
+}
+
+// act does what a button of the page of a calendar says.
+func (v *request) act() error {
+	src, err := sources.Get(v.Ctx, v.Data(), v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	emails := slices.DeleteFunc(slices.Clone(v.R.PostForm["email"]), func(s string) bool { return s == "" })
+	emails = emails[:min(len(emails), shownStrangers)]
+	switch act := v.Line("act"); {
+	case act == "start":
+		return v.done(src, "calendar-started", sources.SyncNow)
+	case act == "read" && src.State == sources.On:
+		return v.done(src, "calendar-due", sources.SyncNow)
+	case act == "pause":
+		return v.done(src, "calendar-paused", sources.Pause)
+	case act == "remove", act == "remove-all":
+		return v.remove(src, act == "remove-all")
+	case (act == "add" || act == "dismiss") && len(emails) == 0:
+		return v.RedirectDone(pathOf(src.ID), "nobody-chosen")
+	case act == "dismiss":
+		return v.done(src, "people-dismissed", func(ctx context.Context, tx *db.Tx, sourceID string) error {
+			return sources.Dismiss(ctx, tx, sourceID, emails)
+		})
+	case act == "add":
+		return v.done(src, "people-added", func(ctx context.Context, tx *db.Tx, sourceID string) error {
+			return sources.AddPeople(ctx, tx, sourceID, emails)
+		})
+	}
+	return page.Refuse(http.StatusBadRequest, "Nothing to do", "The form is an old one. Load the page again.")
+}
+
+// done makes a change of a calendar, and shows its page with a notice.
+func (v *request) done(src *sources.Source, notice string, change func(ctx context.Context, tx *db.Tx, sourceID string) error) error {
+	_, err := page.Change(v.Member, tool, func(ctx context.Context, tx *db.Tx) (struct{}, error) { return struct{}{}, change(ctx, tx, src.ID) })
+	if err != nil {
+		return err
+	}
+	v.wake()
+	return v.RedirectDone(pathOf(src.ID), notice)
+}
+
+// remove removes a calendar and, if everything goes, starts to undo what it has logged.
+func (v *request) remove(src *sources.Source, everything bool) error {
+	_, err := page.Change(v.Member, tool, func(ctx context.Context, tx *db.Tx) (struct{}, error) {
+		if err := sources.Remove(ctx, tx, src.ID); err != nil || !everything {
+			return struct{}{}, err
+		}
+		_, _, err := importer.StartUndo(ctx, tx, src.ImportID)
+		if fault.Is(err, fault.NotFound) { // it has logged nothing
+			err = nil
+		}
+		return struct{}{}, err
+	})
+	if fault.Is(err, fault.Conflict) {
+		return page.Refuse(http.StatusConflict, "Another undo is running", "Nothing was removed. Wait until the other undo has ended, and try again.")
+	}
+	if err != nil {
+		return err
+	}
+	v.wake()
+	return v.RedirectDone(page.PathSources, "calendar-removed")
+}
