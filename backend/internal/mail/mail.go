@@ -62,11 +62,6 @@ func (m *Mailer) Check(ctx context.Context) error {
 	return client.Close()
 }
 
-// Send sends an email now, in one attempt, and returns why the mail server did not take it. It needs no Start.
-func (m *Mailer) Send(ctx context.Context, email *Message) error {
-	return m.attempt(ctx, email)
-}
-
 // Enqueue queues an email to be written and sent in the background. It never blocks; it
 // returns false if the queue is full, or after Stop.
 func (m *Mailer) Enqueue(write Write) bool {
@@ -182,7 +177,8 @@ func FailureOf(err error) Failure {
 	}
 }
 
-// Send sends an email now, with one attempt. FailureOf says what its error means. It needs no Start.
+// Send sends an email now, in one attempt, and returns why the mail server did not take it, which FailureOf sums up. It needs
+// no Start.
 func (m *Mailer) Send(ctx context.Context, email *Message) error {
 	err := m.attempt(ctx, email)
 	m.config.Observe(outcomeOf(err))
