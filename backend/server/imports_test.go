@@ -76,8 +76,9 @@ func needs() map[string][]string {
 		"demo":      {"importer"},
 		"retention": {"importer"},
 		// whole accounts, table by table: of the features it knows the rules of their columns
-		"move":   {"account", "account/password", "billing", "people", "reminders"},
+		"move":   {"account", "account/password", "billing", "digest", "people", "reminders"},
 		"sunset": {"call", "db"},
+		"digest": {"account", "mail"}, // when digests are sent; package web writes them
 
 		"sources":  {"account", "calendar", "job", "outbound", "secretkey", "timeline"}, // calendars that are read again and again
 		"dav":      {"importer"},                                                        // people as an address book

@@ -128,7 +128,7 @@ func (r *reader) events(feed string) (events []*event) {
 			continue
 		}
 		var text string
-		if len(line.Name) <= len("begin") && len(line.Value) < 100 {
+		if len(line.Name)+len(line.Value) < 100 {
 			text = strings.ToUpper(line.Name + ":" + strings.TrimSpace(line.Value))
 		}
 		begun, begins := strings.CutPrefix(text, "BEGIN:")
