@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +27,11 @@ var Templates embed.FS
 // tool is the name under which changes made on the pages are recorded.
 const tool = "sources"
 
-// pathOne is the path of the page of a calendar.
-const pathOne = page.PathSources + "/{id}"
+// The paths of the page of a calendar, and of its form about people.
+const (
+	pathOne    = page.PathSources + "/{id}"
+	pathPeople = pathOne + "/people"
+)
 
 // shownStrangers is how many people a page offers to add.
 const shownStrangers = 50
@@ -51,6 +53,7 @@ func Routes(s *sources.Sources, wake func()) []page.Route {
 		{Pattern: "POST " + page.PathSources, Handle: with((*request).add)},
 		{Pattern: "GET " + pathOne, Handle: with((*request).showOne)},
 		{Pattern: "POST " + pathOne, Handle: with((*request).act)},
+		{Pattern: "POST " + pathPeople, Handle: with((*request).choosePeople)},
 	}
 }
 
@@ -236,8 +239,6 @@ func (v *request) act() error {
 	if err != nil {
 		return err
 	}
-	emails := slices.DeleteFunc(slices.Clone(v.R.PostForm["email"]), func(s string) bool { return s == "" })
-	emails = emails[:min(len(emails), shownStrangers)]
 	switch act := v.Line("act"); {
 	case act == "start":
 		return v.done(src, "calendar-started", sources.SyncNow)
@@ -247,18 +248,29 @@ func (v *request) act() error {
 		return v.done(src, "calendar-paused", sources.Pause)
 	case act == "remove", act == "remove-all":
 		return v.remove(src, act == "remove-all")
-	case (act == "add" || act == "dismiss") && len(emails) == 0:
+	}
+	return page.Refuse(http.StatusBadRequest, "Nothing to do", "The form is an old one. Load the page again.")
+}
+
+// choosePeople adds the chosen people, or no longer offers them.
+func (v *request) choosePeople() error {
+	src, err := sources.Get(v.Ctx, v.Data(), v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	emails := v.R.PostForm["email"]
+	emails = emails[:min(len(emails), shownStrangers)]
+	switch {
+	case len(emails) == 0:
 		return v.RedirectDone(pathOf(src.ID), "nobody-chosen")
-	case act == "dismiss":
+	case v.Line("act") == "dismiss":
 		return v.done(src, "people-dismissed", func(ctx context.Context, tx *db.Tx, sourceID string) error {
 			return sources.Dismiss(ctx, tx, sourceID, emails)
 		})
-	case act == "add":
-		return v.done(src, "people-added", func(ctx context.Context, tx *db.Tx, sourceID string) error {
-			return sources.AddPeople(ctx, tx, sourceID, emails)
-		})
 	}
-	return page.Refuse(http.StatusBadRequest, "Nothing to do", "The form is an old one. Load the page again.")
+	return v.done(src, "people-added", func(ctx context.Context, tx *db.Tx, sourceID string) error {
+		return sources.AddPeople(ctx, tx, sourceID, emails)
+	})
 }
 
 // done makes a change of a calendar, and shows its page with a notice.
