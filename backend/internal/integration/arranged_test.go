@@ -20,9 +20,9 @@ import (
 )
 
 // arranged holds the ids of the objects that arrange adds.
-type arranged struct{ group, reminder, relative, view, distinct string }
+type arranged struct{ group, reminder, relative, view, distinct, source string }
 
-// arrange gives a person a group, a tag, a date, a reminder and a friend. Their texts contain the
+// arrange gives a person a group, a tag, a date, a reminder, a friend and a meeting. Their texts contain the
 // word.
 func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged, error) {
 	var out arranged
@@ -69,6 +69,9 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 		return out, fmt.Errorf("%d pairs, change %q: %w", len(pairs), told, err)
 	}
 	out = arranged{distinct: pairs[0].ID, group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID, view: view.ID}
+	if out.source, err = arrangeSource(ctx, u, connectionID, word); err != nil {
+		return out, err
+	}
 	return out, people.InsertRelationship(ctx, u, &r)
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/views"
@@ -147,7 +148,7 @@ type attempt func(ctx context.Context, v victim) (any, error)
 
 // tenantAttempts are calls of every function that reads with a db.Tenant.
 func tenantAttempts(data *db.Tenant) map[string]attempt {
-	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), vectorReads(data), importReads(data), map[string]attempt{
+	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), vectorReads(data), importReads(data), sourceReads(data), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, data, v.connection) },
 		"NoConnection": func(ctx context.Context, v victim) (any, error) {
 			return nil, people.NoConnection(ctx, data, v.connection)
@@ -212,7 +213,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 
 // txAttempts are calls of every function that uses a db.Tx.
 func txAttempts(u *db.Tx) map[string]attempt {
-	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
+	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), vectorWrites(u), importWrites(u), sourceWrites(u), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, u, v.connection) },
 		"ListSharing": func(ctx context.Context, v victim) (any, error) {
 			return people.ListSharing(ctx, u, &people.Connection{Handles: []people.Handle{
@@ -438,7 +439,19 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, mailed})
+	calendars, err := sources.List(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead, err := sources.Ahead(t.Context(), data, time.Time{}, time.Now().AddDate(1, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	met, err := sources.Strangers(t.Context(), data, calendars[0].ID, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, mailed, calendars, ahead, met})
 	if err != nil {
 		t.Fatal(err)
 	}
