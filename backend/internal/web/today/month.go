@@ -29,6 +29,8 @@ type monthContent struct {
 	Days     []monthDay
 	// More is how many entries are not shown.
 	More int
+	// Nothing is set if the month has no entries.
+	Nothing bool
 }
 
 // monthDay is a day of a month. Column is the place of its day of the week.
@@ -63,6 +65,7 @@ func (v *request) showMonth(month string) error {
 	if now := v.month(today); now != v.month(first) {
 		c.Now = now
 	}
+	c.Nothing = len(due) == 0
 	c.More = counts.Reminders + counts.Dates - counts.Overdue - len(due)
 	begin := v.Format().WeekEnd(first).AddDate(0, 0, 1-daysOfWeek)
 	for i := range daysOfWeek {
@@ -82,5 +85,5 @@ func (v *request) showMonth(month string) error {
 
 // month returns the address of the month of a day.
 func (v *request) month(day time.Time) string {
-	return v.Link(page.PathToday, monthParameter, day.Format(monthLayout))
+	return v.Link(page.PathStart, monthParameter, day.Format(monthLayout))
 }

@@ -104,7 +104,12 @@ const (
 	agentDays = 7
 )
 
-func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
+func (v *request) show() error {
+	if month := v.R.URL.Query().Get(monthParameter); month != "" {
+		return v.showMonth(month)
+	}
+	return v.render(http.StatusOK, nil, nil)
+}
 
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {

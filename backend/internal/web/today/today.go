@@ -44,10 +44,6 @@ func membersOnly(v *page.Request) (bool, error) {
 	return page.MembersOnly(v)
 }
 
-// goToStart answers at the former address of this page, which is that of its months.
 func (v *request) goToStart() error {
-	if month := v.R.URL.Query().Get(monthParameter); month != "" {
-		return v.showMonth(month)
-	}
 	return v.Redirect(v.To(page.PathStart))
 }
