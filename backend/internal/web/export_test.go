@@ -3,6 +3,7 @@ package web
 import (
 	"slices"
 
+	"github.com/kith-crm/kith/backend/internal/web/calendars"
 	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/importing"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -15,7 +16,7 @@ func allRoutes() []page.Route {
 	if err != nil {
 		panic(err)
 	}
-	return slices.Concat(grouping.Routes(nil), (&review.Pages{}).Routes(), imports, (&Web{}).routes())
+	return slices.Concat(grouping.Routes(nil), (&review.Pages{}).Routes(), imports, calendars.Routes(nil, nil), (&Web{}).routes())
 }
 
 // Routes returns the patterns of all routes except the assets and those of package contacts.
