@@ -52,6 +52,8 @@ require (
 
 require github.com/yuin/goldmark v1.8.7
 
+require github.com/google/jsonschema-go v0.4.3
+
 require (
 	cel.dev/cel-go v0.32.0 // indirect
 	cel.dev/expr v0.25.3 // indirect

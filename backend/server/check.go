@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"html"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -10,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// The functions of this file check what a backend needs. They change nothing.
+// The functions of this file check what a backend needs. They change nothing; SendTestMail sends a mail.
 
 // CheckDatabase returns the time on the database server. It returns an error if a backend
 // could not start with the database.
@@ -76,6 +77,16 @@ func CheckMail(ctx context.Context, smtpURL string) error {
 		return err
 	}
 	return mailer.Check(ctx)
+}
+
+// SendTestMail sends a mail to an address, once, and returns the mail server's error. It names the service by its base URL.
+func SendTestMail(ctx context.Context, smtpURL, to, baseURL string) error {
+	mailer, err := mail.New(mail.Config{URL: smtpURL})
+	if err != nil {
+		return err
+	}
+	text := "This is a test of kith doctor. Kith at " + baseURL + " can send mail."
+	return mailer.Send(ctx, &mail.Message{To: to, Subject: "Test mail from Kith", Text: text, HTML: "<p>" + html.EscapeString(text) + "</p>"})
 }
 
 // Check asks the identity provider for its metadata, as a sign-in does.

@@ -449,6 +449,10 @@ type named struct {
 // objects returns what account.json says about the account, in order.
 func (a Account) objects(now time.Time) []named {
 	m, p := a.Member, a.Profile
+	visibility := p.FieldVisibility
+	if visibility == nil {
+		visibility = map[string]account.Visibility{}
+	}
 	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
 	for _, g := range a.Grants {
 		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), strings.Fields(g.Tools), g.Asks, g.CreatedAt, g.ExpiresAt, g.LastUsedAt, g.PausedAt})
@@ -475,7 +479,7 @@ func (a Account) objects(now time.Time) []named {
 		{"member", memberShape{string(m.ID), m.Username, m.Email, m.EmailVerifiedAt, m.Timezone, m.Locale, m.Plan, m.CreatedAt}},
 		{"profile", profileShape{
 			p.Name, p.Headline, p.Bio, locationShape{p.LocationText, p.Country}, p.Organization, p.Title, nonNil(p.Skills), nonNil(p.Languages),
-			nonNil(p.Links), nonNil(p.OpenTo), p.AvatarURL, p.Visibility, p.FieldVisibility, p.Listed, p.UpdatedAt,
+			nonNil(p.Links), nonNil(p.OpenTo), p.AvatarURL, p.Visibility, visibility, p.Listed, p.UpdatedAt,
 		}},
 		{"agents", agents},
 		{"personal_tokens", tokens},

@@ -26,7 +26,7 @@ import (
 func TestRoundTripOfKithsExport(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		members, portraits := 0, portraits(t)
+		members, portraits, schemas := 0, portraits(t), readSchemas(t)
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
 			ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
@@ -44,7 +44,7 @@ func TestRoundTripOfKithsExport(t *testing.T) {
 				*fixture
 
 				file string
-			}{{bob, ada.download(t)}, {bob, encode(t, held)}, {ada, ada.download(t)}} {
+			}{{bob, schemas.valid(rt, ada.download(t))}, {bob, encode(t, held)}, {ada, ada.download(t)}} {
 				r := again.imports(t, "b", again.file, importer.Options{})
 				if r.Failed+r.Updated != 0 {
 					rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)

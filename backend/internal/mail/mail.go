@@ -58,6 +58,11 @@ func (m *Mailer) Check(ctx context.Context) error {
 	return client.Close()
 }
 
+// Send sends an email now, in one attempt, and returns why the mail server did not take it. It needs no Start.
+func (m *Mailer) Send(ctx context.Context, email *Message) error {
+	return m.attempt(ctx, email)
+}
+
 // Enqueue queues an email to be written and sent in the background. It never blocks; it
 // returns false if the queue is full, or after Stop.
 func (m *Mailer) Enqueue(write Write) bool {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,12 +21,16 @@ import (
 	"github.com/kith-crm/kith/observability/tracing"
 )
 
-// doctorCommand checks everything that kith needs, without changing anything.
-type doctorCommand struct{}
+// doctorCommand checks everything that kith needs. It changes nothing, and sends one mail with --mail.
+type doctorCommand struct {
+	Public string `placeholder:"URL" help:"Check instead what clients such as Claude find at this public address: name, TLS, redirects, metadata, challenge. It needs no settings, and works from any machine."`
+	Mail   string `placeholder:"ADDRESS" help:"Send a test mail to this address, too."`
+}
 
 // The limits of the checks.
 const (
 	checkTimeout = 5 * time.Second
+	mailTimeout  = 30 * time.Second
 	readTimeout  = 10 * time.Minute // to read a whole SQLite database
 	maxSkew      = 5 * time.Second
 	minFree      = 256 << 20 // bytes on the disk of a SQLite database
@@ -35,50 +41,102 @@ const (
 type check struct {
 	name string
 	run  func(ctx context.Context, s *settings) (result string, err error)
+	// advice is one line that says what to do when the check fails, for errors that do not say it.
+	advice string
+	// timeout limits the check; 0 means checkTimeout.
+	timeout time.Duration
+	// first says that the checks after it are left out when it fails.
+	first bool
 }
 
-func checks() []check {
-	return []check{
-		{"settings", checkSettings}, {"database", checkDatabase}, {"files", checkFiles}, {"backup", checkBackup}, {"secret key", checkSecretKey},
-		{"disk", checkDisk}, {"backend", checkBackend}, {"redis", checkRedis}, {"mail", checkMail}, {"provider", checkProvider},
-		{"embeddings", checkEmbeddings}, {"certificates", checkCertificates}, {"base URL", checkBaseURL},
+func (c doctorCommand) checks(s *settings) ([]check, error) {
+	if c.Public != "" {
+		address, err := newPublicAddress(c.Public)
+		if err != nil {
+			return nil, err
+		}
+		return address.checks(), nil
 	}
+	whole := checkTimeout
+	if server.DatabaseFile(s.DatabaseURL) != "" {
+		whole = readTimeout
+	}
+	return []check{
+		{name: "settings", run: checkSettings},
+		{name: "database", run: checkDatabase, timeout: whole, advice: "Check KITH_DATABASE_URL and that the database runs; kith migrate upgrades an older one, deploy/docs/compatibility.md tells the rest."},
+		{name: "files", run: checkFiles, advice: "Give the files to the user of the service alone: others must not read them."},
+		{name: "backup", run: checkBackup, advice: "Run kith backup each night; after a backup by another program, run kith backup --external."},
+		{name: "secret key", run: checkSecretKey, advice: "A missing key: put the file back from where you keep its copy; if it is lost, run kith secret create --lost."},
+		{name: "disk", run: checkDisk, advice: "Remove what is not needed there, such as old backups, or enlarge the disk."},
+		{name: "backend", run: checkBackend, advice: "Start the backends; edges and backends need the same KITH_SERVICE_TOKEN."},
+		{name: "redis", run: checkRedis, advice: "Start Redis, or unset KITH_REDIS_URL: each edge then counts by itself."},
+		{name: "mail", run: c.checkMail, timeout: mailTimeout, advice: "Compare host, port, user and password with what the mail provider says; many block port 25."},
+		{name: "provider", run: checkProvider, advice: "Compare KITH_PROVIDER_ISSUER with the issuer in the provider's metadata."},
+		{name: "embeddings", run: checkEmbeddings, advice: "Check the address, key and model, or unset KITH_EMBEDDINGS_URL: vectors are then made inside Kith."},
+		{name: "certificates", run: checkCertificates, advice: "Renew the certificate, and let the user of the service read its files."},
+		{name: "base URL", run: checkBaseURL, advice: "Start kith, or set KITH_BASE_URL to its public address; kith doctor --public asks all that clients ask."},
+	}, nil
 }
 
 // onBackends are the checks of what only a backend uses: on a host with an edge alone they are left out.
 var onBackends = []string{"database", "files", "backup", "secret key", "disk", "mail", "provider", "embeddings"}
 
-func (doctorCommand) Run(p *program) error {
-	failed := 0
-	for _, c := range checks() {
-		timeout := checkTimeout
-		if c.name == "database" && server.DatabaseFile(p.settings.DatabaseURL) != "" {
-			timeout = readTimeout
-		}
+func (c doctorCommand) Run(p *program) error {
+	checks, err := c.checks(p.settings)
+	if err != nil {
+		return err
+	}
+	return p.diagnose(checks)
+}
+
+// diagnose runs the checks and prints a line for each, and what to do about those that fail. It returns an error if one failed.
+func (p *program) diagnose(checks []check) error {
+	failed, stopped := 0, ""
+	for _, c := range checks {
 		result, unused, err := "", "not set", error(nil)
-		if p.settings.edgeOnly() && slices.Contains(onBackends, c.name) {
+		switch {
+		case stopped != "":
+			unused = "not asked, because " + stopped + " failed"
+		case p.settings.edgeOnly() && slices.Contains(onBackends, c.name):
 			unused = "not used by an edge"
-		} else {
-			ctx, cancel := context.WithTimeout(p.ctx, timeout)
-			result, err = c.run(ctx, p.settings)
-			cancel()
+		default:
+			result, err = c.within(p.ctx, p.settings)
 		}
-		status := "ok  "
+		status, advice := "ok  ", ""
 		switch {
 		case err != nil:
-			status, result = "FAIL", strings.Join(strings.Fields(err.Error()), " ")
+			status, result, advice = "FAIL", strings.Join(strings.Fields(err.Error()), " "), c.advice
 			failed++
+			if c.first {
+				stopped = c.name
+			}
 		case result == "":
 			status, result = "-   ", unused
 		}
 		if _, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", status, c.name, result); err != nil {
 			return err
 		}
+		if advice != "" {
+			if _, err := fmt.Fprintf(p.out, "%20s%s\n", "", advice); err != nil {
+				return err
+			}
+		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d checks failed", failed, len(checks()))
+		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
 	}
 	return nil
+}
+
+// within runs the check within its time.
+func (c check) within(ctx context.Context, s *settings) (string, error) {
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = checkTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return c.run(ctx, s)
 }
 
 // namesBackend reports whether the settings name a backend, as those of an edge do.
@@ -101,7 +159,14 @@ func checkSettings(_ context.Context, s *settings) (string, error) {
 		return "", err
 	}
 	if s.Service != "" && len(s.Service) < 16 {
-		return "", errors.New("KITH_SERVICE_TOKEN is shorter than 16 characters")
+		return "", errors.New("KITH_SERVICE_TOKEN is shorter than 16 characters: make one with openssl rand -hex 32")
+	}
+	file := s.EnvFile
+	if file == "" {
+		file = defaultEnvFile
+	}
+	if err := closedToOthers(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
 	return "valid", nil
 }
@@ -133,9 +198,9 @@ func checkBackup(ctx context.Context, s *settings) (string, error) {
 	when := at.UTC().Format("2006-01-02 15:04 UTC")
 	switch {
 	case never && stale:
-		return "", fmt.Errorf("no backup was made since the database was made on %s: run kith backup each night; after a backup by another program, run kith backup --external", when)
+		return "", fmt.Errorf("no backup was made since the database was made on %s", when)
 	case stale:
-		return "", fmt.Errorf("the last backup was made on %s: run kith backup each night; after a backup by another program, run kith backup --external", when)
+		return "", fmt.Errorf("the last backup was made on %s", when)
 	case never:
 		return "none yet; the database was made on " + when, nil
 	default:
@@ -175,8 +240,17 @@ func checkSecretKey(ctx context.Context, s *settings) (string, error) {
 	case !made:
 		return "is made at the first start: " + path, nil
 	default:
-		return path, nil
+		return path, closedToOthers(path)
 	}
+}
+
+// closedToOthers returns an error if every user of this machine can read or change a file with secrets. Windows has no such modes.
+func closedToOthers(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 {
+		return err
+	}
+	return fmt.Errorf("every user of this machine can read the secrets in %s: chmod o= %s", path, path)
 }
 
 // checkBackend asks each backend that an edge with these settings would call.
@@ -203,14 +277,23 @@ func checkBackend(ctx context.Context, s *settings) (string, error) {
 	return fmt.Sprintf("%d of %d answer and accept KITH_SERVICE_TOKEN", len(s.BackendURLs), len(s.BackendURLs)), failed
 }
 
-func checkMail(ctx context.Context, s *settings) (string, error) {
-	if s.SMTPURL == "" {
+// checkMail signs in at the mail server, and sends a test mail if one is wanted.
+func (c doctorCommand) checkMail(ctx context.Context, s *settings) (string, error) {
+	switch {
+	case s.SMTPURL == "" && c.Mail != "":
+		return "", errors.New("no mail can be sent, because KITH_SMTP_URL is not set")
+	case s.SMTPURL == "":
 		return "", nil
+	case c.Mail != "":
+		if err := server.SendTestMail(ctx, s.SMTPURL, c.Mail, s.BaseURL); err != nil {
+			return "", fmt.Errorf("KITH_SMTP_URL: %w", err)
+		}
+		return "the mail server took a test mail to " + c.Mail + "; if it does not arrive, look in the spam folder, and set SPF and DKIM of the sender's domain", nil
 	}
 	if err := server.CheckMail(ctx, s.SMTPURL); err != nil {
 		return "", fmt.Errorf("KITH_SMTP_URL: %w", err)
 	}
-	return "the mail server accepts the connection", nil
+	return "the mail server accepts the connection; --mail ADDRESS sends a test mail", nil
 }
 
 func checkProvider(ctx context.Context, s *settings) (string, error) {

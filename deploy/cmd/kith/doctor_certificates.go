@@ -3,14 +3,20 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
 	"time"
 )
 
-// renewBefore is how long before its expiry the check of a certificate fails.
+// renewBefore is how long before its expiry the check of a certificate fails, or a fifth of a shorter lifetime.
 const renewBefore = 14 * 24 * time.Hour
+
+// expiresSoon reports whether a certificate should have been renewed.
+func expiresSoon(cert *x509.Certificate, now time.Time) bool {
+	return cert.NotAfter.Sub(now) < min(renewBefore, cert.NotAfter.Sub(cert.NotBefore)/5)
+}
 
 func checkCertificates(_ context.Context, s *settings) (string, error) {
 	var found error
@@ -49,7 +55,7 @@ func checkCertificate(certFile, keyFile, host string) error {
 		return fmt.Errorf("the certificate %s is not valid before %s", certFile, leaf.NotBefore.Format(time.DateOnly))
 	case now.After(leaf.NotAfter):
 		return fmt.Errorf("the certificate %s expired on %s", certFile, leaf.NotAfter.Format(time.DateOnly))
-	case leaf.NotAfter.Sub(now) < renewBefore:
+	case expiresSoon(leaf, now):
 		return fmt.Errorf("the certificate %s expires on %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
 	}
 	if host != "" && leaf.VerifyHostname(host) != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
@@ -37,6 +39,9 @@ func TestDownloadIsImported(t *testing.T) {
 				t.Errorf("%s: %v\n%s", file, err, content)
 			}
 		}
+		for file, schema := range map[string]string{"contacts.json": "kith-connections-1", "account.json": "kith-export-1"} {
+			checkBySchema(t, archive, file, harness.Repository("deploy", "docs", "schemas", schema+".schema.json"))
+		}
 		other := s.NewMember(t).Agent(t)
 		task := other.Call(t, "import_file", harness.Arguments{"filename": "export.zip", "content_base64": base64.StdEncoding.EncodeToString([]byte(got.Body))})
 		done := other.Call(t, "get_job", harness.Arguments{"task_id": task["task_id"], "wait_seconds": 20})
@@ -48,4 +53,27 @@ func TestDownloadIsImported(t *testing.T) {
 			t.Errorf("found %v", hits)
 		}
 	})
+}
+
+// checkBySchema checks that a file of an export is valid by its published schema.
+func checkBySchema(t *testing.T, archive fs.FS, name, schema string) {
+	t.Helper()
+	content, err := archive.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = content.Close() }()
+	document, err := jsonschema.UnmarshalJSON(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	compiled, err := compiler.Compile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(document); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
 }

@@ -89,6 +89,22 @@ func TestDoctorFinds(t *testing.T) {
 			t.Fatalf("%s of a new database:\n%s", check, got)
 		}
 	}
+	key := filepath.Join(folder, "secret.key")
+	if done := harness.RunKith(t, env, "", "secret", "create"); done.Code != 0 {
+		t.Fatal(done.Stderr)
+	}
+	if err := os.Chmod(key, 0o644); err != nil { //nolint:gosec // what the doctor finds
+		t.Fatal(err)
+	}
+	if got := said(); !strings.Contains(got, "FAIL  secret key    every user of this machine can read") {
+		t.Errorf("an open key:\n%s", got)
+	}
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if got := harness.RunKith(t, env, "", "doctor", "--mail", "ada@member.example").Stdout; !strings.Contains(got, "FAIL  mail          no mail can be sent, because KITH_SMTP_URL is not set") {
+		t.Errorf("a test mail without a mail server:\n%s", got)
+	}
 	harness.ExecDatabase(t, file, "INSERT INTO installation (number, probed_at) VALUES (1, '2099-01-01 00:00:00')")
 	harness.ExecDatabase(t, file, "INSERT INTO totp_secrets (member_id, secret, last_step, created_at, last_used_at) SELECT id, 'sealed', 0, created_at, created_at FROM members")
 	if os.Geteuid() == 0 {
