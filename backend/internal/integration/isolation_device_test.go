@@ -21,11 +21,11 @@ func keepCards(t *testing.T, s *db.DB, owner tenant.ID, connectionID, word strin
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 		for _, statement := range []string{
 			"INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?0, 'a.vcf', ?1, '')",
-			"INSERT INTO device_cards (tenant_id, connection_id, device_id, etag, photo, card) VALUES (?0, ?1, ?2, ?3, '', '')",
+			"INSERT INTO device_cards (tenant_id, connection_id, device_id, etag, photo, card) VALUES (?0, ?1, ?2, ?3, '', ?6)",
 			`INSERT INTO proposals (tenant_id, id, connection_id, device_id, device_name, fingerprint, fields, base, base_photo, card, photo, state, created_at)
 VALUES (?0, 'pro_aa000aa000', ?1, ?2, ?3, ?3, '', '', '', ?5, '', 'waiting', ?4)`,
 		} {
-			if _, err := u.NewRaw(statement, u.TenantID(), connectionID, device.ID, word, u.Now(), "BEGIN:VCARD\nVERSION:3.0\nFN:"+word+"\nEND:VCARD\n").Exec(ctx); err != nil {
+			if _, err := u.NewRaw(statement, u.TenantID(), connectionID, device.ID, word, u.Now(), "BEGIN:VCARD\nVERSION:3.0\nFN:"+word+"\nEND:VCARD\n", []byte(word)).Exec(ctx); err != nil {
 				return err
 			}
 		}
