@@ -100,7 +100,7 @@ func TestJobKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, nil), decisions(nil)) {
+	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, nil), decisions(nil), sendDigests(nil)) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {

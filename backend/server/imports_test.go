@@ -74,8 +74,9 @@ func needs() map[string][]string {
 		"demo":      {"importer"},
 		"retention": {"dav"},
 		// whole accounts, table by table: of the features it knows the rules of their columns
-		"move":   {"account", "account/password", "billing", "people", "reminders"},
+		"move":   {"account", "account/password", "billing", "digest", "people", "reminders"},
 		"sunset": {"call", "db"},
+		"digest": {"account", "mail"}, // when digests are sent; package web writes them
 
 		"dav":      {"importer"},             // people as an address book
 		"research": {"account", "insights"},  // as documents

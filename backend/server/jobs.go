@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/decision"
+	"github.com/kith-crm/kith/backend/internal/digest"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
@@ -25,14 +26,16 @@ type jobs struct {
 	// decide is the work of the jobs of decisions, which call the handlers of tools. It is set
 	// before the runner starts.
 	decide func(ctx context.Context, run *job.Run) (any, error)
+	// digests sends the digests that are due. It is set before the runner starts, and nil without a mail server.
+	digests *digest.Sender
 }
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind}
+	return []string{kindSweep, kindCheck, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind, decision.JobKind, digest.JobKind}
 }
 
-// jobKinds returns the kinds with their handlers, except that of decisions. Add a new kind here and
+// jobKinds returns the kinds with their handlers, except those of decisions and digests. Add a new kind here and
 // to JobKinds.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) []job.Kind {
 	return []job.Kind{sweep(c, data, m), check(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
@@ -43,12 +46,22 @@ func decisions(j *jobs) job.Kind {
 	return job.Kind{Name: decision.JobKind, Run: func(ctx context.Context, run *job.Run) (any, error) { return j.decide(ctx, run) }}
 }
 
+// sendDigests is the system job that sends the digests that are due. Without a mail server they stay due.
+func sendDigests(j *jobs) job.Kind {
+	return job.Kind{Name: digest.JobKind, Every: digest.Every, Run: func(ctx context.Context, _ *job.Run) (any, error) {
+		if j.digests == nil {
+			return digest.Result{}, nil
+		}
+		return j.digests.Run(ctx)
+	}}
+}
+
 // newJobs returns the workers.
 func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) *jobs {
 	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger)}
 	config := job.Config{
 		Queue:   j.queue,
-		Kinds:   append(jobKinds(c, data, ledger, provider, m), decisions(j)),
+		Kinds:   append(jobKinds(c, data, ledger, provider, m), decisions(j), sendDigests(j)),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}

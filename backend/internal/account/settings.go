@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -121,9 +122,19 @@ func GetSettings(ctx context.Context, r db.Reader) (s Settings, err error) {
 	return s, err
 }
 
+// DigestLease is how long a worker of package digest may take for one digest. Nothing else makes it due in that time.
+const DigestLease = 10 * time.Minute
+
+// setSettings stores the settings. A worker then looks soon at the member's digest: in another time zone it may be due
+// earlier.
 func setSettings(ctx context.Context, tx *db.Tx, s Settings) error {
 	_, err := tx.NewRaw("UPDATE members SET timezone = ?, locale = ?, updated_at = ? WHERE id = ?",
 		s.Timezone, s.Locale, tx.Now(), tx.TenantID()).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	soon := tx.Now().Add(DigestLease)
+	_, err = tx.NewRaw("UPDATE digests SET next_at = ? WHERE tenant_id = ? AND next_at > ?", soon, tx.TenantID(), soon).Exec(ctx)
 	return err
 }
 

@@ -44,11 +44,17 @@ var zones sync.Map
 
 // Start returns the first second of a day in a zone, also where the zone skips or
 // repeats midnight. A day that the zone skips starts when the next one does.
-func Start(day time.Time, zone *time.Location) time.Time {
+func Start(day time.Time, zone *time.Location) time.Time { return At(day, 0, zone) }
+
+// At returns the first second of a day at which the clocks of a zone show an hour, from 0 to 23, or a later time: an
+// hour that the zone skips begins when the next one does, and of one that it repeats the first counts.
+func At(day time.Time, hour int, zone *time.Location) time.Time {
 	const before, span = 24 * time.Hour, 72 * time.Hour // no zone is a day ahead or behind
-	earliest := day.Add(-before)
+	wanted := day.Add(time.Duration(hour) * time.Hour)
+	earliest := wanted.Add(-before)
 	seconds := sort.Search(int(span/time.Second), func(n int) bool {
-		return !Of(earliest.Add(time.Duration(n)*time.Second), zone).Before(day)
+		_, offset := earliest.Add(time.Duration(n) * time.Second).In(zone).Zone()
+		return !earliest.Add(time.Duration(n+offset) * time.Second).Before(wanted)
 	})
 	return earliest.Add(time.Duration(seconds) * time.Second)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/digest"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -56,6 +57,9 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 	if err != nil {
 		return out, err
 	}
+	if err := digest.SaveDigest(ctx, u, time.UTC, digest.Choice{Rhythm: digest.Weekly, Weekday: time.Sunday, Hour: 3}); err != nil {
+		return out, err
+	}
 	told, err := people.Distinguish(ctx, u, connectionID, friend.Connection.ID)
 	if err != nil {
 		return out, err
@@ -88,6 +92,13 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 				return secret, nil
 			}
 			return err, allErr
+		},
+		"GetDigest": func(ctx context.Context, v victim) (any, error) {
+			found, err := digest.GetDigest(ctx, data)
+			if err == nil && (found.TenantID == v.tenant || found.Hour == 3) {
+				return secret, nil
+			}
+			return found, err
 		},
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, data) },
@@ -143,6 +154,9 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"MarkAll": func(ctx context.Context, v victim) (any, error) {
 			wordindex.Mark(u, v.note, v.interaction)
 			return nil, errors.Join(wordindex.MarkAll(ctx, u), u.Derive(ctx))
+		},
+		"SaveDigest": func(ctx context.Context, _ victim) (any, error) {
+			return nil, digest.SaveDigest(ctx, u, time.UTC, digest.Choice{Rhythm: digest.Daily, Hour: 4})
 		},
 		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
 		"ListFields": func(ctx context.Context, _ victim) (any, error) { return people.ListFields(ctx, u) },

@@ -21,6 +21,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/decision"
+	"github.com/kith-crm/kith/backend/internal/digest"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
@@ -436,7 +437,11 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, cards})
+	mailed, err := digest.GetDigest(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, mailed, cards})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +451,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "custom_fields", "photos", "removed_connections", "cards", "device_cards", "proposals"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "digests", "custom_fields", "photos", "removed_connections", "cards", "device_cards", "proposals"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

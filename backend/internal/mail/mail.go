@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ type Message struct {
 	Subject string
 	// Text and HTML have the same content.
 	Text, HTML string
+	// Unsubscribe is the address to which a mail program sends a POST if the recipient wants no more of such emails
+	// (RFC 8058); empty for emails that one cannot turn off.
+	Unsubscribe string
 }
 
 // Write writes an email when it is about to be sent; nil means that there is none to
@@ -56,11 +60,6 @@ func (m *Mailer) Check(ctx context.Context) error {
 		return err
 	}
 	return client.Close()
-}
-
-// Send sends an email now, in one attempt, and returns why the mail server did not take it. It needs no Start.
-func (m *Mailer) Send(ctx context.Context, email *Message) error {
-	return m.attempt(ctx, email)
 }
 
 // Enqueue queues an email to be written and sent in the background. It never blocks; it
@@ -150,6 +149,45 @@ func (m *Mailer) handle(ctx context.Context, write Write) {
 	}
 }
 
+// Failure is why Send could not deliver an email.
+type Failure string
+
+// The failures.
+const (
+	// Refused: the mail server refuses this email or its recipient for good.
+	Refused Failure = "refused"
+	// Deferred: it refuses them for now.
+	Deferred Failure = "deferred"
+	// Unreachable: it cannot be reached, or takes no email from Kith.
+	Unreachable Failure = "unreachable"
+)
+
+// FailureOf returns why Send failed with an error.
+func FailureOf(err error) Failure {
+	refused, ok := errors.AsType[*gomail.SendError](err)
+	switch {
+	case errors.Is(err, errAddress):
+		return Refused
+	case !ok || !slices.Contains([]gomail.SendErrReason{gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose}, refused.Reason):
+		return Unreachable
+	case isTemporary(err):
+		return Deferred
+	default:
+		return Refused
+	}
+}
+
+// Send sends an email now, in one attempt, and returns why the mail server did not take it, which FailureOf sums up. It needs
+// no Start.
+func (m *Mailer) Send(ctx context.Context, email *Message) error {
+	err := m.attempt(ctx, email)
+	m.config.Observe(outcomeOf(err))
+	if err != nil {
+		m.config.Logger.ErrorContext(ctx, "send email", "subject", email.Subject, "error", err)
+	}
+	return err
+}
+
 // outcomeOf is how an email ended, as metrics.NewMail counts it: a server that refuses a recipient works.
 func outcomeOf(err error) string {
 	refused, ok := errors.AsType[*gomail.SendError](err)
@@ -193,23 +231,33 @@ func isTemporary(err error) bool {
 	return !ok || refused.IsTemp() || refused.ErrorCode() < 500
 }
 
+var errAddress = errors.New("the email's address cannot be read")
+
 func (m *Mailer) attempt(ctx context.Context, email *Message) error {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Timeout)
 	defer cancel()
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(m.server.from)
 	if err := msg.To(email.To); err != nil {
-		return errors.New("the email's address cannot be read") // the library's error contains the address
+		return errAddress // the library's error contains the address
 	}
 	msg.Subject(email.Subject)
 	msg.SetDate()
 	msg.SetMessageID()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office answers
+	if email.Unsubscribe != "" {
+		msg.SetGenHeader(gomail.HeaderListUnsubscribe, "<"+email.Unsubscribe+">")
+		msg.SetGenHeader(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
 	msg.SetBodyString(gomail.TypeTextPlain, email.Text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, email.HTML)
 	client, err := gomail.NewClient(m.server.host, m.server.options...)
 	if err != nil {
 		return fmt.Errorf("prepare mail client: %w", err)
 	}
-	return client.DialAndSendWithContext(ctx, msg)
+	err = client.DialAndSendWithContext(ctx, msg)
+	if msg.IsDelivered() { // the server took it, though the connection may have ended badly
+		return nil
+	}
+	return err
 }

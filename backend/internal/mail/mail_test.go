@@ -278,3 +278,35 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestSend: an email that is sent at once says why it could not be, and one that can be turned off carries its address.
+func TestSend(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]mail.Failure{
+		"": "", "550 no such mailbox": mail.Refused, "450 busy": mail.Deferred, "452 full": mail.Deferred,
+	} {
+		s := smtptest.Start(t, smtptest.Options{Refuse: func(int) string { return answer }})
+		m := newMailer(t, mail.Config{URL: "smtp://" + s.Addr + "?from=kith@kith.example"})
+		err := m.Send(t.Context(), &mail.Message{To: "ana@people.example", Subject: "Digest\r\nBcc: all@people.example", Text: "a", HTML: "b", Unsubscribe: "https://kith.example/x?link=1"})
+		if want != "" {
+			if got := mail.FailureOf(err); err == nil || got != want {
+				t.Errorf("%s: %q, %v", answer, got, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := s.Next(t).Header
+		if header.Get("List-Unsubscribe") != "<https://kith.example/x?link=1>" || header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" || header.Get("Bcc") != "" {
+			t.Errorf("%v", header)
+		}
+	}
+	m := newMailer(t, mail.Config{URL: "smtp://127.0.0.1:1?from=kith@kith.example"})
+	if err := m.Send(t.Context(), &mail.Message{To: "ana@people.example", Subject: "a", Text: "a", HTML: "b"}); mail.FailureOf(err) != mail.Unreachable {
+		t.Errorf("no server: %v", err)
+	}
+	if err := m.Send(t.Context(), &mail.Message{To: "ana@", Subject: "a", Text: "a", HTML: "b"}); mail.FailureOf(err) != mail.Refused {
+		t.Errorf("no address: %v", err)
+	}
+}

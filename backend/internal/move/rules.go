@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/digest"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/cadence"
@@ -51,6 +52,11 @@ func rules() map[string]rule {
 		"reminders.state":       oneOf(reminders.Open, reminders.Done, reminders.Dismissed),
 		"reminders.due_on":      inLayout(time.DateOnly),
 		"reminders.starts_on":   inLayout(time.DateOnly),
+		"digests.rhythm":        oneOf(digest.Off, digest.Daily, digest.Weekly),
+		"digests.weekday":       between(0, 6),
+		"digests.hour":          between(0, 23),
+		"digests.lead_days":     between(0, digest.MaxLead),
+		"digests.settled_day":   of(func(s string) bool { _, err := time.Parse(time.DateOnly, s); return s == "" || err == nil }),
 		"changes.effects":       of(areEffects),
 		"jobs.params":           isJSONOrEmpty(), "jobs.checkpoint": isJSONOrEmpty(), "jobs.result": isJSONOrEmpty(),
 		"decisions.arguments":       oneOf(""),

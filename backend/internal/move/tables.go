@@ -21,7 +21,7 @@ func moved() []string {
 	return []string{
 		membersTable, "profiles", "security_events",
 		"connections", "removed_connections", "cards", "proposals", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
-		"relationships", "distinct_pairs", "groups", "group_connections", "tags", "connection_tags", "custom_fields", "saved_views",
+		"relationships", "distinct_pairs", "groups", "group_connections", "tags", "connection_tags", "custom_fields", "saved_views", "digests",
 		"notes", "note_connections", "interactions", "interaction_connections", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "source_keys",
 		"jobs", "decisions", "credit_balances", "credit_entries", "agent_reads", statesTable,
 	}
@@ -72,7 +72,8 @@ func unmoved() []string {
 	return []string{
 		"kept_bytes",                     // an import counts it again, without the files, which stay behind
 		"monthly_credits", "quota_bytes", // limits of this installation's operator
-		"trace", // of a request to this installation
+		"trace",              // of a request to this installation
+		"unsubscribe_secret", // of links to this installation
 	}
 }
 

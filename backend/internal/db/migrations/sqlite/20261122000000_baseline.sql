@@ -713,6 +713,25 @@ CREATE TABLE saved_views (
     UNIQUE (tenant_id, folded_name)
 ) WITHOUT ROWID;
 
+-- When a member gets a digest by mail: one row per member who ever chose it.
+CREATE TABLE digests (
+    tenant_id          TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    rhythm             TEXT NOT NULL,               -- daily, weekly, or off
+    weekday            INTEGER NOT NULL,            -- of a weekly one: 0 is Sunday
+    hour               INTEGER NOT NULL,            -- of the day in the member's time zone, from 0 to 23
+    lead_days          INTEGER NOT NULL,            -- how many days before a birthday it is named for the first time
+    next_at            TIMESTAMP,                  -- when a worker looks at it again; NULL while it is off
+    settled_day        TEXT NOT NULL,               -- the last day whose digest was sent or had nothing to say, in the member's time zone; empty for none
+    covered_until      TIMESTAMP,                 -- the last digest has what happened until then
+    sent_at            TIMESTAMP,                 -- when the last one was delivered to the mail server
+    failing_since      TIMESTAMP,                 -- since when none can be delivered; NULL if the last one was
+    failure            TEXT NOT NULL DEFAULT '',    -- why, a word of package digest
+    unsubscribe_secret TEXT UNIQUE,        -- of the link in each mail that turns it off, and nothing else; NULL before the first
+    updated_at         TIMESTAMP NOT NULL
+);
+-- The digests that are due.
+CREATE INDEX digests_next ON digests (next_at) WHERE next_at IS NOT NULL;
+
 -- Who is in which group.
 CREATE TABLE group_connections (
     tenant_id     TEXT NOT NULL,
