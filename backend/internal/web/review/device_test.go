@@ -55,7 +55,7 @@ func TestDecideOnCards(t *testing.T) {
 		wantRedirect(t, b.Submit(page, refuseForm, nil), "/decide?done=card-refused")
 		wantRedirect(t, b.Submit(page, refuseForm, nil), "/decide?done=decide-late")
 		refused := b.Get("/decide?done=card-refused")
-		want(t, refused, http.StatusOK, "Kith keeps what it has", "Nothing waits for you", "From a device: change Grace Hopper", "Refused · Maria's phone", "Approve after all")
+		want(t, refused, http.StatusOK, "Kith keeps what it has", "Nothing to decide", "From a device: change Grace Hopper", "Refused · Maria's phone", "Approve after all")
 		wantRedirect(t, b.Submit(refused, approveForm, nil), "/decide?done=approved")
 		want(t, b.Get("/decide"), http.StatusOK, "From a device: Changed Grace Hopper", "Approved and done · Maria's phone", "Undo")
 		change := webtest.Changes(t, s, b.Owner)[0]
