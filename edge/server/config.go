@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/tracing"
 
+	"github.com/kith-crm/kith/edge/internal/discovery"
 	"github.com/kith-crm/kith/edge/internal/middleware"
 	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
@@ -72,6 +73,9 @@ type BackendObserver interface {
 // module's type, so that values can be converted.
 type SandboxRequest = sandbox.Request
 
+// Manual is a page of the documentation for people who run the service.
+type Manual = discovery.Manual
+
 // Config configures the edge. The zero value serves on localhost, with a backend on localhost
 // and no sandbox.
 type Config struct {
@@ -114,6 +118,8 @@ type Config struct {
 	SandboxUsername string
 	// SandboxRequests are the requests that GET /sandbox suggests.
 	SandboxRequests []SandboxRequest
+	// Manuals are pages for people who run the service, at /docs, in reading order.
+	Manuals []Manual
 	// Version of the service, which MCP's initialize returns. Defaults to "dev".
 	Version string
 	// Logger logs one line for each request, and errors. Nil discards them.

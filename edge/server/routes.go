@@ -32,7 +32,7 @@ func (p *parts) routes() []route.Route {
 		agentidentity.Routes(agentidentity.Options{Catalog: p.catalog, Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL}),
 		discovery.Routes(discovery.Options{
 			BaseURL: p.BaseURL, Version: p.Version, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
-			Policies: p.policies, Requests: p.SandboxRequests, SignUpOpen: p.SignUpOpen, DemoUsername: p.SandboxUsername,
+			Policies: p.policies, Requests: p.SandboxRequests, SignUpOpen: p.SignUpOpen, Manuals: p.Manuals, DemoUsername: p.SandboxUsername,
 		}),
 		p.proxy.Routes(),
 	)

@@ -149,6 +149,21 @@ var zoneLines string
 // not change the slice.
 var ZoneNames = sync.OnceValue(func() []string { return strings.Fields(zoneLines) })
 
+// countryLines have for each country its ISO 3166 code and its time zones, from zone.tab of the tz database.
+//
+//go:embed countries.txt
+var countryLines string
+
+// Country returns the ISO 3166 code of the country of a time zone; "" for a zone of no country, such as UTC.
+func Country(zone string) string {
+	for line := range strings.Lines(countryLines) {
+		if zones := strings.Fields(line); slices.Contains(zones[1:], zone) {
+			return zones[0]
+		}
+	}
+	return ""
+}
+
 // FindZone returns the name in ZoneNames that equals text, ignoring case. It reports false if there
 // is none.
 func FindZone(text string) (name string, ok bool) {

@@ -35,3 +35,25 @@ func TestFindZone(t *testing.T) {
 		}
 	}
 }
+
+// Every zone with a country is one of ZoneNames, in one country.
+func TestCountry(t *testing.T) {
+	t.Parallel()
+	for zone, want := range map[string]string{
+		"Europe/Berlin": "DE", "Europe/Lisbon": "PT", "Europe/London": "GB", "America/New_York": "US", "America/Toronto": "CA", "Asia/Tokyo": "JP", "Asia/Kolkata": "IN", "Asia/Calcutta": "IN",
+		"UTC": "", "Etc/GMT+5": "", "DE": "", "": "",
+	} {
+		if got := civil.Country(zone); got != want {
+			t.Errorf("%q is in %q, want %q", zone, got, want)
+		}
+	}
+	known := 0
+	for _, name := range civil.ZoneNames() {
+		if civil.Country(name) != "" {
+			known++
+		}
+	}
+	if known < 400 {
+		t.Errorf("%d zones have a country", known)
+	}
+}

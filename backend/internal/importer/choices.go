@@ -87,6 +87,16 @@ func (f *File) Chosen() (o Options, err error) {
 	return o, nil
 }
 
+// Choose sets the choices of a member for a file, which are not stored by that.
+func (f *File) Choose(o Options) error {
+	choices, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("encode choices: %w", err)
+	}
+	f.Choices = string(choices)
+	return nil
+}
+
 // GetUpload returns a file that waits for an import, or fails with fault.NotFound.
 func GetUpload(ctx context.Context, q db.Reader, fileID string) (*File, error) {
 	f, err := GetFile(ctx, q, fileID)
@@ -117,11 +127,10 @@ func UpdateChoices(ctx context.Context, t *db.Tenant, page, fileID string, chang
 		if len(o.Rows) > MaxRowChoices {
 			return fault.InvalidField("rows", "you can decide about %d rows of one file; split the file for more", MaxRowChoices)
 		}
-		choices, err := json.Marshal(o)
-		if err != nil {
-			return fmt.Errorf("encode choices: %w", err)
+		if err := f.Choose(o); err != nil {
+			return err
 		}
-		_, err = tx.NewRaw("UPDATE files SET choices = ? WHERE tenant_id = ? AND id = ?", string(choices), tx.TenantID(), fileID).Exec(ctx)
+		_, err = tx.NewRaw("UPDATE files SET choices = ? WHERE tenant_id = ? AND id = ?", f.Choices, tx.TenantID(), fileID).Exec(ctx)
 		return err
 	})
 }

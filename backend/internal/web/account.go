@@ -80,5 +80,5 @@ func (v *request) deleteAccount() error {
 	v.ClearCookie(v.W, page.SessionCookie)
 	v.Login, v.Secret = nil, ""
 	return v.RenderProblem(http.StatusOK, "Your account is deleted",
-		"Everything you kept is gone, and every agent and token with it. Farewell.", page.Link{Path: page.PathStart, Title: "Go to the start page"})
+		"Your people and notes are deleted, and your agents and tokens with them.", page.Link{Path: page.PathStart, Title: "Go to the start page"})
 }

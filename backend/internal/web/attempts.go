@@ -115,10 +115,10 @@ func (v *request) refuseSuspended(m *account.Member) error {
 	}
 	if hasMoved {
 		return page.Refuse(http.StatusForbidden, "Your account has moved",
-			"It is at another address now, with everything in it: sign in there with the same password. Ask the people who run this service for the address.")
+			"It is at another address now, with everything in it: sign in there with the same password. Ask the owner of this server for the address.")
 	}
 	return page.Refuse(http.StatusForbidden, "Your account is suspended",
-		"Nothing of yours was deleted, but you cannot use the account for now. Ask the people who run this service.")
+		"Nothing of yours was deleted, but you cannot use the account for now. Ask the owner of this server.")
 }
 
 func (v *request) hashPassword(chosen string) (string, error) {

@@ -294,7 +294,7 @@ func TestNotifications(t *testing.T) {
 	}
 	digestLink(t, s, b.Owner)
 	want(t, b.Get(notificationsPath), http.StatusOK, "No digest can be delivered since", "does not take mail for your address", "The last one was sent on")
-	want(t, s.Browser(t).Get("/unsubscribe?link=x"), http.StatusNotFound, "This link is over")
+	want(t, s.Browser(t).Get("/unsubscribe?link=x"), http.StatusNotFound, "This link does not work any more")
 
 	silent := webtest.New(t, webtest.Options{})
 	quiet := silent.SignedIn(t, "maria")

@@ -108,10 +108,10 @@ func TestChangeEmail(t *testing.T) {
 		if link := p.link(t, s, "maria@people.example", emailChangedSubject); !strings.HasPrefix(link, notMePath) {
 			t.Errorf("the old address is sent to %s", link)
 		}
-		want(t, b.Get(path), http.StatusNotFound, "This link is over")
+		want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 		form := confirm.Form(confirmForm)
 		form.Set("form_token", tokenOf(b.Get(securityPage)))
-		want(t, b.Post(confirmForm, form), http.StatusNotFound, "This link is over")
+		want(t, b.Post(confirmForm, form), http.StatusNotFound, "This link has expired")
 		want(t, signIn(s.Browser(t), "maria@people.example", webtest.Password, ""), http.StatusForbidden)
 		wantRedirect(t, signIn(s.Browser(t), "new@people.example", webtest.Password, ""), "/")
 	})
@@ -152,8 +152,8 @@ func TestChangeEmailNeedsItsMember(t *testing.T) {
 		b, other, stranger := s.SignedIn(t, "maria"), s.SignedIn(t, "other"), s.Browser(t)
 		path := p.changeLink(t, s, b, "stranger@people.example")
 		form := b.Get(path).Form(confirmForm)
-		want(t, other.Get(path), http.StatusNotFound, "This link is over")
-		want(t, other.Post(confirmForm, merge(form, webtest.Values("form_token", tokenOf(other.Get(securityPage))))), http.StatusNotFound, "This link is over")
+		want(t, other.Get(path), http.StatusNotFound, "This link has expired")
+		want(t, other.Post(confirmForm, merge(form, webtest.Values("form_token", tokenOf(other.Get(securityPage))))), http.StatusNotFound, "This link has expired")
 		refused := stranger.Get(path)
 		want(t, refused, http.StatusForbidden, "Sign in first")
 		_, secret, _ := strings.Cut(path, "link=")
@@ -166,8 +166,8 @@ func TestChangeEmailNeedsItsMember(t *testing.T) {
 				t.Errorf("the address of %s is %q", owner, got)
 			}
 		}
-		want(t, b.Get("/verify"+path[len(confirmForm):]), http.StatusNotFound, "This link is over")
-		want(t, b.Get("/reset"+path[len(confirmForm):]), http.StatusNotFound, "This link is over")
+		want(t, b.Get("/verify"+path[len(confirmForm):]), http.StatusNotFound, "This link has expired")
+		want(t, b.Get("/reset"+path[len(confirmForm):]), http.StatusNotFound, "This link has expired")
 		wantRedirect(t, b.Submit(b.Get(path), confirmForm, nil), "/settings/security?done=email-changed")
 	})
 }
@@ -203,9 +203,9 @@ func TestChangeEmailLinkEnds(t *testing.T) {
 			path := p.changeLink(t, s, b, "new@people.example")
 			form := b.Get(path).Form(confirmForm)
 			end(t, s, p, b)
-			want(t, b.Get(path), http.StatusNotFound, "This link is over")
+			want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 			form.Set("form_token", tokenOf(b.Get(securityPage)))
-			want(t, b.Post(confirmForm, form), http.StatusNotFound, "This link is over")
+			want(t, b.Post(confirmForm, form), http.StatusNotFound, "This link has expired")
 			if got := emailOf(t, s, b.Owner); got == "new@people.example" {
 				t.Error("the address changed")
 			}

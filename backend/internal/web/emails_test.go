@@ -99,7 +99,7 @@ func TestResetByMail(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
 		signedIn := s.SignedIn(t, "maria")
 		b := s.Browser(t)
-		want(t, b.Get("/sign-in"), http.StatusOK, "Forgotten your password?")
+		want(t, b.Get("/sign-in"), http.StatusOK, "Forgot your password?")
 		want(t, b.Submit(b.Get("/forgot"), "/forgot", webtest.Values("login", "Maria")), http.StatusOK, "Check your email")
 		path := p.link(t, s, "maria@people.example", resetSubject)
 		page := b.Get(path)
@@ -114,8 +114,8 @@ func TestResetByMail(t *testing.T) {
 		if isSignedIn(signedIn) {
 			t.Error("a session still works")
 		}
-		want(t, b.Submit(page, "/reset", change), http.StatusNotFound, "This link is over")
-		want(t, b.Get(path), http.StatusNotFound, "This link is over")
+		want(t, b.Submit(page, "/reset", change), http.StatusNotFound, "This link has expired")
+		want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 		want(t, signIn(b, "maria", webtest.Password, ""), http.StatusForbidden)
 		wantRedirect(t, signIn(b, "maria", newPassword, ""), "/")
 		want(t, b.Get("/settings/security"), http.StatusOK, "maria@people.example confirmed")
@@ -132,7 +132,7 @@ func TestResetLinkEnds(t *testing.T) {
 		path := p.link(t, s, "maria@people.example", resetSubject)
 		page := b.Get(path)
 		s.Clock.Advance(30 * time.Minute)
-		want(t, b.Get(path), http.StatusNotFound, "This link is over")
+		want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 		want(t, b.Submit(page, "/reset", webtest.Values("new_password", newPassword, "repeat_password", newPassword)), http.StatusNotFound)
 		want(t, b.Get("/verify"+path[len("/reset"):]), http.StatusNotFound)
 	})
@@ -157,8 +157,8 @@ func TestVerifyLinksEnd(t *testing.T) {
 		path string
 		page *webtest.Page
 	}{{member, verify, verifyPage}, {newby, finish, finishPage}} {
-		want(t, c.who.Get(c.path), http.StatusNotFound, "This link is over")
-		want(t, c.who.Submit(c.page, "/verify", nil), http.StatusNotFound, "This link is over")
+		want(t, c.who.Get(c.path), http.StatusNotFound, "This link has expired")
+		want(t, c.who.Submit(c.page, "/verify", nil), http.StatusNotFound, "This link has expired")
 	}
 	want(t, member.Get("/settings/security"), http.StatusOK, "not confirmed")
 	if _, err := account.FindMember(t.Context(), s.Store, "newby"); !fault.Is(err, fault.NotFound) {
@@ -186,7 +186,7 @@ func TestResetLinksEndWithThePassword(t *testing.T) {
 	again.Set("password", newPassword)
 	wantRedirect(t, b.Submit(b.Get("/settings/security"), "/settings/security/password", again), "/settings/security?done=password-changed")
 	for _, link := range []string{first, second, third} {
-		want(t, b.Get(link), http.StatusNotFound, "This link is over")
+		want(t, b.Get(link), http.StatusNotFound, "This link has expired")
 	}
 }
 
@@ -266,7 +266,7 @@ func TestVerifyByMail(t *testing.T) {
 		other := s.Browser(t)
 		wantRedirect(t, other.Submit(other.Get(path), "/verify", nil), "/sign-in?done=verified")
 		want(t, b.Get("/settings/security"), http.StatusOK, "maria@people.example confirmed")
-		want(t, b.Get(path), http.StatusNotFound, "This link is over")
+		want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 		if strings.Contains(b.Get("/settings/security").Text(), "Send me a link") {
 			t.Error("a confirmed address is offered to be confirmed")
 		}
@@ -295,12 +295,12 @@ func TestSignUpByMail(t *testing.T) {
 		want(t, finish, http.StatusOK, "Finish your account", "newby@people.example")
 		wantRedirect(t, b.Submit(finish, "/verify", chosenPassword()), "/settings/mcp")
 		want(t, b.Get("/settings/security"), http.StatusOK, "newby@people.example confirmed")
-		want(t, b.Get(path), http.StatusNotFound, "This link is over")
+		want(t, b.Get(path), http.StatusNotFound, "This link has expired")
 		late := s.Browser(t)
 		wantRedirect(t, signIn(late, "newby", newPassword, ""), "/")
 		late = s.Browser(t)
 		form := merge(finish.Form("/verify"), chosenPassword(), webtest.Values("form_token", tokenOf(late.Get("/sign-in")), "username", "again"))
-		want(t, late.Post("/verify", form), http.StatusNotFound, "This link is over")
+		want(t, late.Post("/verify", form), http.StatusNotFound, "This link has expired")
 	})
 }
 

@@ -28,7 +28,7 @@ func (v *request) showForgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
-	return v.Render(http.StatusOK, "forgot", page.Page{Title: "Forgotten your password?", Content: page.Field{
+	return v.Render(http.StatusOK, "forgot", page.Page{Title: "Forgot your password?", Content: page.Field{
 		Name: fieldLogin, Label: "Username or e-mail address", Autocomplete: "username", Required: true, Plain: true,
 	}})
 }
@@ -77,7 +77,7 @@ func (web *Web) storeLink(ctx context.Context, l *account.MailLink) (string, err
 
 // linkOver answers a link that was used or has expired.
 func linkOver() error {
-	return page.Refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
+	return page.Refuse(http.StatusNotFound, "This link has expired", "Links work once, for 30 minutes. Ask for a new one.")
 }
 
 func (v *request) showReset() error {

@@ -139,7 +139,7 @@ func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
 		Lines: []string{
 			"The owner of the previous address said that the change to this address was not theirs. All access was ended, and the account has the previous address again.",
 		},
-		Close: "If you are the owner of the account, ask the people who run this service for help.",
+		Close: "If you are the owner of the account, ask the owner of this server for help.",
 	})
 }
 
@@ -180,7 +180,7 @@ func (e *emails) objected(l *account.NotMeLink) (*mail.Message, error) {
 			"Somebody who reads the address that the Kith account " + l.Username + " has now objected to giving it this address back.",
 			"All access stays ended, and nobody can choose a new password by email.",
 		},
-		Close: "Ask the people who run this service: they decide whose the account is.",
+		Close: "Ask the owner of this server: they decide whose the account is.",
 	})
 }
 
@@ -203,13 +203,13 @@ type notMeContent struct {
 }
 
 func notMeOver() error {
-	return page.Refuse(http.StatusNotFound, "This link is over",
+	return page.Refuse(http.StatusNotFound, "This link has expired",
 		"It works once, for 7 days. If somebody else has access to your account, choose a new password: that ends all access, too.")
 }
 
 const (
-	decideTitle = "The people who run this service decide"
-	decideText  = "Two e-mail addresses claim this account. All access is ended, and nobody can choose a new password by email. Ask the people who run this service: they find out whose it is."
+	decideTitle = "The owner of this server decides"
+	decideText  = "Two e-mail addresses claim this account. All access is ended, and nobody can choose a new password by email. Ask the owner of this server to find out whose it is."
 )
 
 // inDispute answers a use of a link after the present address objected.
@@ -270,11 +270,11 @@ func (v *request) notMe() error {
 		return v.restoreLater(used, secret)
 	case used.Taken:
 		return page.Refuse(http.StatusConflict, "All access is ended, but your e-mail address is taken",
-			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the people who run this service for help.", used.Email))
+			fmt.Sprintf("Another account has %s by now, so no link can be sent to it. Ask the owner of this server for help.", used.Email))
 	case !used.Reset:
 		return page.Refuse(http.StatusConflict, "All access is ended",
 			"The e-mail address of the account was changed after this email was sent, so it stays as it is. Ask for a new password with the present address, "+
-				"or open the link in the email that told you about the change. If you have neither, ask the people who run this service.")
+				"or open the link in the email that told you about the change. If you have neither, ask the owner of this server.")
 	}
 	if used.Replaced {
 		v.enqueueAlways("tell an address that the account was taken back", func(context.Context) (*mail.Message, error) { return v.emails.takenBack(used) })
@@ -334,8 +334,8 @@ func (v *request) enqueueAlways(purpose string, write mail.Write) bool {
 func (v *request) objection(secret string) (*account.NotMeLink, error) {
 	l, err := account.GetObjection(v.R.Context(), v.Store, account.HashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
-		return nil, page.Refuse(http.StatusNotFound, "This link is over",
-			"The account has its previous e-mail address again. If it is yours, ask the people who run this service for help.")
+		return nil, page.Refuse(http.StatusNotFound, "This link has expired",
+			"The account has its previous e-mail address again. If it is yours, ask the owner of this server for help.")
 	}
 	return l, err
 }

@@ -93,9 +93,9 @@ func TestNotMe(t *testing.T) {
 		page = reader.Get(link)
 		want(t, page, http.StatusOK, "Get your account back", "becomes maria@people.example again.")
 		wantRedirect(t, reader.Submit(page, notMePath, nil), "/sign-in?done=not-me")
-		want(t, reader.Submit(page, notMePath, nil), http.StatusNotFound, "This link is over")
-		want(t, reader.Get(link), http.StatusNotFound, "This link is over")
-		want(t, reader.Get(objection), http.StatusNotFound, "This link is over", "previous e-mail address again")
+		want(t, reader.Submit(page, notMePath, nil), http.StatusNotFound, "This link has expired")
+		want(t, reader.Get(link), http.StatusNotFound, "This link has expired")
+		want(t, reader.Get(objection), http.StatusNotFound, "This link has expired", "previous e-mail address again")
 		if got := emailOf(t, s, owner.Owner); got != "maria@people.example" {
 			t.Errorf("the address is %s", got)
 		}
@@ -125,14 +125,14 @@ func TestObjection(t *testing.T) {
 		page := b.Get(objection)
 		want(t, b.Post(objectPath, webtest.Values("link", page.Form(objectPath).Get("link"))), http.StatusForbidden, "This form is out of date")
 		for range 2 {
-			want(t, b.Follow(b.Submit(page, objectPath, nil)), http.StatusOK, "The people who run this service decide", "the account keeps new@people.example for now")
+			want(t, b.Follow(b.Submit(page, objectPath, nil)), http.StatusOK, "The owner of this server decides", "the account keeps new@people.example for now")
 		}
 		if told := p.Next(t); told.To != "maria@people.example" || told.Header.Get("Subject") != disputedSubject {
 			t.Errorf("an email to %s: %q", told.To, told.Header.Get("Subject"))
 		}
 		s.Clock.Advance(account.RestoreWait)
-		want(t, stranger.Get(link), http.StatusConflict, "Ask the people who run this service")
-		want(t, stranger.Get(objection), http.StatusOK, "Ask the people who run this service")
+		want(t, stranger.Get(link), http.StatusConflict, "Ask the owner of this server")
+		want(t, stranger.Get(objection), http.StatusOK, "Ask the owner of this server")
 		for _, login := range []string{"maria", "new@people.example"} {
 			want(t, b.Submit(b.Get("/forgot"), "/forgot", webtest.Values("login", login)), http.StatusOK, "Check your email")
 		}

@@ -196,7 +196,7 @@ func (v *request) unsubscribed() (*account.Member, string, error) {
 	secret := v.R.URL.Query().Get(fieldLink)
 	m, err := digest.FindUnsubscribe(v.R.Context(), v.Store, secret)
 	if fault.Is(err, fault.NotFound) {
-		err = page.Refuse(http.StatusNotFound, "This link is over", "Sign in to turn the mails off: under Settings, Notifications.")
+		err = page.Refuse(http.StatusNotFound, "This link does not work any more", "Sign in to turn the mails off: under Settings, Notifications.")
 	}
 	if err == nil {
 		v.SetLocale(m.Locale)

@@ -48,7 +48,7 @@ func (v *request) addPasskey() error {
 		row, err = v.passkeys.CheckNew(answer, answer.Challenge(), owner)
 	}
 	if err != nil {
-		return v.refuseFactor("This is no passkey that works here. Try again.")
+		return v.refuseFactor("This passkey does not work here. Try again.")
 	}
 	row.Name, row.Access = name, v.Login.Access()
 	codes := account.NewRecoveryCodes()

@@ -70,8 +70,8 @@ func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 		{"profile-work", "Work", []profileField{
 			{Field: page.Field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
 			{Field: page.Field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
-			{Field: page.Field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
-			{Field: page.Field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
+			{Field: page.Field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One per line, up to 20."}},
+			{Field: page.Field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One per line, up to 10."}},
 		}},
 		{"profile-place", "Place and languages", []profileField{
 			{
@@ -81,7 +81,7 @@ func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 					Hint: "Its two letters, for example PT.",
 				},
 			},
-			{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
+			{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One per line, up to 10."}},
 		}},
 		{"profile-links", "Elsewhere on the web", []profileField{
 			{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},

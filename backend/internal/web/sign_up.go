@@ -35,7 +35,7 @@ func (v *request) showSignUp() error {
 }
 
 func (v *request) signUpClosed() error {
-	return page.Refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
+	return page.Refuse(http.StatusForbidden, "Sign-up is closed", "The owner of this server creates accounts. Ask them for one.")
 }
 
 func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) error {

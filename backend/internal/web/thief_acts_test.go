@@ -136,9 +136,8 @@ func (h *heist) importFile() *webtest.Page {
 	if sent.Status != http.StatusSeeOther {
 		return sent
 	}
-	file := sent.Header.Get("Location")
-	h.submit(file, file, nil)
-	return h.submit(file+"/preview", file+"/preview", webtest.Values("act", "start"))
+	preview := sent.Header.Get("Location")
+	return h.submit(preview, preview, webtest.Values("act", "start"))
 }
 
 // question makes an agent ask before it does something.

@@ -118,7 +118,7 @@ func (v *request) tokenForm(name, lifetime string, chosen func(scope string) boo
 	form := tokenForm{
 		Name: page.Field{
 			Name: "name", Label: "Name", Value: name, Required: true, Error: m.Of("name"), Autocomplete: "off",
-			Hint: "So that you know it again, for example: backup script.",
+			Hint: "To recognise it later, for example: backup script.",
 		},
 		Scopes:  choicesOf(v.Catalog.Scopes(), chosen),
 		Expires: page.Select{Name: "expires", Label: "It works for", Options: page.Choose(lifetime, lifetimes()...)},

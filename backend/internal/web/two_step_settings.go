@@ -103,7 +103,7 @@ func (v *request) addPasskeys(content *factorsContent, wrong *page.Mistakes) (er
 	content.Passkey = &passkeyButton{Label: "Add a passkey", Field: fieldPasskey, Options: pathNewOptions, New: true}
 	content.Name = page.Field{
 		Name: fieldName, Label: "Name", Value: v.Device(), Required: true, Autocomplete: "off", Error: wrong.Of(fieldName),
-		Hint: "So that you know it again, such as the device that keeps it.",
+		Hint: "To recognise it later, such as the device that keeps it.",
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (v *request) addTOTP() error {
 }
 
 func noFactors() error {
-	return page.Refuse(http.StatusNotFound, "One-time codes are not available here", "The people who run this service have to set a secret key for them.")
+	return page.Refuse(http.StatusNotFound, "One-time codes are not available here", "The owner of this server has to set a secret key for them.")
 }
 
 // factorAdded records a new second factor, and leads to the page that shows the recovery codes if

@@ -224,5 +224,5 @@ func (v *request) checkTOTP(m *account.Member, code string) (account.Proof, erro
 func (v *request) noSecretKey(err error) error {
 	v.Logger.ErrorContext(v.R.Context(), "read secret of one-time codes", "error", err)
 	return page.Refuse(http.StatusServiceUnavailable, "The code cannot be checked right now",
-		"The people who run this service have to mend that. Meanwhile a recovery code works: go back and enter one.")
+		"The owner of this server has to fix that. Meanwhile a recovery code works: go back and enter one.")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	backend "github.com/kith-crm/kith/backend/server"
+	"github.com/kith-crm/kith/deploy/docs"
 	"github.com/kith-crm/kith/deploy/internal/inprocess"
 	edge "github.com/kith-crm/kith/edge/server"
 	"github.com/kith-crm/kith/observability/admin"
@@ -254,11 +255,15 @@ func (r *process) startEdge(serviceToken string, backendURLs []string, transport
 	if err != nil {
 		return nil, err
 	}
+	manuals, err := docs.Manuals()
+	if err != nil {
+		return nil, err
+	}
 	config := edge.Config{
 		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURLs: backendURLs, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
-		SignUpOpen: r.settings.SignUp, DAV: r.settings.DAV, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
+		SignUpOpen: r.settings.SignUp, DAV: r.settings.DAV, SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests, Manuals: manuals,
 		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,

@@ -13,16 +13,16 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// documented returns the blocks of shell commands below a heading of operations.md.
-func documented(t *testing.T, heading string) []string {
+// documented returns the blocks of shell commands below a heading of a document, which is given with its marks.
+func documented(t *testing.T, file, heading string) []string {
 	t.Helper()
-	text, err := os.ReadFile(harness.Repository("deploy", "docs", "operations.md"))
+	text, err := os.ReadFile(harness.Repository("deploy", "docs", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n### "+heading+"\n")
+	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
 	if !found {
-		t.Fatalf("operations.md has no %q", heading)
+		t.Fatalf("%s has no %q", file, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	section, _, _ = strings.Cut(section, "\n### ")

@@ -22,7 +22,7 @@ func TestLitestream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what needs Litestream; `make test` runs it")
 	}
-	blocks := documented(t, "SQLite with Litestream")
+	blocks := documented(t, "operations.md", "### SQLite with Litestream")
 	if len(blocks) != 4 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}

@@ -24,7 +24,7 @@ func TestPointInTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what needs PostgreSQL; `make test` runs it")
 	}
-	blocks := documented(t, "PostgreSQL with pgBackRest")
+	blocks := documented(t, "operations.md", "### PostgreSQL with pgBackRest")
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}

@@ -78,7 +78,7 @@ async function bring(page) {
     return file;
   };
   await upload('Imported', 20);
-  await press(page, 'Import 20 rows');
+  await press(page, 'Import 20 people');
   await page.getByText('20 people added').waitFor();
   const progress = new URL(page.url()).pathname;
   const file = await upload('Person', 60); // fifty of them in doubt

@@ -90,5 +90,5 @@ test('refusing tells the agent', async () => {
 test('the demo shows the page, with nothing to decide', async () => {
   const { page } = ada;
   await page.goto('/demo/decide');
-  await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing to decide' }).waitFor();
 });

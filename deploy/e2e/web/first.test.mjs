@@ -67,10 +67,8 @@ test('an import ticks the first step', async () => {
   await expectHeading(page, 'Import contacts');
   await page.locator('#file').setInputFiles(setting('SAMPLE'));
   await press(page, 'Continue');
-  await expectHeading(page, 'What the columns mean');
-  await press(page, 'Preview');
   await expectHeading(page, 'Preview of the import');
-  await press(page, 'Import 16 rows');
+  await press(page, 'Import 16 people');
   await page.getByText('16 people added').waitFor();
   await page.getByRole('link', { name: 'See your 16 people' }).click();
   await expectHeading(page, 'People of the import');
@@ -122,7 +120,7 @@ test('it works without a script', async () => {
     await page.getByRole('link', { name: 'Goose', exact: true }).click();
     await page.getByRole('link', { name: 'Add to Goose' }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0);
-    await page.getByRole('link', { name: 'Look again' }).click();
+    await page.getByRole('link', { name: 'Check again' }).click();
     await page.getByText('First call made').waitFor();
   } finally {
     await context.close();

@@ -63,8 +63,8 @@ test('a link in an email resets a forgotten password, once', async () => {
   const other = await newPerson(browser);
   const { page } = other;
   await page.goto('/sign-in');
-  await page.getByRole('link', { name: 'Forgotten your password?' }).click();
-  await expectHeading(page, 'Forgotten your password?');
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await expectHeading(page, 'Forgot your password?');
   await portray(page, 'forgot');
   await page.getByLabel('Username or e-mail address').fill(username);
   await press(page, 'Send the link');
@@ -85,7 +85,7 @@ test('a link in an email resets a forgotten password, once', async () => {
   await mailbox.next(email, 'Your Kith password was changed');
 
   await follow(page, sent);
-  await expectHeading(page, 'This link is over');
+  await expectHeading(page, 'This link has expired');
   await portray(page, 'link-over');
   await ada.page.goto('/settings/profile'); // signed in until now
   await signIn(ada.page, username, PASSWORDS[1]);

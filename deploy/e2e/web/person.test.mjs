@@ -101,6 +101,16 @@ async function keep(page, words) {
   await expectNotice(page, 'Done. A repeating reminder moved to its next day.');
 }
 
+test('people are suggested while one types their names', async () => {
+  const { page } = maria;
+  await page.goto(setting('PERSON'));
+  await page.locator('#bar-log summary').click();
+  await page.getByLabel('Other people').pressSequentially('Grace, Ada St');
+  const suggested = page.locator('#with-people option');
+  await suggested.first().waitFor({ state: 'attached' });
+  assert.match(await suggested.first().getAttribute('value'), /^Grace, (Ada Stone|http.*\/people\/con_)/);
+});
+
 test('note, log, remind, undo', async () => {
   await keep(maria.page, 'with a script');
   await portray(maria.page, 'person-kept', { everyView: true });

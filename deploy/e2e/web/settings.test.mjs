@@ -139,7 +139,7 @@ test('the address changes by a link to the new one, in the browser of the member
   await portray(page, 'email-changed');
   const told = await mailbox.next(before, 'Your Kith e-mail address was changed');
   await page.goto(link);
-  await expectHeading(page, 'This link is over');
+  await expectHeading(page, 'This link has expired');
 
   const reader = await newPerson(browser); // of the old mailbox
   await reader.page.goto(told.link);
@@ -154,7 +154,7 @@ test('the address changes by a link to the new one, in the browser of the member
   await expectHeading(page, 'Was the change of address yours?');
   await portray(page, 'objection', { everyView: true });
   await press(page, 'Object');
-  await expectHeading(page, 'The people who run this service decide');
+  await expectHeading(page, 'The owner of this server decides');
   await portray(page, 'disputed');
   await mailbox.next(before, 'Your Kith account waits for a decision');
   assert.deepEqual(mailbox.emails.filter(({ text }) => !text.includes('This was not me')).map(({ to, subject }) => [to, subject]), [], 'unexpected emails');

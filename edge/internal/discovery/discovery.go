@@ -39,6 +39,8 @@ type Options struct {
 	SignUpOpen bool
 	// DemoUsername is the username of the demo account; "" without a sandbox.
 	DemoUsername string
+	// Manuals are pages for people who run the service, in reading order.
+	Manuals []Manual
 }
 
 func (o Options) check() error {
@@ -99,7 +101,7 @@ func build(o Options) (Documents, error) {
 	}
 	llms := httpapi.NewDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
 	d[pathLLMs] = llms.Serve
-	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", document{site: s})
+	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, func() (string, error) { return s.page("tools.md", document{site: s}) })
 	if err != nil {
 		return nil, err
 	}

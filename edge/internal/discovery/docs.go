@@ -91,8 +91,16 @@ func (s *site) sidebar() ([]part, error) {
 	}
 	guides.Links = append(guides.Links, link{"Everything on one page", pathPeopleDocs})
 	programs.Links = s.servedLinks([]link{{"OpenAPI", pathOpenAPI}, {"llms.txt", pathLLMs}, {"Agent index", pathIndex}, {"Sandbox", route.SandboxPrefix}})
+	documentation := []section{guides}
+	if len(s.Manuals) > 0 {
+		run := section{Title: "Run your own"}
+		for _, m := range s.Manuals {
+			run.Links = append(run.Links, link{m.Title(), pathDocs + "/" + m.Name})
+		}
+		documentation = append(documentation, run)
+	}
 	parts := []part{
-		{"Documentation", pathDocs, []section{guides}}, {"Tools", pathTools, nil}, {"Errors", pathErrors, nil}, {"For programs", "", []section{programs}},
+		{"Documentation", pathDocs, documentation}, {"Tools", pathTools, nil}, {"Errors", pathErrors, nil}, {"For programs", "", []section{programs}},
 	}
 	groups, err := s.Groups()
 	if err != nil {
@@ -158,6 +166,11 @@ func addDocs(documents Documents, l *layout) error {
 		}
 		d.guides.pages[g.Name] = l.handler(g.Title, path, name, document{l.site, true})
 		d.index.addGuide(g, path, text)
+	}
+	for _, m := range l.site.Manuals {
+		path, text := pathDocs+"/"+m.Name, l.site.manualText(m)
+		d.guides.pages[m.Name] = l.textHandler(m.Title(), path, func() (string, error) { return text, nil })
+		d.index.addGuide(guide{m.Name, m.Title(), m.Lead}, path, text)
 	}
 	families, err := l.site.Families()
 	if err != nil {

@@ -84,9 +84,9 @@ func (s *site) servedLinks(links []link) []link {
 	return slices.DeleteFunc(links, func(l link) bool { return !s.serves(l.Path) })
 }
 
-// forms renders a file or a template of pageFiles as HTML and as Markdown.
-func (l *layout) forms(title, path, name string, data any) (html, markdown *httpapi.Document, err error) {
-	text, err := l.site.page(name, data)
+// forms renders a text as HTML and as Markdown.
+func (l *layout) forms(title, path string, write func() (string, error)) (html, markdown *httpapi.Document, err error) {
+	text, err := write()
 	if err != nil {
 		return nil, nil, fmt.Errorf("write %s: %w", path, err)
 	}
@@ -103,12 +103,16 @@ func (l *layout) formsOf(c pageContent, text string) (html, markdown *httpapi.Do
 	return html, httpapi.NewDocument(typeMarkdown, l.site.resolve(text, l.site.BaseURL), http.Header{"Vary": {varyOnAccept}}), err
 }
 
-// handler returns the handler of a file or a template of pageFiles: HTML unless Accept prefers
-// Markdown. It renders them when they are first asked for, because there are many pages and most
-// are rarely read.
+// handler returns the handler of a file or a template of pageFiles.
 func (l *layout) handler(title, path, name string, data any) route.Handler {
+	return l.textHandler(title, path, func() (string, error) { return l.site.page(name, data) })
+}
+
+// textHandler returns the handler of a text: HTML unless Accept prefers Markdown. It renders it when it is first asked for,
+// because there are many pages and most are rarely read.
+func (l *layout) textHandler(title, path string, write func() (string, error)) route.Handler {
 	rendered := sync.OnceValues(func() (route.Handler, error) {
-		html, markdown, err := l.forms(title, path, name, data)
+		html, markdown, err := l.forms(title, path, write)
 		if err != nil {
 			return nil, err
 		}

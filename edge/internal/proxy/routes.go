@@ -138,6 +138,7 @@ func accessPages() []route.Route {
 		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
 		{Name: "profile-script", Methods: get, Pattern: "/assets/profile.js", Anonymous: true, Summary: "The script of the profile form."},
+		{Name: "suggest-script", Methods: get, Pattern: "/assets/suggest.js", Anonymous: true, Summary: "The script of pages on which people are named that suggests them."},
 		{Name: "drafts-script", Methods: get, Pattern: "/assets/drafts.js", Anonymous: true, Summary: "The script of every member's page that keeps unsaved texts in the browser's tab."},
 		{Name: "shell-script", Methods: get, Pattern: "/assets/shell.js", Anonymous: true, Summary: "The script of every member's page: palette and shortcuts."},
 		{Name: "consent-script", Methods: get, Pattern: "/assets/consent.js", Anonymous: true, Summary: "The script of the consent page."},

@@ -238,7 +238,7 @@ func Fields() []Field {
 		{"introduced_by", "Introduced by", meaning{fieldRelation, "introduced_by"}}, {"related", "Related person", meaning{fieldRelation, ""}},
 		{"starred", "Starred", meaning{fieldStarred, ""}}, {"cadence", "Keep in touch every (days)", meaning{fieldCadence, ""}},
 		{"last_contact", "Last contact", meaning{fieldLastContact, ""}}, {"added", "Added on", meaning{fieldAdded, ""}},
-		{"key", "Id in the other program", meaning{fieldKey, ""}},
+		{"key", "External ID", meaning{fieldKey, ""}},
 	})
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,10 +88,13 @@ func (d *draft) unreadable(what, value, why string) {
 	d.keepInNote(what, value, why)
 }
 
-// unreadableDate is unreadable for a date.
-func (d *draft) unreadableDate(what, value, why string) {
+// unreadableDate is unreadable for a date; wanted is what a value has to be.
+func (d *draft) unreadableDate(what, value, wanted string) {
+	d.unread++
 	d.unreadDates++
-	d.unreadable(what, value, why)
+	if d.addToNote(what, value) {
+		d.warn("couldn't read the %s %q as %s; it is kept in a note", what, shown(value), wanted)
+	}
 }
 
 // keep keeps a property that Kith does not understand. It returns false if there is no room for it.
@@ -206,7 +210,7 @@ func (d *draft) addPosition(p export.PositionRecord) {
 func (d *draft) partialDay(what, value string) string {
 	day, err := readDate(value, d.days)
 	if err != nil || strings.HasPrefix(day, "--") {
-		d.unreadableDate(what, value, "it is no date with a year")
+		d.unreadableDate(what, value, "a date with a year")
 		return ""
 	}
 	return day
@@ -219,7 +223,8 @@ func (d *draft) addDate(kind, label, value string) {
 		label = ""
 	}
 	if day, err := readYearly(value, d.days); err == nil && kind == people.DateBirthday && d.days.isFuture(day) {
-		d.unreadableDate("date", value, "a birthday is not in the future")
+		d.unreadDates++
+		d.unreadable("date", value, "a birthday is not in the future")
 		return
 	}
 	d.addLabelledDate(kind, label, value)
@@ -228,8 +233,13 @@ func (d *draft) addDate(kind, label, value string) {
 // addLabelledDate adds a date with its label, whatever its kind.
 func (d *draft) addLabelledDate(kind, label, value string) {
 	day, err := readYearly(value, d.days)
-	if err != nil {
-		d.unreadableDate("date", value, err.Error())
+	switch {
+	case errors.Is(err, errNoDate):
+		d.unreadableDate("date", value, "a date")
+		return
+	case err != nil:
+		d.unreadDates++
+		d.unreadable("date", value, err.Error())
 		return
 	}
 	d.keepDate(export.DateRecord{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
@@ -254,7 +264,7 @@ func (d *draft) setDay(field *string, what, value string) {
 	day, err := readDate(value, d.days)
 	switch {
 	case err != nil || strings.HasPrefix(day, "--"):
-		d.unreadableDate(what, value, "it is no date with a year")
+		d.unreadableDate(what, value, "a date with a year")
 	case *field == "":
 		*field = day
 	case day != "":

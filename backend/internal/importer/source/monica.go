@@ -326,7 +326,7 @@ func (d *draft) setLastContact(value string) {
 		d.LastInteractionAt, _ = time.Parse(time.DateOnly, at)
 		return
 	}
-	d.unreadableDate("day of the last contact", value, "it is no date")
+	d.unreadableDate("day of the last contact", value, "a date")
 }
 
 // dates adds the birthday, the day of death and when the member met the contact.
@@ -340,7 +340,7 @@ func (m *monica) dates(d *draft, contact monicaItem) {
 		}
 		d.count("birthdate", "birthday", func() { d.addDate(people.DateBirthday, "", on) })
 	} else if value := contact.get("birthdate.date"); value != "" {
-		d.count("birthdate", "birthday", func() { d.unreadableDate("birthday", value, "it is no date") })
+		d.count("birthdate", "birthday", func() { d.unreadableDate("birthday", value, "a date") })
 	}
 	for _, date := range []struct {
 		name, field string

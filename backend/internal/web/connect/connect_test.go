@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/connect"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -146,4 +147,23 @@ func TestPrompts(t *testing.T) {
 			t.Error("the questions are about somebody else's people")
 		}
 	})
+}
+
+// The page says which agents cannot reach an address of this machine or network, and where to read what to do.
+func TestPrivateAddress(t *testing.T) {
+	t.Parallel()
+	for base, private := range map[string]bool{
+		"http://localhost:8080": true, "http://127.0.0.1:8080": true, "http://192.168.1.5": true, "https://[fd00::1]": true, "http://nas:8080": true, "https://kith.local": true,
+		"https://kith.example": false, "https://93.184.215.14": false, "https://kith.localhost.example": false,
+	} {
+		if connect.IsPrivate(base) != private {
+			t.Errorf("%s is taken for private: %t", base, !private)
+		}
+	}
+	s := webtest.New(t, withSandbox())
+	p := s.SignedIn(t, "maria").Get("/connect")
+	want(t, p, "works on this computer or network only")
+	if links(p)["a public address"] != "/docs/public-address" {
+		t.Errorf("the links are %v", links(p))
+	}
 }

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -20,6 +23,8 @@ type content struct {
 	// demo has one for both.
 	Address, API string
 	Tabs         []tab
+	// Private is set if the address works on this machine or network only, and the page is of a member.
+	Private bool
 	// Chosen is the client of the current tab; nil for the command line.
 	Chosen *client
 	// Looking is the same client at the sandbox; nil without a sandbox, and in the demo.
@@ -85,7 +90,7 @@ func (v *request) show() error {
 	if demo {
 		c.Address, c.API = looking, looking
 	} else {
-		c.Tokens = page.PathTokens
+		c.Tokens, c.Private = page.PathTokens, isPrivate(v.BaseURL)
 		if v.sandboxOn {
 			c.LookingAddress = looking
 		}
@@ -117,6 +122,20 @@ func (v *request) show() error {
 		return err
 	}
 	return v.Render(http.StatusOK, "connect", page.Page{Title: "Connect an agent", Area: page.PathSettings, Script: page.ScriptConnect, Content: c})
+}
+
+// isPrivate reports whether nobody outside of this machine or network can call an address.
+func isPrivate(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".home.arpa", ".lan"}, func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
 func (v *request) address(client string) string { return v.Link(page.PathConnect, "client", client) }

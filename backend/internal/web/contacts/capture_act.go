@@ -171,7 +171,7 @@ func capitalised(words []string) []string {
 
 // actForm returns the form of an act, as a member corrects it before it is saved.
 func (v *request) actForm(a lineAct) (Form, error) {
-	with := textField(withField, "People", "Names or e-mail addresses, with commas between them.")
+	with := namesField(withField, "People", "Names or e-mail addresses, separated by commas.")
 	switch a.form {
 	case barLog:
 		with.Required = true

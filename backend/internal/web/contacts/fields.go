@@ -77,7 +77,7 @@ func formOf(f *people.Field, title string, m *page.Mistakes) fieldForm {
 		Name: page.Field{Name: "name" + f.ID, Label: "Name", Value: f.Name, Required: true, Autocomplete: "off", Error: m.Of("name")},
 		Choices: page.Field{
 			Name: "choices" + f.ID, Label: "Choices", Value: strings.Join(f.Choices, "\n"), Rows: 3, Error: m.Of("choices"),
-			Hint: "For the type Choice: one a line. People keep a value that you take off the list.",
+			Hint: "For the type Choice: one per line. People keep a value that you take off the list.",
 		},
 		Type: page.Select{Name: "type" + f.ID, Label: "Type", Error: m.Of("type")},
 	}

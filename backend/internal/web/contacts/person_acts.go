@@ -114,7 +114,7 @@ func (v *request) deletePerson() error {
 // linkFields are the inputs that relate the person to another one.
 func linkFields() []FormField {
 	return []FormField{
-		textField(withField+"_person", "Person", "Name or e-mail address of somebody you know."),
+		namesField(withField+"_person", "Person", "Name or e-mail address of somebody you know."),
 		{Field: page.Field{Name: "named", Label: "They are not in Kith: keep only the name"}, Check: true},
 		choiceField("type", "What they are", page.Option{Value: "spouse", Label: "Spouse"}, page.Option{Value: "parent", Label: "Parent"}, page.Option{Value: "child", Label: "Child"},
 			page.Option{Value: "sibling", Label: "Sibling"}, page.Option{Value: "colleague", Label: "Colleague"}, page.Option{Value: "manager", Label: "Manager"},

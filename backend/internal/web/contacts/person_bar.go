@@ -49,7 +49,7 @@ func (v *request) logFields() []FormField {
 	day.Required = true
 	return []FormField{
 		choiceField("kind", "What it was", interactionKinds()...).with("meeting"), day, areaField("summary", "What it was about", "", 2),
-		textField(withField, "Other people", "Names or e-mail addresses, with commas between them."),
+		namesField(withField, "Other people", "Names or e-mail addresses, separated by commas."),
 	}
 }
 

@@ -59,7 +59,7 @@ func (v *request) interactionForm(entryID, kind string, occurred time.Time, summ
 }
 
 func peopleField() FormField {
-	return textField(editPrefix+withField, "Add people", "Names or e-mail addresses, with commas between them.")
+	return namesField(editPrefix+withField, "Add people", "Names or e-mail addresses, separated by commas.")
 }
 
 // seen adds the digests of the values of a form.

@@ -60,6 +60,13 @@ func textField(name, label, hint string) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label, Hint: hint}}
 }
 
+// namesField is a text field that names people.
+func namesField(name, label, hint string) FormField {
+	f := textField(name, label, hint)
+	f.People = true
+	return f
+}
+
 func areaField(name, label, hint string, rows int) FormField {
 	return FormField{Field: page.Field{Name: name, Label: label, Hint: hint, Rows: rows}}
 }

@@ -173,7 +173,7 @@ func relations(c *connectionsv1.Connection) []relationRow {
 func (v *request) relationRows(c *connectionsv1.Connection) []partRow {
 	var out []partRow
 	for _, r := range relations(c) {
-		row := partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Note: "not on file"}}}
+		row := partRow{Label: r.Words, Values: []contactLink{{Text: r.Name, Note: v.Text("not in Kith")}}}
 		if r.ID != "" {
 			row.Values[0] = contactLink{Text: r.Name, Path: v.personPath(r.ID)}
 		}

@@ -476,13 +476,13 @@ func TestActsOnAPerson(t *testing.T) {
 		p = b.Get(path + "?edit=relations")
 		wantWrong(t, b.Submit(p, path+"/link", url.Values{"with_person": {""}, "named": {"true"}}), http.StatusBadRequest, "with_person")
 		wantWrong(t, b.Submit(p, path+"/link", url.Values{"with_person": {"Vera Holm"}, "named": {"true"}, "word": {strings.Repeat("x", 81)}}), http.StatusBadRequest, "word")
-		p = done(t, b, b.Submit(p, path+"/link", url.Values{"with_person": {"Vera Holm"}, "named": {"true"}, "word": {"mother"}}), "mother", "Vera Holm", "not on file")
+		p = done(t, b, b.Submit(p, path+"/link", url.Values{"with_person": {"Vera Holm"}, "named": {"true"}, "word": {"mother"}}), "mother", "Vera Holm", "not in Kith")
 		without(t, p, "Link to")
 		vera := add(t, s, b.Owner, people.Draft{Name: "Vera Holm"}, "")
 		p = b.Get(path)
-		wantPage(t, p, http.StatusOK, "Link to Vera Holm", "not on file")
+		wantPage(t, p, http.StatusOK, "Link to Vera Holm", "not in Kith")
 		p = done(t, b, b.Submit(p, path+"/link", nil), "mother", "Vera Holm")
-		without(t, p, "Link to Vera Holm", "not on file")
+		without(t, p, "Link to Vera Holm", "not in Kith")
 		if !strings.Contains(p.Body, `href="/people/`+vera) {
 			t.Error("the person is not linked")
 		}

@@ -38,7 +38,8 @@ type columnsContent struct {
 	// Warnings are about the file as a whole.
 	Warnings []string
 	Save     string
-	Columns  []columnRow
+	// Unknown are the columns that Kith does not recognise or that have an error, and Columns the others.
+	Unknown, Columns []columnRow
 	// Error is about the columns as a whole.
 	Error                  string
 	Format, OnMatch, Dates page.Select
@@ -67,9 +68,9 @@ func (v *request) renderColumns(status int, f *importer.File, o importer.Options
 	content := columnsContent{
 		Steps: stepsAt(1, f.ID), Name: f.Name, Save: filePath(f.ID), Error: m.Of("columns"),
 		Format: formats(o.Format, m.Of("format")), OnMatch: onMatches(o.OnMatch, m.Of("on_match")), Dates: dateOrders(o.DateOrder, m.Of("date_order")),
-		Tags: page.Field{Name: "tags", Label: "Tags for everyone in the file", Value: tags, Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
+		Tags: page.Field{Name: "tags", Label: "Tags for everyone in the file", Value: tags, Autocomplete: "off", Hint: "Separated by commas.", Error: m.Of("tags")},
 		Region: page.Field{
-			Name: "default_region", Label: "Country of phone numbers without one", Value: o.DefaultRegion, Autocomplete: "off", Plain: true,
+			Name: "default_region", Label: "Country for phone numbers without a code", Value: o.DefaultRegion, Autocomplete: "off", Plain: true,
 			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
 		},
 	}
@@ -116,10 +117,17 @@ func (c *columnsContent) fill(f *importer.File, o importer.Options, opened *sour
 		}
 		row.Field = page.Select{Name: row.ID, Label: "Meaning", Hidden: " of " + row.Header, Error: m.Of(row.ID), Options: slices.Clone(options)}
 		page.Choose(column.Field, row.Field.Options...)
-		c.Columns = append(c.Columns, row)
+		if unknownColumn(column) || row.Field.Error != "" {
+			c.Unknown = append(c.Unknown, row)
+		} else {
+			c.Columns = append(c.Columns, row)
+		}
 	}
 	return nil
 }
+
+// unknownColumn reports whether the values of a column only go to a note.
+func unknownColumn(c source.Column) bool { return c.Field == source.FieldNote }
 
 func columnName(at int) string { return fmt.Sprint("column-", at) }
 
@@ -197,7 +205,7 @@ func (v *request) options(before importer.Options, m *page.Mistakes) (o importer
 		m.Add("date_order", "Choose how dates are written.")
 	}
 	if o.Format != "" && !page.HasOption(known.Options, o.Format) {
-		m.Add("format", "Choose what the file is.")
+		m.Add("format", "Choose the format of the file.")
 	}
 	if o.OnMatch != "" && !page.HasOption(onMatch.Options, o.OnMatch) {
 		m.Add("on_match", "Choose what to do with people who are here already.")
@@ -295,9 +303,9 @@ func dateOrders(chosen, wrong string) page.Select {
 }
 
 func onMatches(chosen, wrong string) page.Select {
-	s := page.Select{Name: "on_match", Label: "People whom you have already", Error: wrong, Options: []page.Option{
+	s := page.Select{Name: "on_match", Label: "People you already have", Error: wrong, Options: []page.Option{
 		{Value: importer.OnMatchFillBlanks, Label: "Add what is missing"}, {Value: importer.OnMatchSkip, Label: "Leave them as they are"},
-		{Value: importer.OnMatchOverwrite, Label: "Change them to what the file says"},
+		{Value: importer.OnMatchOverwrite, Label: "Overwrite them with the file"},
 	}}
 	page.Choose(importer.Options{OnMatch: chosen}.Normal().OnMatch, s.Options...)
 	return s

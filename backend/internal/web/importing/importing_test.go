@@ -71,7 +71,35 @@ func uploaded(t *testing.T, b *webtest.Browser, name, content string) string {
 	if p.Status != http.StatusSeeOther {
 		t.Fatalf("status %d:\n%s", p.Status, p.Text())
 	}
-	return p.Header.Get("Location")
+	return strings.TrimSuffix(p.Header.Get("Location"), "/preview")
+}
+
+// A file whose columns Kith recognises leads to its preview, with the country of the member's time zone for phone
+// numbers; one with another column leads to the columns.
+func TestRecognisedFilesArePreviewed(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	want(t, b.Follow(b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Europe/Berlin"))), http.StatusOK, "Your time zone and your language are saved.")
+	token := b.Get("/import").Form("/import").Get("form_token")
+	to := upload(t, b, token, "people.csv", "Name,Phone\nAda Stone,030 1234567\n").Header.Get("Location")
+	path, straight := strings.CutSuffix(to, "/preview")
+	if !straight {
+		t.Fatalf("a recognised file leads to %s", to)
+	}
+	columns := b.Get(path)
+	if got := columns.Form(path).Get("default_region"); got != "DE" {
+		t.Errorf("the country is %q", got)
+	}
+	want(t, columns, http.StatusOK, "2 recognised columns: Name, Phone")
+	started(t, b, path, b.Get(to))
+	worked(t, s, b, importer.JobKind)
+	want(t, b.Get("/people/"+stored(t, s, b)["Ada Stone"]), http.StatusOK, "+49 30 1234567")
+	for name, content := range map[string]string{"unknown.csv": custom, "twice.csv": "Name,Hat\nBo Lind,green\n"} {
+		if to := upload(t, b, token, name, content).Header.Get("Location"); strings.HasSuffix(to, "/preview") {
+			t.Errorf("%s leads to %s", name, to)
+		}
+	}
 }
 
 // previewed uploads a file and accepts its columns. It returns the address of its page, and the
@@ -146,7 +174,7 @@ func TestSamplesGoThrough(t *testing.T) {
 			}
 			b := s.SignedIn(t, strings.ToLower(regexp.MustCompile(`[^a-z]`).ReplaceAllString(name, "")))
 			path, p := previewed(t, b, name, string(content))
-			want(t, p, http.StatusOK, "Preview of the import", fmt.Sprintf("Import %d rows", n), fmt.Sprintf("All %d", n))
+			want(t, p, http.StatusOK, "Preview of the import", fmt.Sprintf("Import %d people", n), fmt.Sprintf("All %d", n))
 			if len(stored(t, s, b)) != 0 {
 				t.Errorf("%s: the preview added people", name)
 			}
@@ -190,7 +218,7 @@ func TestUnreadDatesAreCounted(t *testing.T) {
 		const file = "Name,Email,Birthday\nAda Stone,ada@helios.example,1990-05-14\nBo Lind,bo@helios.example,in spring\nCy Marsh,cy@helios.example,the 40th\n"
 		path, preview := previewed(t, b, "people.csv", file)
 		want(t, preview, http.StatusOK, "2 dates in this file cannot be read and will be kept as text in a note", "in spring", "the 40th")
-		want(t, preview, http.StatusOK, "What became of each column", "BirthdayBirthday1020", "EmailE-mail3000")
+		want(t, preview, http.StatusOK, "How each column is read", "BirthdayBirthday1020", "EmailE-mail3000")
 		progress := started(t, b, path, preview)
 		worked(t, s, b, importer.JobKind)
 		want(t, b.Get(progress), http.StatusOK, "2 dates could not be read and are kept in a note.", "BirthdayBirthday1020")
@@ -225,7 +253,7 @@ func TestChoicesAreKept(t *testing.T) {
 			t.Errorf("lost: %v", f)
 		}
 		want(t, b.Submit(columns, path, webtest.Values("column-1", "ignore", "column-2", "ignore")), http.StatusUnprocessableEntity, "No column says who the people are")
-		want(t, b.Submit(columns, path, webtest.Values("format", "x", "on_match", "x")), http.StatusUnprocessableEntity, "Choose what the file is.", "Choose what to do with people")
+		want(t, b.Submit(columns, path, webtest.Values("format", "x", "on_match", "x")), http.StatusUnprocessableEntity, "Choose the format of the file.", "Choose what to do with people")
 		want(t, b.Submit(columns, path, webtest.Values("format", "vcard")), http.StatusUnprocessableEntity, "Error:")
 
 		preview := b.Follow(b.Submit(columns, path, webtest.Values("column-3", "nickname", "tags", "new")))
@@ -241,7 +269,7 @@ func TestChoicesAreKept(t *testing.T) {
 			}
 		}
 		applied := b.Follow(b.Submit(preview, form, webtest.Values("row-2", "skip", "row-3", same, "show", "known")))
-		want(t, applied, http.StatusOK, "Left out 1", "Known 1", "Import 1 row")
+		want(t, applied, http.StatusOK, "Left out 1", "Known 1", "Import 1 person")
 		all := b.Get(form)
 		if f := all.Form(form); f.Get("row-2") != "skip" || f.Get("row-3") != same {
 			t.Errorf("reloading lost %v", f)
@@ -380,7 +408,7 @@ func TestPagesOfPreview(t *testing.T) {
 		t.Error("more than a page")
 	}
 	third := b.Follow(b.Submit(p, form, webtest.Values("row-2", "skip", "to", "3")))
-	want(t, third, http.StatusOK, "Page 3 of 3", "Person 119", "Earlier rows", "Left out 1", "Import 119 rows")
+	want(t, third, http.StatusOK, "Page 3 of 3", "Person 119", "Earlier rows", "Left out 1", "Import 119 people")
 	want(t, b.Follow(b.Submit(third, form, webtest.Values("show", "left_out"))), http.StatusOK, "Person 0", "Left out 1")
 	for _, query := range []string{"?page=-1", "?page=x", "?show=x", "?page=999999999999"} {
 		want(t, b.Get(form+query), http.StatusOK, "Preview of the import")

@@ -2,9 +2,12 @@ package importing
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -50,16 +53,19 @@ func (v *request) renderUpload(status int, m *page.Mistakes) error {
 	return v.Render(status, "import", page.Page{Title: "Import contacts", Area: page.PathPeople, Errors: m.List, Script: page.ScriptImports, Content: content})
 }
 
-// upload stores a file, unless the same file is already waiting, and redirects to its columns.
+// upload stores a file, unless the same file is already waiting. It redirects to the preview if Kith knows what
+// everything in the file means, or else to the columns. Phone numbers without a country have that of the member's
+// time zone until the member chooses another.
 func (v *request) upload() error {
 	f, err := v.uploaded()
 	if err != nil {
 		return err
 	}
 	m := &page.Mistakes{}
+	next := filePath
 	if f == nil {
 		m.Add(fileField, "Choose a file that is not empty.")
-	} else if _, err := importer.OpenDraft(f, importer.Options{}); m.Take(fileField, err) != nil {
+	} else if next, err = v.recognise(f); m.Take(fileField, err) != nil {
 		return err
 	}
 	if len(m.List) > 0 {
@@ -71,13 +77,33 @@ func (v *request) upload() error {
 	}
 	for _, w := range waiting {
 		if w.Sha256 == f.Sha256 && w.Name == f.Name {
-			return v.Redirect(filePath(w.ID))
+			return v.Redirect(next(w.ID))
 		}
 	}
 	if err := importer.SaveUpload(v.Ctx, v.Data(), tool, f); err != nil {
 		return err
 	}
-	return v.Redirect(filePath(f.ID))
+	return v.Redirect(next(f.ID))
+}
+
+// recognise sets the first choices for a file and returns the address of the page on which it goes on.
+func (v *request) recognise(f *importer.File) (next func(fileID string) string, err error) {
+	o := importer.Options{DefaultRegion: civil.Country(v.Zone.String())}
+	if err := f.Choose(o); err != nil {
+		return nil, err
+	}
+	o.Locale, o.Owner = v.Principal.Locale, v.Principal.DisplayName
+	if o.Fields, err = people.ListFields(v.Ctx, v.Data()); err != nil {
+		return nil, err
+	}
+	opened, err := importer.OpenDraft(f, o)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(opened.Columns(), unknownColumn) {
+		return filePath, nil
+	}
+	return previewPath, nil
 }
 
 // uploaded returns the file of the form; nil if there is none, or it is empty.

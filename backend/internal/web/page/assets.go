@@ -48,6 +48,7 @@ const (
 	ScriptZone    = "zone"
 	scriptDrafts  = "drafts"
 	scriptShell   = "shell"
+	scriptSuggest = "suggest"
 )
 
 type assets struct {
@@ -89,13 +90,14 @@ func loadAsset(path, media string) (asset, error) {
 		return asset{}, fmt.Errorf("web: read asset: %w", err)
 	}
 	if media == javaScript {
-		data = commentLine.ReplaceAll(data, nil)
+		data = unsent.ReplaceAll(data, nil)
 	}
 	return newAsset(path, media, data), nil
 }
 
-// commentLine matches a line of a script or a stylesheet that is only a comment. Browsers don't get them.
-var commentLine = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*.*\*/)\n`)
+// unsent matches what browsers don't get of a script or a stylesheet: lines that are only a comment, and indentation.
+// No text in them goes over several lines.
+var unsent = regexp.MustCompile(`(?m)^[ \t]*(?:(?://.*|/\*.*\*/)\n)?`)
 
 // loadStylesheet joins the files of assets/styles: 0-base.css, then one for each area of the
 // site, by name.
@@ -112,7 +114,7 @@ func loadStylesheet() (asset, error) {
 		}
 		all = append(all, data...)
 	}
-	return newAsset("/assets/kith.css", "text/css; charset=utf-8", commentLine.ReplaceAll(all, nil)), nil
+	return newAsset("/assets/kith.css", "text/css; charset=utf-8", unsent.ReplaceAll(all, nil)), nil
 }
 
 func newAsset(path, media string, data []byte) asset {

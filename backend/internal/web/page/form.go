@@ -20,6 +20,8 @@ type Field struct {
 	Autocomplete string
 	// List is the id of a datalist with values to choose from.
 	List string
+	// People is set if the value names people, whom the page suggests.
+	People bool
 	// Rows makes it a text area.
 	Rows     int
 	Required bool

@@ -132,7 +132,7 @@ func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "
 // functions returns the functions of templates that depend on the member's locale.
 func (f Format) functions() template.FuncMap {
 	return template.FuncMap{
-		"day": f.Day, "weekday": f.Weekday, "dayElement": f.dayElement, "avatar": Avatar.element,
+		"day": f.Day, "weekday": f.Weekday, "weekdayName": func(t time.Time) string { return f.date(t, "Monday") }, "dayElement": f.dayElement, "avatar": Avatar.element,
 		"clock": f.Clock, "clockElement": func(t time.Time) template.HTML { return element(t, f.Clock(t)) },
 		"ago": func(now, day time.Time) template.HTML { return titled(day, f.Ago(now, day), f.Day(day)) },
 		"recent": func(now, t time.Time) template.HTML {
@@ -298,6 +298,9 @@ func (v *Request) addScripts(f *frame) {
 	}
 	if f.Script != "" {
 		names = append(names, f.Script)
+	}
+	if f.Script == ScriptPerson || f.Script == ScriptCapture { // they have fields that name people
+		names = append(names, scriptSuggest)
 	}
 	for _, name := range names {
 		f.Scripts = append(f.Scripts, v.assets.scripts[name].address())

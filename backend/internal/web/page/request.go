@@ -189,7 +189,7 @@ func (v *Request) readForm(upload Handler) error {
 	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxBody)
 	err = v.R.ParseForm()
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return Refuse(http.StatusRequestEntityTooLarge, "That is too much", "The form holds more than this page takes. Go back and shorten it.")
+		return Refuse(http.StatusRequestEntityTooLarge, "That is too much", "This form is too long. Go back and shorten it.")
 	}
 	if err != nil {
 		return Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
@@ -332,14 +332,14 @@ func (v *Request) fail(err error) {
 		refused = Refuse(http.StatusForbidden, "You were signed out in the meantime",
 			"The sign-in to your account was changed while this was under way, so nothing was done. Sign in if you are asked to, and try again.")
 	case fault.Is(err, fault.NotFound):
-		refused = Refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
+		refused = Refuse(http.StatusNotFound, "There is nothing here", "It does not exist, or it was deleted.")
 	case fault.Is(err, fault.Invalid) && v.R.Method == http.MethodPost: // about no field of the form
 		refused = Refuse(http.StatusBadRequest, "Nothing was changed", Sentence(err.Error()))
 	case fault.Is(err, fault.Invalid): // forms show such errors at their fields: this is an address
 		refused = Refuse(http.StatusBadRequest, "This address is wrong", "Go back and try again, or begin at the start of the list.")
 	case fault.Is(err, fault.Full):
 		refused = Refuse(http.StatusForbidden, "Your account is full", "Its photos, uploaded files and recorded changes use all the space that an account may have, so nothing was saved. "+
-			"Delete people whom you no longer need and empty the bin, or ask the people who run this service for more.")
+			"Delete people whom you no longer need and empty the bin, or ask the owner of this server for more.")
 		refused.Next = Link{v.To(PathBin), "Open the bin"}
 	case fault.Is(err, fault.ReadOnly):
 		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")

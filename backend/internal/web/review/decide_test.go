@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		want(t, b.Get("/decide"), http.StatusOK, "Nothing waits for you", "Choose for each agent")
+		want(t, b.Get("/decide"), http.StatusOK, "Nothing to decide", "Choose for each agent")
 		if strings.Contains(b.Get("/").Text(), "for you") {
 			t.Error("Today tells of a question")
 		}
@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 		if d, j := stateOf(t, s, b.Owner, first.ID); d.State != decision.Approved || j.RunAt.After(s.Clock.Now()) || j.State != job.Queued {
 			t.Errorf("%+v, %+v", d, j)
 		}
-		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. The result is below", "Nothing waits for you", "Archive people", "Approved, and not done yet · Claude")
+		want(t, b.Get("/decide?done=approved"), http.StatusOK, "Approved. The result is below", "Nothing to decide", "Archive people", "Approved, and not done yet · Claude")
 		for _, form := range []string{approveForm, refuseForm} {
 			wantRedirect(t, b.Submit(page, form, nil), "/decide?done=decide-late")
 		}
@@ -194,7 +194,7 @@ func TestDecideTooLate(t *testing.T) {
 	page := b.Get("/decide")
 	s.Clock.Advance(time.Minute)
 	wantRedirect(t, b.Submit(page, approveForm, nil), "/decide?done=decide-late")
-	want(t, b.Get("/decide"), http.StatusOK, "Nothing waits for you", "Expired, and not done · Claude")
+	want(t, b.Get("/decide"), http.StatusOK, "Nothing to decide", "Expired, and not done · Claude")
 }
 
 // The page shows what an import would do with the rows of its file.

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )
 
 // content is the content of the page.
@@ -30,7 +31,11 @@ type content struct {
 	// Next and First are addresses of pages of due entries; empty if there is no such page.
 	Next, First string
 	Fading      []fadingRow
-	Changes     []changeRow
+	// Memories are what the member did and noted on this day a year ago.
+	Memories []memory
+	// Month is the address of the current month.
+	Month   string
+	Changes []changeRow
 	// Steps are the first steps of a new member; nil if they are done or hidden.
 	Steps []step
 	// Asked are the calls of agents that wait for a decision: the first ones, and how many more there are.
@@ -74,6 +79,12 @@ type fadingRow struct {
 }
 
 // changeRow is a change by an agent.
+// memory is an entry of the timeline. Kind is what it was.
+type memory struct {
+	Kind, Text string
+	People     []*timelinev1.Participant
+}
+
 type changeRow struct {
 	What, Who string
 	At        time.Time
@@ -82,20 +93,27 @@ type changeRow struct {
 const (
 	// dueSize is how many due entries one page lists, fadingSize and changesSize how long the
 	// other lists are.
-	dueSize     = 20
-	fadingSize  = 5
-	changesSize = 5
+	dueSize    = 20
+	fadingSize = 5
+	// memoriesSize is how many entries of a year ago are shown.
+	memoriesSize = 5
+	changesSize  = 5
 	// askedSize is how many waiting decisions are shown.
 	askedSize = 3
 	// agentDays is how many days back the work of agents is shown.
 	agentDays = 7
 )
 
-func (v *request) show() error { return v.render(http.StatusOK, nil, nil) }
+func (v *request) show() error {
+	if month := v.R.URL.Query().Get(monthParameter); month != "" {
+		return v.showMonth(month)
+	}
+	return v.render(http.StatusOK, nil, nil)
+}
 
 // render writes the page, with the form that was sent with errors.
 func (v *request) render(status int, form *logForm, wrong []page.FieldError) error {
-	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), Snoozes: page.Later(v.Today()), format: v.Format()}
+	c := content{Day: v.Today(), Log: form, Kinds: kinds(""), Snoozes: page.Later(v.Today()), Month: v.month(v.Today()), format: v.Format()}
 	ix, err := v.Reminders.Index(v.Ctx)
 	if err != nil {
 		return err
@@ -104,6 +122,9 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 		return err
 	}
 	v.addPeople(&c, ix.Summary())
+	if err := v.addMemories(&c); err != nil {
+		return err
+	}
 	if err := v.addSteps(&c); err != nil {
 		return err
 	}
@@ -209,6 +230,24 @@ func (v *request) addPeople(c *content, s *index.Summary) {
 }
 
 // addPhotos adds the photos of the people on the page.
+// addMemories adds the entries of the timeline of this day a year ago.
+func (v *request) addMemories(c *content) error {
+	day := c.Day.AddDate(-1, 0, 0)
+	found, _, err := page.Read(v.Member, &timelinev1.ListTimelineRequest{
+		Since: new(day.Format(time.DateOnly)), Until: new(day.AddDate(0, 0, 1).Format(time.DateOnly)), Limit: new(int32(memoriesSize)),
+	}, v.Timeline.ListTimeline)
+	for _, e := range found.GetEntries() {
+		kind := "Note"
+		for _, k := range kinds("") {
+			if k.Value == e.GetKind() {
+				kind = k.Label
+			}
+		}
+		c.Memories = append(c.Memories, memory{kind, e.GetText(), e.GetParticipants()})
+	}
+	return err
+}
+
 func (v *request) addPhotos(c *content) (err error) {
 	var ids []string
 	for _, p := range c.Parts {

@@ -1,0 +1,4 @@
+package connect
+
+// IsPrivate is isPrivate for tests.
+var IsPrivate = isPrivate
