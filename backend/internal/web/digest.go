@@ -41,7 +41,7 @@ func (web *Web) Digests() *digest.Sender {
 		if err != nil || len(c.Parts) == 0 {
 			return nil, err
 		}
-		return web.emails.digest(m, d, c)
+		return web.emails.digest(m, c)
 	}}
 }
 
@@ -348,7 +348,7 @@ var (
 )
 
 // digest writes the email with a digest.
-func (e *emails) digest(m *account.Member, d *digest.Digest, c *digestContent) (*mail.Message, error) {
+func (e *emails) digest(m *account.Member, c *digestContent) (*mail.Message, error) {
 	var plain strings.Builder
 	var html bytes.Buffer
 	if err := digestTextTemplate.Execute(&plain, c); err != nil {

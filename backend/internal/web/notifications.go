@@ -58,6 +58,17 @@ func leads() []page.Option {
 	}
 }
 
+// notificationRoutes returns the routes of the notifications.
+func notificationRoutes(with func(func(*request) error) page.Handler) []page.Route {
+	return []page.Route{
+		{Pattern: "GET " + page.PathNotifications, Handle: with((*request).showNotifications)},
+		{Pattern: "POST " + page.PathNotifications, Handle: with((*request).saveNotifications)},
+		{Pattern: "POST " + page.PathNotifications + "/now", Handle: with((*request).sendDigestNow)},
+		{Pattern: "GET " + page.PathUnsubscribe, Enter: page.Anyone, Handle: with((*request).showUnsubscribe)},
+		{Pattern: "POST " + page.PathUnsubscribe, Enter: page.Anyone, Tokenless: true, Upload: with((*request).readUnsubscribe), Handle: with((*request).unsubscribe)},
+	}
+}
+
 func (v *request) showNotifications() error {
 	d, err := digest.GetDigest(v.R.Context(), v.data())
 	if err != nil {
@@ -174,7 +185,7 @@ func (v *request) sendDigestNow() error {
 	if len(c.Parts) == 0 {
 		c.Lead = c.format.Text("There is nothing to say at the moment. Kith sends no mail then.")
 	}
-	email, err := v.emails.digest(m, d, c)
+	email, err := v.emails.digest(m, c)
 	if err != nil {
 		return err
 	}

@@ -162,11 +162,6 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "POST " + page.PathSearch, Handle: with((*request).saveSearch)},
 		{Pattern: "GET " + page.PathTime, Handle: with((*request).showTime)},
 		{Pattern: "POST " + page.PathTime, Handle: with((*request).saveTime)},
-		{Pattern: "GET " + page.PathNotifications, Handle: with((*request).showNotifications)},
-		{Pattern: "POST " + page.PathNotifications, Handle: with((*request).saveNotifications)},
-		{Pattern: "POST " + page.PathNotifications + "/now", Handle: with((*request).sendDigestNow)},
-		{Pattern: "GET " + page.PathUnsubscribe, Enter: page.Anyone, Handle: with((*request).showUnsubscribe)},
-		{Pattern: "POST " + page.PathUnsubscribe, Enter: page.Anyone, Tokenless: true, Upload: with((*request).readUnsubscribe), Handle: with((*request).unsubscribe)},
 		{Pattern: "GET " + page.PathSecurity, Handle: with((*request).showSecurity)},
 		{Pattern: "GET " + pathFactors, Handle: with((*request).showFactors)},
 		{Pattern: "POST " + pathFactors, Handle: with((*request).addTOTP), Fresh: true},
@@ -194,6 +189,7 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "GET " + export.PathFiles + "{job}", Enter: memberOrAgent, Handle: with((*request).exportFile), Fresh: true},
 		{Pattern: "POST " + page.PathAccount + "/delete", Handle: with((*request).deleteAccount), Fresh: true, Password: fieldPassword},
 	}
+	routes = append(routes, notificationRoutes(with)...)
 	for i := range routes {
 		routes[i].Enrolling = enrolling(routes[i].Pattern)
 	}
