@@ -72,7 +72,7 @@ func needs() map[string][]string {
 		// Packages that use several features.
 		"kinds":     {"account", "groups", "reminders", "timeline"},
 		"demo":      {"importer"},
-		"retention": {"importer"},
+		"retention": {"dav"},
 		// whole accounts, table by table: of the features it knows the rules of their columns
 		"move":   {"account", "account/password", "billing", "digest", "people", "reminders"},
 		"sunset": {"call", "db"},
@@ -88,9 +88,9 @@ func needs() map[string][]string {
 		"web/grouping":  {"handlers", "web/page"},
 		"web/network":   {"handlers", "web/page"},
 		"web/importing": {"handlers", "web/page"},
-		"web/review":    {"decision", "groups", "importer", "web/page"}, // an import that waits for approval
+		"web/review":    {"dav", "decision", "groups", "web/page"}, // cards of devices, and an import that waits for approval
 		"web/connect":   {"handlers", "web/page"},
-		"web/today":     {"handlers", "web/page"},
+		"web/today":     {"dav", "handlers", "web/page"},
 		"web/page":      {"oauth", "photos", "rpc/arguments"},
 	}
 }

@@ -112,6 +112,8 @@ type request struct {
 	body []byte
 	// to is what the path names.
 	to resource
+	// given are the cards that the device gets.
+	given []deviceCard
 }
 
 // ServeHTTP implements http.Handler.
@@ -136,6 +138,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if err := v.keepGiven(); err != nil { // the answer is sent
+		logging.Fail(r.Context(), s.Logger, slog.LevelError, "cards of a device", err.Error())
 	}
 }
 

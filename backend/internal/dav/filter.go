@@ -207,15 +207,20 @@ func (f paramFilter) matches(l content.Line) bool {
 	return slices.ContainsFunc(values, f.text.matches)
 }
 
-// only returns a card with only some properties, and with what a card must have.
+// only returns a card with the properties of some names, in capital letters.
 func only(whole string, names []string) string {
+	return keepLines(whole, func(property string) bool { return property == "VERSION" || slices.Contains(names, property) })
+}
+
+// keepLines returns a card with the properties to keep; the names have capital letters.
+func keepLines(whole string, keep func(property string) bool) string {
 	lines, err := content.Parse(whole)
 	if err != nil {
 		return whole
 	}
 	var b strings.Builder
 	for i, l := range lines {
-		if name := strings.ToUpper(l.Name); i == 0 || i == len(lines)-1 || name == "VERSION" || slices.Contains(names, name) {
+		if i == 0 || i == len(lines)-1 || keep(strings.ToUpper(l.Name)) {
 			content.WriteLine(&b, l.String())
 		}
 	}

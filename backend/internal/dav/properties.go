@@ -242,6 +242,9 @@ func (a *answer) add(to resource, c *card) {
 		value, ok := a.v.property(to, c, a.version, name)
 		if c != nil && a.wanted.data != nil && name == cardName("address-data") {
 			value, ok = escapeXML(a.wanted.data.text(c)), true
+			if a.wanted.data.only == nil {
+				a.v.give(c)
+			}
 		}
 		switch {
 		case ok && a.wanted.onlyNames:

@@ -1,6 +1,7 @@
 package dav
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -13,11 +14,11 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/content"
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -46,7 +47,9 @@ func (v *request) get() error {
 	d := addressData{v4: strings.Contains(strings.ReplaceAll(v.r.Header.Get("Accept"), " ", ""), "version=4.0")}
 	h.Set("Content-Type", "text/vcard; charset=utf-8")
 	if v.r.Method == http.MethodGet {
-		_, err = io.WriteString(v.w, d.text(c))
+		if _, err = io.WriteString(v.w, d.text(c)); err == nil {
+			v.give(c)
+		}
 	}
 	return err
 }
@@ -102,28 +105,32 @@ func (v *request) put() error {
 	if err != nil {
 		return err
 	}
-	unread := photo && sent.Photo == nil // one that cannot be read takes the place of none
 	created := false
+	var refused error
 	err = v.write(func(ctx context.Context, tx *db.Tx) error {
 		c, err := load(ctx, tx, v.to.name, false)
 		if err != nil {
 			return err
 		}
-		if err := v.checkConditions(c); err != nil {
+		target := c
+		if refused = v.checkConditions(c); refused == nil {
+			target, refused, err = v.checkUID(ctx, tx, c, uid)
+		}
+		if err != nil {
 			return err
 		}
-		if err := v.checkUID(ctx, tx, c, uid); err != nil {
-			return err
+		if target != nil && photo && sent.Photo == nil { // one that cannot be read takes the place of none
+			sent.Card.Photo = target.person.Photo
+		}
+		if refused != nil { // the device may drop what it sent
+			return v.keepRefused(ctx, tx, target, sent, uid)
 		}
 		if created = c == nil; created {
 			return v.add(ctx, tx, sent, uid)
 		}
-		if unread {
-			sent.Card.Photo = c.person.Photo
-		}
 		return v.change(ctx, tx, c, sent)
 	})
-	if err != nil {
+	if err = cmp.Or(err, refused); err != nil {
 		return err
 	}
 	// The answer has no ETag, because the stored card may differ from the one that was sent (RFC 6352, section 6.3.2.3). So the
@@ -172,20 +179,25 @@ func invalidCard(err error) error {
 
 // readCard reads a card as an import does.
 func (v *request) readCard(text []byte, photo bool) (*importer.Card, error) {
-	c, err := importer.ReadCard(v.ctx, text, importer.Options{Locale: v.who.Locale, Owner: v.who.DisplayName}, photo)
+	c, err := readCard(v.ctx, v.who, string(text), photo)
 	if fault.Is(err, fault.Invalid) {
-		return nil, invalidCard(err)
+		err = invalidCard(err)
 	}
+	return c, err
+}
+
+func readCard(ctx context.Context, who *tenant.Principal, text string, photo bool) (*importer.Card, error) {
+	c, err := importer.ReadCard(ctx, []byte(text), importer.Options{Locale: who.Locale, Owner: who.DisplayName}, photo)
 	if err == nil {
 		c.Source = people.SourceManual // somebody typed it into the device
 	}
 	return c, err
 }
 
-// checkUID fails with no-uid-conflict if another card has the UID, or if the card has another one.
-func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) error {
+// checkUID refuses with no-uid-conflict if another card has the UID, which it returns, or if the card has another one.
+func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) (other *card, refused, err error) {
 	if uid == "" {
-		return nil
+		return c, nil, nil
 	}
 	conflict := func(name string) error {
 		return &refusal{
@@ -193,14 +205,17 @@ func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) 
 			text: "Another card has this UID, or this card has another UID.",
 		}
 	}
-	if c != nil && c.UID != uid {
-		return conflict(c.Name)
-	}
 	name, err := withUID(ctx, tx, uid)
-	if err == nil && name != "" && (c == nil || name != c.Name) {
-		return conflict(name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case c != nil && c.UID != uid:
+		return c, conflict(c.Name), nil
+	case name != "" && (c == nil || name != c.Name):
+		other, err = load(ctx, tx, name, false)
+		return other, conflict(name), err
 	}
-	return err
+	return c, nil, nil
 }
 
 // add adds the person of a card, at the address that the device chose.
@@ -228,30 +243,78 @@ func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid s
 	if err != nil {
 		return err
 	}
-	return v.addNotes(ctx, tx, person, sent.Notes)
+	if err := v.putSent(ctx, tx, person, sent.Card.Photo); err != nil {
+		return err
+	}
+	return addNotes(ctx, tx, person, sent.Notes)
 }
 
-// change makes the changes to a card that the device made.
+// change makes the changes to a card that the device made. What was changed here too since the device got the card stays, and the
+// value of the device is a proposal. A device that says which version it changed has the present one.
 func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer.Card) error {
-	base, err := v.readCard([]byte(export.Card(&c.person, true)), false)
+	now, err := v.readCard([]byte(c.plain()), false)
 	if err != nil {
 		return err
 	}
-	base.Card.Photo = c.person.Photo
-	if sent.Photo != nil && sent.Photo.ID != c.person.Photo {
-		if err := photos.Insert(ctx, tx, map[string]*photos.Photo{c.ID: sent.Photo}); err != nil {
+	now.Card.Photo = c.person.Photo
+	r, base := people.Revision{Base: &now.Card, Sent: &sent.Card}, now
+	given, err := v.lastGiven(ctx, tx, c.ID)
+	if err != nil {
+		return err
+	}
+	if match := v.r.Header.Get("If-Match"); given != nil && (match == "" || match == "*") {
+		if base, err = v.readGiven(given); err != nil {
 			return err
 		}
+		r.Base, r.Now = &base.Card, &now.Card
 	}
 	stored, err := people.GetConnection(ctx, tx, c.ID)
 	if err != nil {
 		return err
 	}
-	if _, err := people.Revise(ctx, tx, stored, &base.Card, &sent.Card); err != nil {
+	after, conflicts, err := r.Apply(stored)
+	if err != nil {
 		return cardError(err)
 	}
+	if err := insertPhoto(ctx, tx, sent, stored, after); err != nil {
+		return err
+	}
+	if _, err := people.Revise(ctx, tx, stored, after); err != nil {
+		return cardError(err)
+	}
+	if len(conflicts) > 0 {
+		p := v.proposal(c.ID, given)
+		p.Fields, p.Photo = strings.Join(conflicts, "\n"), sent.Card.Photo
+		if err := propose(ctx, tx, p); err != nil {
+			return err
+		}
+	}
+	if err := v.putSent(ctx, tx, c.ID, sent.Card.Photo); err != nil {
+		return err
+	}
 	fresh := slices.DeleteFunc(slices.Clone(sent.Notes), func(body string) bool { return slices.Contains(base.Notes, body) })
-	return v.addNotes(ctx, tx, c.ID, fresh)
+	return addNotes(ctx, tx, c.ID, fresh)
+}
+
+// readGiven reads a card that the device had.
+func (v *request) readGiven(given *deviceCard) (*importer.Card, error) {
+	text, err := given.text()
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.readCard([]byte(text), false)
+	if err == nil {
+		c.Card.Photo = given.Photo
+	}
+	return c, err
+}
+
+// insertPhoto stores the photo of a card if the person has it now.
+func insertPhoto(ctx context.Context, tx *db.Tx, sent *importer.Card, stored, after *people.Connection) error {
+	if sent.Photo == nil || after.Photo != sent.Photo.ID || stored.Photo == after.Photo {
+		return nil
+	}
+	return photos.Insert(ctx, tx, map[string]*photos.Photo{after.ID: sent.Photo})
 }
 
 // cardError refuses a card with values that a person can't have.
@@ -263,7 +326,7 @@ func cardError(err error) error {
 }
 
 // addNotes keeps values that no field takes in notes about the person, unless they have these notes already.
-func (v *request) addNotes(ctx context.Context, tx *db.Tx, person string, bodies []string) error {
+func addNotes(ctx context.Context, tx *db.Tx, person string, bodies []string) error {
 	for _, body := range bodies {
 		var held int
 		err := tx.NewRaw(`SELECT count(*) FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id

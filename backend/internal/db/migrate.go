@@ -250,12 +250,14 @@ type tenantTable struct {
 func tenantTables() map[string][]tenantTable {
 	return map[string][]tenantTable{
 		"baseline": append(
-			guarded("connections", "removed_connections", "cards", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
+			guarded("connections", "removed_connections", "cards", "proposals", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
 				"groups", "group_connections", "tags", "connection_tags", "custom_fields",
 				"notes", "note_connections", "interactions", "interaction_connections", "entry_numbers", "entry_words", "entry_times",
 				"saved_views", "digests", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "files", "source_keys", "jobs", "decisions"),
 			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions, kept_bytes)"},
 			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
+			// A device can be removed from a read-only tenant too.
+			tenantTable{Name: "device_cards", Owner: tenantColumn, Grants: allWrites, Refused: []string{"insert", "update"}},
 			tenantTable{Name: "profiles", Owner: "member_id", Grants: "SELECT, UPDATE"},
 			tenantTable{Name: "idempotency_keys", Owner: tenantColumn, Grants: allWrites},
 			// Every metered call updates a balance and inserts an entry, so these writes

@@ -99,21 +99,23 @@ func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any)
 }
 
 // Forget removes permanently deleted people from all changes, and deletes their photos, which
-// stay until then for an undo.
+// stay until then for an undo, and what devices propose about them.
 func Forget(ctx context.Context, tx *db.Tx, people []string) error {
 	if len(people) == 0 {
 		return nil
 	}
-	_, err := tx.NewRaw("DELETE FROM photos WHERE tenant_id = ? AND connection_id IN (?)", tx.TenantID(), bun.List(people)).Exec(ctx)
-	if err != nil {
-		return err
+	for _, table := range []string{"photos", "proposals"} {
+		_, err := tx.NewRaw("DELETE FROM ? WHERE tenant_id = ? AND connection_id IN (?)", bun.Ident(table), tx.TenantID(), bun.List(people)).Exec(ctx)
+		if err != nil {
+			return err
+		}
 	}
 	gone := make(map[string]bool, len(people))
 	for _, id := range people {
 		gone[id] = true
 	}
 	var changes []string
-	err = tx.NewRaw("SELECT DISTINCT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) ORDER BY change_id",
+	err := tx.NewRaw("SELECT DISTINCT change_id FROM change_objects WHERE tenant_id = ? AND object_id IN (?) ORDER BY change_id",
 		tx.TenantID(), bun.List(people)).Scan(ctx, &changes)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ const (
 	Grant        = "grt"
 	View         = "viw"
 	Decision     = "dec"
+	Proposal     = "pro"
 	Session      = "ses"
 	Passkey      = "pky"
 	Field        = "fld"

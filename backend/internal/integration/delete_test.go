@@ -81,6 +81,7 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		t.Fatal(err)
 	}
 	answered(t, s, "answered-"+username, "sub-"+username, username)
+	connectionID := ""
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 		made, err := people.Create(ctx, u, people.Draft{
 			Name: username, Organization: username, Title: username, Emails: []string{username + "@x.example"}, Tags: []string{username},
@@ -91,9 +92,7 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
-		if _, err := u.NewRaw("INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?, 'a.vcf', ?, '')", u.TenantID(), made.Connection.ID).Exec(ctx); err != nil {
-			return err
-		}
+		connectionID = made.Connection.ID
 		if _, err := photos.Set(ctx, u, made.Connection.ID, photo(t)); err != nil {
 			return err
 		}
@@ -127,6 +126,7 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepCards(t, s, owner, connectionID, username)
 	key := idempotency.Key{Scope: "pat_" + username, Name: username, Fingerprint: username, Tenant: owner}
 	_, err = dbtest.Keys(t, s).KeepAnswer(t.Context(), key, &billing.Charge{Tenant: owner, Tool: username, Price: 1, CredentialID: key.Scope, CredentialName: username}, func(billing.Receipt) ([]byte, error) {
 		return []byte(username), nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/decision"
@@ -77,9 +78,6 @@ func newVictim(t *testing.T, s *db.DB) victim {
 			return err
 		}
 		v.connection, v.organization = made.Connection.ID, made.Connection.Positions[0].OrganizationID
-		if _, err := u.NewRaw("INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?, 'a.vcf', ?, '')", u.TenantID(), v.connection).Exec(ctx); err != nil {
-			return err
-		}
 		if _, err := photos.Set(ctx, u, v.connection, v.photo); err != nil {
 			return err
 		}
@@ -130,6 +128,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keepCards(t, s, v.tenant, v.connection, secret)
 	v.key = keepSecret(t, s, v.tenant)
 	err = s.Write(t.Context(), func(ctx context.Context, tx db.Querier) error {
 		_, err := tx.NewRaw("UPDATE members SET timezone = ?, locale = ? WHERE id = ?", secret, secret, v.tenant).Exec(ctx)
@@ -147,7 +146,7 @@ type attempt func(ctx context.Context, v victim) (any, error)
 
 // tenantAttempts are calls of every function that reads with a db.Tenant.
 func tenantAttempts(data *db.Tenant) map[string]attempt {
-	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), vectorReads(data), importReads(data), map[string]attempt{
+	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), decisionReads(data), cardReads(data), vectorReads(data), importReads(data), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, data, v.connection) },
 		"NoConnection": func(ctx context.Context, v victim) (any, error) {
 			return nil, people.NoConnection(ctx, data, v.connection)
@@ -212,7 +211,7 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 
 // txAttempts are calls of every function that uses a db.Tx.
 func txAttempts(u *db.Tx) map[string]attempt {
-	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
+	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), decisionWrites(u), cardWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, u, v.connection) },
 		"ListSharing": func(ctx context.Context, v victim) (any, error) {
 			return people.ListSharing(ctx, u, &people.Connection{Handles: []people.Handle{
@@ -434,11 +433,15 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cards, _, err := dav.ListProposals(t.Context(), data, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
 	mailed, err := digest.GetDigest(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, mailed})
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved, fields, told, asked, mailed, cards})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +451,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "digests", "custom_fields", "photos", "removed_connections", "cards"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "digests", "custom_fields", "photos", "removed_connections", "cards", "device_cards", "proposals"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -61,6 +61,7 @@ func Import(ctx context.Context, s *db.DB, file io.ReadSeeker) (a Account, err e
 // found no row of tenant_states yet.
 func countSpace(ctx context.Context, tx db.Querier, owner tenant.ID) error {
 	_, err := tx.NewRaw(`UPDATE tenant_states SET kept_bytes = (SELECT coalesce(sum(octet_length(data)), 0) FROM photos WHERE tenant_id = ?0)
++ (SELECT coalesce(sum(octet_length(card)), 0) FROM proposals WHERE tenant_id = ?0)
 + (SELECT coalesce(sum(octet_length(effects)), 0) FROM changes WHERE tenant_id = ?0) WHERE tenant_id = ?0`, owner).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("count the space of an imported account: %w", err)

@@ -20,7 +20,7 @@ const (
 func moved() []string {
 	return []string{
 		membersTable, "profiles", "security_events",
-		"connections", "removed_connections", "cards", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
+		"connections", "removed_connections", "cards", "proposals", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates",
 		"relationships", "distinct_pairs", "groups", "group_connections", "tags", "connection_tags", "custom_fields", "saved_views", "digests",
 		"notes", "note_connections", "interactions", "interaction_connections", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "source_keys",
 		"jobs", "decisions", "credit_balances", "credit_entries", "agent_reads", statesTable,
@@ -45,6 +45,7 @@ func leftOut() map[string]string {
 		"linked_identities":      "the other installation may have another identity provider, or none",
 		"authorization_requests": waiting, "consent_answers": waiting, "sign_in_steps": waiting, "passkey_challenges": waiting, "sign_ups": waiting, "provider_attempts": waiting,
 		"idempotency_keys": "answers to credentials that are not moved, kept for a day",
+		"device_cards":     "what devices got from this installation: they get it again from the other one",
 		"files":            "waits for an import for a day at most: the member uploads it again",
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator, "installation": operator,
 		"schema_migrations": operator,

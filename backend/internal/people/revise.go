@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -18,42 +19,76 @@ type Card struct {
 	Names []Relation
 }
 
-// Revise makes the changes between two versions of a card to the person of whom the cards are, who is not archived: base is the
-// version that a device got, sent the one that it sent back. What is the same in both stays as it is stored. A device may not know
-// tags, accounts, other people, custom fields or kept properties: if sent has none of a kind at all, those of the kind stay.
-// Groups never change. It writes nothing if nothing changes.
-func Revise(ctx context.Context, w *db.Tx, stored *Connection, base, sent *Card) (Written, error) {
-	after := stored.clone()
-	r := revision{after, base, sent}
+// Revision is what changed between two versions of a card, to be made to the person of whom the cards are.
+type Revision struct {
+	// Base is the version that a device had, Sent the one that it sent back.
+	Base, Sent *Card
+	// Now is the version that the device would get now. A field that differs from Base in both Now and Sent, and not in the same way, is a
+	// conflict: it stays as it is stored. If Now is nil, Sent wins.
+	Now *Card
+	// Only are the only fields that are changed, as Apply names them; nil for all.
+	Only []string
+
+	conflicts []string
+}
+
+// Apply returns the person with the changes, and the fields that are in conflict. What is the same in Base and Sent stays as it is
+// stored. A device may not know tags, accounts, other people, custom fields or kept properties: if Sent has none of a kind at all, those
+// of the kind stay. What is added to a list or removed from it is no conflict. Groups never change. It fails with fault.Invalid if a
+// person can't have the values.
+func (r Revision) Apply(stored *Connection) (after *Connection, conflicts []string, err error) {
+	after = stored.clone()
+	x := revision{after, &r}
 	typed := after.HasTypedLocation()
-	r.texts()
-	r.handles()
-	r.positions()
-	r.tags()
-	r.dates()
-	after.Addresses = reviseList(after.Addresses, base.Addresses, sent.Addresses, func(a, b Address) bool { return a == b })
-	if len(sent.Accounts) > 0 {
-		after.Accounts = reviseList(after.Accounts, base.Accounts, sent.Accounts, func(a, b Account) bool { return a == b })
+	x.texts()
+	x.handles()
+	x.positions()
+	x.tags()
+	x.dates()
+	if r.may("addresses") {
+		after.Addresses = reviseList(after.Addresses, r.Base.Addresses, r.Sent.Addresses, func(a, b Address) bool { return a == b })
 	}
-	for _, v := range sent.Fields {
-		if !slices.Contains(base.Fields, v) {
-			after.putField(v)
-		}
+	if r.may("accounts") && len(r.Sent.Accounts) > 0 {
+		after.Accounts = reviseList(after.Accounts, r.Base.Accounts, r.Sent.Accounts, func(a, b Account) bool { return a == b })
 	}
-	r.kept()
-	r.related()
-	switch was, is := base.HasTypedLocation(), sent.HasTypedLocation(); {
-	case is && (!was || base.Location != sent.Location):
-		after.Location = sent.Location
-	case !typed || was && !is:
-		after.Location = after.derivedPlace()
+	x.fields()
+	x.kept()
+	x.related()
+	x.place(typed)
+	if r.takes("photo", r.Base.Photo, func(c *Card) string { return c.Photo }) {
+		after.Photo = r.Sent.Photo
 	}
-	if base.Photo != sent.Photo {
-		after.Photo = sent.Photo
+	return after, r.conflicts, after.check()
+}
+
+// may reports whether a field may change.
+func (r *Revision) may(field string) bool { return r.Only == nil || slices.Contains(r.Only, field) }
+
+// takes reports whether a field takes its value of Sent. It notes a conflict.
+func (r *Revision) takes(field, base string, value func(*Card) string) bool {
+	sent := value(r.Sent)
+	if base == sent || !r.may(field) {
+		return false
 	}
-	if err := after.check(); err != nil {
-		return Written{}, err
+	if r.Now == nil {
+		return true
 	}
+	now := value(r.Now)
+	if now == base || now == sent {
+		return true
+	}
+	r.conflict(field)
+	return false
+}
+
+func (r *Revision) conflict(field string) {
+	if !slices.Contains(r.conflicts, field) {
+		r.conflicts = append(r.conflicts, field)
+	}
+}
+
+// Revise stores a person with the changes of a revision, and records the change. It writes nothing if nothing changed.
+func Revise(ctx context.Context, w *db.Tx, stored, after *Connection) (Written, error) {
 	if reflect.DeepEqual(stored, after) {
 		return Written{Connection: stored}, nil
 	}
@@ -107,25 +142,66 @@ func Add(ctx context.Context, w *db.Tx, card *Card) (Written, error) {
 	return Written{Connection: c, ChangeID: changeID}, err
 }
 
-// revision makes the changes between base and sent to a person.
+// revision makes the changes of a Revision to a person.
 type revision struct {
 	*Connection
 
-	base, sent *Card
+	*Revision
 }
 
 func (r revision) texts() {
-	base, sent := r.base.texts(), r.sent.texts()
 	for i, t := range r.Connection.texts() {
-		if t.name != "location" && *base[i].value != *sent[i].value {
-			*t.value = *sent[i].value
+		of := func(c *Card) string { return *c.texts()[i].value }
+		if t.name != "location" && r.takes(t.name, of(r.Base), of) {
+			*t.value = of(r.Sent)
 		}
 	}
-	wholeName := r.NameParts.IsZero() && r.sent.NameParts == NameParts{Given: r.Name} // what a device makes of a name without parts
-	parts, before, after := r.NameParts.All(), r.base.NameParts.All(), r.sent.NameParts.All()
-	for i := range parts {
-		if !wholeName && *before[i].Value != *after[i].Value {
-			*parts[i].Value = *after[i].Value
+	if r.NameParts.IsZero() && r.Sent.NameParts == (NameParts{Given: r.Name}) { // what a device makes of a name without parts
+		return
+	}
+	parts := r.NameParts.All()
+	for i, part := range parts {
+		of := func(c *Card) string { return *c.NameParts.All()[i].Value }
+		switch {
+		case of(r.Base) != of(r.Sent) && slices.Contains(r.conflicts, "name"): // a name is whole
+			r.conflict(part.Name)
+		case r.takes(part.Name, of(r.Base), of):
+			*part.Value = of(r.Sent)
+		}
+	}
+}
+
+// place changes the place that the member typed; typed says whether there was one.
+func (r revision) place(typed bool) {
+	of := func(c *Card) string {
+		if c.HasTypedLocation() {
+			return c.Location
+		}
+		return ""
+	}
+	switch was, is := r.Base.HasTypedLocation(), r.Sent.HasTypedLocation(); {
+	case is && (!was || r.Base.Location != r.Sent.Location):
+		if r.takes("location", of(r.Base), of) {
+			r.Location = r.Sent.Location
+		}
+	case !typed:
+		r.Location = r.derivedPlace()
+	case was && !is && r.takes("location", of(r.Base), of):
+		r.Location = r.derivedPlace()
+	}
+}
+
+// fields changes the values of custom fields.
+func (r revision) fields() {
+	for _, v := range r.Sent.Fields {
+		of := func(c *Card) string {
+			if at := slices.IndexFunc(c.Fields, func(other FieldValue) bool { return other.compare(v) == 0 }); at >= 0 {
+				return c.Fields[at].Value
+			}
+			return ""
+		}
+		if !slices.Contains(r.Base.Fields, v) && r.takes("field "+v.Name, of(r.Base), of) {
+			r.putField(v)
 		}
 	}
 }
@@ -157,21 +233,25 @@ func reviseList[T any](stored, base, sent []T, same func(a, b T) bool) []T {
 
 // handles changes the addresses. One that stays keeps its id, and gets a new spelling or label.
 func (r revision) handles() {
-	changed := reviseList(r.Handles, r.base.Handles, r.sent.Handles, Handle.same)
+	changed := r.Handles
+	if r.may("handles") {
+		changed = reviseList(r.Handles, r.Base.Handles, r.Sent.Handles, Handle.same)
+	}
 	for i := range changed {
 		h := &changed[i]
-		of := func(list []Handle) Handle {
-			if at := slices.IndexFunc(list, h.same); at >= 0 {
-				return list[at]
+		of := func(c *Card) Handle {
+			if at := slices.IndexFunc(c.Handles, h.same); at >= 0 {
+				return c.Handles[at]
 			}
 			return Handle{}
 		}
-		before, after := of(r.base.Handles), of(r.sent.Handles)
-		if before.Value != after.Value {
-			h.Value = after.Value
-		}
-		if before.Label != after.Label {
-			h.Label = after.Label
+		if after := of(r.Sent); after.NormalValue != "" {
+			if r.takes("spelling of "+h.NormalValue, of(r.Base).Value, func(c *Card) string { return of(c).Value }) {
+				h.Value = after.Value
+			}
+			if r.takes("label of "+h.NormalValue, of(r.Base).Label, func(c *Card) string { return of(c).Label }) {
+				h.Label = after.Label
+			}
 		}
 	}
 	r.Handles = changed
@@ -180,20 +260,23 @@ func (r revision) handles() {
 // positions ends the current jobs that the card no longer has, and adds those that are new. A new title at the same organisation
 // is the same job.
 func (r revision) positions() {
+	if !r.may("positions") {
+		return
+	}
 	same := func(p Position) func(Position) bool {
 		return func(other Position) bool {
 			return other.Current && NormalOrganization(p.Organization) == NormalOrganization(other.Organization) && p.Title == other.Title
 		}
 	}
 	var added []Position
-	for _, p := range r.sent.Positions {
-		if p.Current && !slices.ContainsFunc(r.base.Positions, same(p)) && !slices.ContainsFunc(r.Positions, same(p)) {
+	for _, p := range r.Sent.Positions {
+		if p.Current && !slices.ContainsFunc(r.Base.Positions, same(p)) && !slices.ContainsFunc(r.Positions, same(p)) {
 			added = append(added, p)
 		}
 	}
-	for _, p := range r.base.Positions {
+	for _, p := range r.Base.Positions {
 		at := slices.IndexFunc(r.Positions, same(p))
-		if slices.ContainsFunc(r.sent.Positions, same(p)) || at < 0 {
+		if slices.ContainsFunc(r.Sent.Positions, same(p)) || at < 0 {
 			continue
 		}
 		if next := slices.IndexFunc(added, p.continues); next >= 0 {
@@ -208,15 +291,18 @@ func (r revision) positions() {
 
 // tags changes the tags. The names of groups are among those of a card, and are no tags.
 func (r revision) tags() {
-	if len(r.sent.Tags) == 0 {
+	if len(r.Sent.Tags) == 0 || !r.may("tags") {
 		return
 	}
-	r.Tags = reviseList(r.Tags, r.base.Tags, r.sent.Tags, func(a, b string) bool { return text.Fold(a) == text.Fold(b) })
+	r.Tags = reviseList(r.Tags, r.Base.Tags, r.Sent.Tags, func(a, b string) bool { return text.Fold(a) == text.Fold(b) })
 }
 
 // dates changes the dates. A date of the same kind and label that changed is the same date.
 func (r revision) dates() {
-	changed := reviseList(r.Dates, r.base.Dates, r.sent.Dates, ImportantDate.same)
+	if !r.may("important_dates") {
+		return
+	}
+	changed := r.rivals(reviseList(r.Dates, r.Base.Dates, r.Sent.Dates, ImportantDate.same))
 	for i := range changed {
 		d := &changed[i]
 		was := slices.IndexFunc(r.Dates, func(other ImportantDate) bool {
@@ -229,6 +315,35 @@ func (r revision) dates() {
 	r.Dates = changed
 }
 
+// rivals leaves one of two dates of which both sides made one: that of Sent, or in a conflict the stored one.
+func (r revision) rivals(changed []ImportantDate) []ImportantDate {
+	only := func(list []ImportantDate, d ImportantDate) (of ImportantDate, ok bool) {
+		n := 0
+		for _, other := range list {
+			if other.Kind == d.Kind && other.Label == d.Label {
+				of = other
+				n++
+			}
+		}
+		return of, n == 1
+	}
+	for _, d := range r.Sent.Dates {
+		base, was := only(r.Base.Dates, d)
+		_, sent := only(r.Sent.Dates, d)
+		stored, is := only(r.Dates, d)
+		if !was || !sent || !is || base.same(d) || base.same(stored) || stored.same(d) {
+			continue
+		}
+		loser := stored
+		if r.Now != nil {
+			r.conflict("important_dates")
+			loser = d
+		}
+		changed = slices.DeleteFunc(changed, loser.same)
+	}
+	return changed
+}
+
 // kept changes kept properties: those of a name that sent has take the place of the stored ones.
 func (r revision) kept() {
 	named := func(list []Kept, name string) (of []Kept) {
@@ -239,9 +354,11 @@ func (r revision) kept() {
 		}
 		return of
 	}
-	for _, k := range r.sent.Kept {
-		after := named(r.sent.Kept, k.Name)
-		if slices.Equal(named(r.base.Kept, k.Name), after) || slices.Equal(named(r.Kept, k.Name), after) {
+	for _, k := range r.Sent.Kept {
+		after := named(r.Sent.Kept, k.Name)
+		if slices.Equal(named(r.Kept, k.Name), after) || !r.takes("property "+k.Name, fmt.Sprint(named(r.Base.Kept, k.Name)), func(c *Card) string {
+			return fmt.Sprint(named(c.Kept, k.Name))
+		}) {
 			continue
 		}
 		r.Kept = slices.DeleteFunc(r.Kept, func(held Kept) bool { return held.Format == "vcard" && held.Name == k.Name })
@@ -253,19 +370,19 @@ func (r revision) kept() {
 
 // related changes the people who are not on file. Relationships with people who are stay.
 func (r revision) related() {
-	if len(r.sent.Names) == 0 {
+	if len(r.Sent.Names) == 0 || !r.may("related") {
 		return
 	}
 	same := func(of Relation) func(Relation) bool {
 		return func(other Relation) bool { return of.says(other) && other.says(of) }
 	}
-	for _, relation := range r.base.Names {
-		if slices.ContainsFunc(r.Related, same(relation)) && !slices.ContainsFunc(r.sent.Names, same(relation)) {
+	for _, relation := range r.Base.Names {
+		if slices.ContainsFunc(r.Related, same(relation)) && !slices.ContainsFunc(r.Sent.Names, same(relation)) {
 			r.dropRelated(relation)
 		}
 	}
-	for _, relation := range r.sent.Names {
-		if !slices.ContainsFunc(r.base.Names, same(relation)) {
+	for _, relation := range r.Sent.Names {
+		if !slices.ContainsFunc(r.Base.Names, same(relation)) {
 			r.absorbRelated(relation)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -37,7 +38,7 @@ var ErrClockJumped = errors.New("the clock is more than a day ahead of the last 
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, LoginAttempts, Clients,
-	Keys, Jobs, Decisions, Files, SecurityEvents, Reads, Photos,
+	Keys, Jobs, Decisions, Proposals, Files, SecurityEvents, Reads, Photos,
 	// Answers is how many stored answers to refreshes were deleted, Deletions how many
 	// deletions became permanent.
 	Answers, Deletions int64
@@ -47,7 +48,7 @@ type SweepResult struct {
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.LoginAttempts + r.Clients +
-		r.Keys + r.Answers + r.Jobs + r.Decisions + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
+		r.Keys + r.Answers + r.Jobs + r.Decisions + r.Proposals + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -72,7 +73,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 //   - clients that were not used in the 30 days since they registered, or in the day since their
 //     document was read;
 //   - people who were moved to the bin 30 days ago; nothing deletes archived people;
-//   - decisions, 90 days after they could be made;
+//   - decisions, 90 days after they could be made, and proposals of devices, 90 days after they were decided on;
 //   - photos that were unused for 30 days.
 //
 // When one statement fails, the others still run; the next sweep tries it again.
@@ -105,6 +106,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},
 		{&r.Jobs, job.SweepJobs, []any{now.Add(-job.KeepJobs)}},
 		{&r.Decisions, decision.Sweep, []any{decision.SweepBefore(now)}},
+		{&r.Proposals, dav.SweepProposals, []any{dav.SweepBefore(now)}},
 		{&r.Files, importer.SweepFiles, []any{now.Add(-importer.KeepFiles)}},
 		{&r.SecurityEvents, "DELETE FROM security_events WHERE at <= ?", []any{now.Add(-account.KeepSecurityEvents)}},
 		{&r.Reads, billing.SweepReads, []any{billing.ReadDay(now.AddDate(0, 0, -billing.KeepReadDays))}},

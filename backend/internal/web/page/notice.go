@@ -140,6 +140,7 @@ var notices = map[string]string{
 	"agent-asks":    "Saved. It applies from the next call on.",
 	"approved":      "Approved. The result is below.",
 	"refused":       "Refused. Nothing is done, and the agent is told.",
+	"card-refused":  "Refused. Kith keeps what it has.",
 	"decide-late":   "Nothing was changed: it was decided already, or has expired.",
 	"decide-paused": "Nothing was changed: the agent is paused. Resume it first.",
 

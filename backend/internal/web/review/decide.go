@@ -2,11 +2,14 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -29,7 +32,17 @@ const maxDecided = 20
 // decideContent is the content of the page of decisions.
 type decideContent struct {
 	Waiting []waitingRow
-	Last    []decidedRow
+	// Cards are what devices sent that others had changed too.
+	Cards []cardRow
+	Last  []decidedRow
+}
+
+// cardRow is a card of a device that waits for a decision.
+type cardRow struct {
+	Row
+
+	// Wrong says why it cannot be approved; empty if it can.
+	Wrong string
 }
 
 // waitingRow is a call that waits for a decision.
@@ -56,6 +69,9 @@ type decidedRow struct {
 	Outcome string
 	// Change is what was done, if it is still known.
 	Change Row
+	// Device is set for a card of a device, and What says what it would do. Refused is its id if it can still be approved.
+	Device        bool
+	What, Refused string
 }
 
 func (v *request) showDecide() error {
@@ -72,6 +88,9 @@ func (v *request) showDecide() error {
 		return err
 	}
 	if content.Last, err = v.decidedRows(last); err != nil {
+		return err
+	}
+	if err := v.addCards(&content); err != nil {
 		return err
 	}
 	return v.Render(http.StatusOK, "decide", page.Page{Title: "Decide", Area: page.PathActivity, Content: content})
@@ -115,6 +134,87 @@ func (v *request) waitingRows(waiting []decision.Decision) ([]waitingRow, error)
 		}
 	}
 	return out, nil
+}
+
+// addCards adds what devices propose.
+func (v *request) addCards(content *decideContent) error {
+	waiting, decided, err := dav.ListProposals(v.Ctx, v.Data(), maxDecided)
+	if err != nil {
+		return err
+	}
+	content.Cards = make([]cardRow, len(waiting))
+	changes := make([]history.Change, len(waiting))
+	for i, p := range waiting {
+		changes[i], err = p.Preview(v.Ctx, v.Data(), v.Principal)
+		if wrong, ok := errors.AsType[*fault.Error](err); ok && wrong.Code == fault.Invalid {
+			content.Cards[i].Wrong = wrong.Message
+		} else if err != nil {
+			return err
+		}
+	}
+	rows, err := v.rows(changes, maxEffects, wholeText)
+	if err != nil {
+		return err
+	}
+	for i, p := range waiting {
+		content.Cards[i].Row = rows[i]
+		content.Cards[i].ID = p.ID
+		for j := range rows[i].Objects {
+			rows[i].Objects[j].Did = "would be " + rows[i].Objects[j].Did
+		}
+	}
+	var made []string
+	for _, p := range decided {
+		made = append(made, p.ChangeID)
+	}
+	changes, err = changesByID(v.Ctx, v.Data(), slices.DeleteFunc(made, func(id string) bool { return id == "" }))
+	if err != nil {
+		return err
+	}
+	if rows, err = v.Rows(v.Ctx, v.Data(), v.Zone, changes); err != nil {
+		return err
+	}
+	for _, p := range decided {
+		row := decidedRow{Who: nameOf(p.DeviceID, p.DeviceName), Device: true, At: local(p.DecidedAt, v.Zone), Outcome: "Approved and done"}
+		if at := slices.IndexFunc(rows, func(r Row) bool { return r.ID == p.ChangeID }); at >= 0 {
+			row.Change = rows[at]
+		}
+		if p.State == dav.Refused {
+			would, err := p.Preview(v.Ctx, v.Data(), v.Principal)
+			if err != nil && !fault.Is(err, fault.Invalid) {
+				return err
+			}
+			row.Outcome, row.What, row.Refused = "Refused", would.Summary, p.ID
+		}
+		content.Last = append(content.Last, row)
+	}
+	slices.SortStableFunc(content.Last, func(a, b decidedRow) int { return b.At.Compare(a.At) })
+	content.Last = content.Last[:min(len(content.Last), maxDecided)]
+	return nil
+}
+
+// decideCard approves or refuses the card of a device.
+func (v *request) decideCard(proposalID string, approve bool) error {
+	notice := "card-refused"
+	ctx := v.Ctx
+	if approve {
+		notice = decision.Approved
+	} else {
+		ctx = db.WithoutQuota(ctx)
+	}
+	err := v.Data().Write(ctx, db.Actor{Tool: decideTool}, func(ctx context.Context, tx *db.Tx) error {
+		if !approve {
+			return dav.Refuse(ctx, tx, proposalID)
+		}
+		_, err := dav.Approve(ctx, tx, v.Principal, proposalID)
+		return err
+	})
+	if fault.Is(err, fault.Conflict) {
+		notice = "decide-late"
+	} else if err != nil {
+		return err
+	}
+	return v.RedirectDone(v.To(page.PathDecide), notice)
 }
 
 // whyAsked names the acts of a call that the member wants to approve.
@@ -182,6 +282,9 @@ func outcomeText(d *decision.Decision) string {
 }
 
 func (v *request) approve() error {
+	if given := v.R.PostForm.Get(decisionParameter); id.Valid(id.Proposal, given) {
+		return v.decideCard(given, true)
+	}
 	d, err := v.decision()
 	if err != nil {
 		return err
@@ -197,6 +300,9 @@ func (v *request) approve() error {
 }
 
 func (v *request) refuse() error {
+	if given := v.R.PostForm.Get(decisionParameter); id.Valid(id.Proposal, given) {
+		return v.decideCard(given, false)
+	}
 	d, err := v.decision()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/insights"
@@ -41,6 +42,8 @@ type content struct {
 	// Asked are the calls of agents that wait for a decision: the first ones, and how many more there are.
 	Asked     []asked
 	MoreAsked int
+	// Cards is how many cards of devices wait for a decision.
+	Cards int
 	// Empty is set if the member has no people.
 	Empty bool
 	// Log is the form that was sent with errors; nil if there is none.
@@ -140,7 +143,7 @@ func (v *request) render(status int, form *logForm, wrong []page.FieldError) err
 	return v.Render(status, "today", page.Page{Title: "Today", Area: page.PathStart, Errors: wrong, Content: c})
 }
 
-// addAsked adds what agents ask.
+// addAsked adds what agents ask, and how many cards of devices wait.
 func (v *request) addAsked(c *content) error {
 	waiting, err := decision.ListWaiting(v.Ctx, v.Data())
 	for i, d := range waiting {
@@ -149,6 +152,9 @@ func (v *request) addAsked(c *content) error {
 			break
 		}
 		c.Asked = append(c.Asked, asked{d.ID, cmp.Or(oauth.ShownName(d.CredentialName), "An application without a name"), d.Preview.Summary})
+	}
+	if err == nil {
+		c.Cards, err = dav.CountWaiting(v.Ctx, v.Data())
 	}
 	return err
 }

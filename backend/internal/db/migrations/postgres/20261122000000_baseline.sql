@@ -66,7 +66,7 @@ CREATE TABLE tenant_states (
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
     interactions     INTEGER NOT NULL DEFAULT 0,
-    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files and recorded changes, against the quota: triggers count them
+    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files, proposals and recorded changes, against the quota: triggers count them
     quota_bytes      BIGINT,                         -- instead of KITH_MEMBER_STORAGE; 0 for no limit
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
@@ -503,6 +503,47 @@ CREATE TABLE cards (
 );
 CREATE UNIQUE INDEX cards_connection ON cards (tenant_id, connection_id);
 CREATE INDEX cards_uid ON cards (tenant_id, uid) WHERE uid <> '';
+
+-- The cards that devices have: for each the one that the device last got or sent. A PUT is merged against it.
+CREATE TABLE device_cards (
+    tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    device_id     TEXT COLLATE "C" NOT NULL REFERENCES personal_tokens (id) ON DELETE CASCADE,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    etag          TEXT COLLATE "C" NOT NULL,  -- of the card that it got; empty for one that it sent
+    photo         TEXT COLLATE "C" NOT NULL,  -- the id of the photo; empty for none
+    card          BYTEA NOT NULL,  -- the card without the photo, compressed (RFC 1951)
+    PRIMARY KEY (tenant_id, connection_id, device_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- What goes with a device.
+CREATE INDEX device_cards_device ON device_cards (device_id);
+
+-- Cards of devices that were not stored, or not wholly: what the device changed was changed in Kith too. The member decides. Deleted
+-- 90 days after the decision.
+CREATE TABLE proposals (
+    tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id            TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,  -- whose card it is; nobody has the id any more who was deleted. Empty for a new person
+    device_id     TEXT COLLATE "C" NOT NULL,
+    device_name   TEXT NOT NULL,
+    fingerprint   TEXT COLLATE "C" NOT NULL,  -- a hash of the device, the person and the cards
+    fields        TEXT NOT NULL,  -- the only fields that are proposed, a line each; empty for all
+    base          TEXT NOT NULL,  -- the card that the device had, and the id of its photo: empty if unknown, and once it is approved
+    base_photo    TEXT COLLATE "C" NOT NULL,
+    card          TEXT NOT NULL,  -- the card that the device sent, and the id of its photo: empty once it is approved
+    photo         TEXT COLLATE "C" NOT NULL,
+    state         TEXT NOT NULL,  -- waiting, approved or refused
+    change_id     TEXT COLLATE "C",            -- the change that was made; NULL for none
+    created_at    TIMESTAMPTZ NOT NULL,
+    decided_at    TIMESTAMPTZ,           -- NULL while it waits
+    PRIMARY KEY (tenant_id, id)
+);
+-- What waits, to list and to count it.
+CREATE INDEX proposals_waiting ON proposals (tenant_id, id) WHERE state = 'waiting';
+-- A card that a device sends again.
+CREATE INDEX proposals_fingerprint ON proposals (tenant_id, fingerprint);
+-- Deletes old proposals.
+CREATE INDEX proposals_decided ON proposals (decided_at) WHERE decided_at IS NOT NULL;
 
 -- Photos of people, in three sizes. connections.photo names the current one. The one
 -- before is kept for 30 days after it was used, and those of a person in the bin too, so that an
@@ -1142,7 +1183,7 @@ CREATE TRIGGER notes_deleted AFTER DELETE ON notes REFERENCING OLD TABLE AS coun
 CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
 CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
 
--- Triggers that count the bytes of photos, files and recorded changes in tenant_states.
+-- Triggers that count the bytes of photos, files, proposals and recorded changes in tenant_states.
 CREATE FUNCTION kith_count_bytes() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     sign integer := CASE WHEN TG_OP = 'INSERT' THEN 1 ELSE -1 END;
@@ -1153,6 +1194,9 @@ BEGIN
     ELSIF TG_TABLE_NAME = 'files' THEN
         UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
             FROM (SELECT tenant_id, sum(size) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    ELSIF TG_TABLE_NAME = 'proposals' THEN
+        UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
+            FROM (SELECT tenant_id, sum(octet_length(card)) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
     ELSE
         UPDATE tenant_states s SET kept_bytes = s.kept_bytes + sign * c.bytes
             FROM (SELECT tenant_id, sum(octet_length(effects)) AS bytes FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
@@ -1165,11 +1209,19 @@ CREATE TRIGGER files_inserted AFTER INSERT ON files REFERENCING NEW TABLE AS cou
 CREATE TRIGGER files_deleted AFTER DELETE ON files REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
 CREATE TRIGGER changes_inserted AFTER INSERT ON changes REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
 CREATE TRIGGER changes_deleted AFTER DELETE ON changes REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER proposals_inserted AFTER INSERT ON proposals REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
+CREATE TRIGGER proposals_deleted AFTER DELETE ON proposals REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_bytes();
 CREATE FUNCTION kith_count_changed_bytes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.effects) - octet_length(OLD.effects) WHERE tenant_id = NEW.tenant_id;
     RETURN NULL;
 END $$;
+CREATE FUNCTION kith_count_decided_bytes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.card) - octet_length(OLD.card) WHERE tenant_id = NEW.tenant_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER proposals_updated AFTER UPDATE OF card ON proposals FOR EACH ROW EXECUTE FUNCTION kith_count_decided_bytes();
 CREATE TRIGGER changes_updated AFTER UPDATE OF effects ON changes FOR EACH ROW EXECUTE FUNCTION kith_count_changed_bytes();
 
 
@@ -1188,6 +1240,14 @@ CREATE TRIGGER grants_revoked AFTER UPDATE OF revoked_at ON grants FOR EACH ROW
     WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION kith_cancel_decisions();
 CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_tokens FOR EACH ROW
     WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION kith_cancel_decisions();
+-- What a device had goes with its access.
+CREATE FUNCTION kith_forget_device_cards() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM device_cards WHERE device_id = NEW.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens FOR EACH ROW
+    WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION kith_forget_device_cards();
 
 
 -- Access ------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ CREATE TABLE tenant_states (
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
     notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
     interactions     INTEGER NOT NULL DEFAULT 0,
-    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files and recorded changes, against the quota: triggers count them
+    kept_bytes       BIGINT NOT NULL DEFAULT 0,      -- of photos, files, proposals and recorded changes, against the quota: triggers count them
     quota_bytes      BIGINT,                         -- instead of KITH_MEMBER_STORAGE; 0 for no limit
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
@@ -484,6 +484,47 @@ CREATE TABLE cards (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX cards_connection ON cards (tenant_id, connection_id);
 CREATE INDEX cards_uid ON cards (tenant_id, uid) WHERE uid <> '';
+
+-- The cards that devices have: for each the one that the device last got or sent. A PUT is merged against it.
+CREATE TABLE device_cards (
+    tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    device_id     TEXT NOT NULL REFERENCES personal_tokens (id) ON DELETE CASCADE,
+    connection_id TEXT NOT NULL,
+    etag          TEXT NOT NULL,  -- of the card that it got; empty for one that it sent
+    photo         TEXT NOT NULL,  -- the id of the photo; empty for none
+    card          BLOB NOT NULL,  -- the card without the photo, compressed (RFC 1951)
+    PRIMARY KEY (tenant_id, connection_id, device_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- What goes with a device.
+CREATE INDEX device_cards_device ON device_cards (device_id);
+
+-- Cards of devices that were not stored, or not wholly: what the device changed was changed in Kith too. The member decides. Deleted
+-- 90 days after the decision.
+CREATE TABLE proposals (
+    tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id            TEXT NOT NULL,
+    connection_id TEXT NOT NULL,  -- whose card it is; nobody has the id any more who was deleted. Empty for a new person
+    device_id     TEXT NOT NULL,
+    device_name   TEXT NOT NULL,
+    fingerprint   TEXT NOT NULL,  -- a hash of the device, the person and the cards
+    fields        TEXT NOT NULL,  -- the only fields that are proposed, a line each; empty for all
+    base          TEXT NOT NULL,  -- the card that the device had, and the id of its photo: empty if unknown, and once it is approved
+    base_photo    TEXT NOT NULL,
+    card          TEXT NOT NULL,  -- the card that the device sent, and the id of its photo: empty once it is approved
+    photo         TEXT NOT NULL,
+    state         TEXT NOT NULL,  -- waiting, approved or refused
+    change_id     TEXT,            -- the change that was made; NULL for none
+    created_at    TIMESTAMP NOT NULL,
+    decided_at    TIMESTAMP,           -- NULL while it waits
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+-- What waits, to list and to count it.
+CREATE INDEX proposals_waiting ON proposals (tenant_id, id) WHERE state = 'waiting';
+-- A card that a device sends again.
+CREATE INDEX proposals_fingerprint ON proposals (tenant_id, fingerprint);
+-- Deletes old proposals.
+CREATE INDEX proposals_decided ON proposals (decided_at) WHERE decided_at IS NOT NULL;
 
 -- Photos of people, in three sizes. connections.photo names the current one. The one
 -- before is kept for 30 days after it was used, and those of a person in the bin too, so that an
@@ -1117,7 +1158,7 @@ CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions BEGIN
     UPDATE tenant_states SET interactions = interactions - 1 WHERE tenant_id = OLD.tenant_id;
 END;
 
--- Triggers that count the bytes of photos, files and recorded changes in tenant_states.
+-- Triggers that count the bytes of photos, files, proposals and recorded changes in tenant_states.
 CREATE TRIGGER photos_inserted AFTER INSERT ON photos BEGIN
     UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.data) WHERE tenant_id = NEW.tenant_id;
 END;
@@ -1129,6 +1170,15 @@ CREATE TRIGGER files_inserted AFTER INSERT ON files BEGIN
 END;
 CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
     UPDATE tenant_states SET kept_bytes = kept_bytes - OLD.size WHERE tenant_id = OLD.tenant_id;
+END;
+CREATE TRIGGER proposals_inserted AFTER INSERT ON proposals BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.card) WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER proposals_updated AFTER UPDATE OF card ON proposals BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.card) - octet_length(OLD.card) WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER proposals_deleted AFTER DELETE ON proposals BEGIN
+    UPDATE tenant_states SET kept_bytes = kept_bytes - octet_length(OLD.card) WHERE tenant_id = OLD.tenant_id;
 END;
 CREATE TRIGGER changes_inserted AFTER INSERT ON changes BEGIN
     UPDATE tenant_states SET kept_bytes = kept_bytes + octet_length(NEW.effects) WHERE tenant_id = NEW.tenant_id;
@@ -1154,6 +1204,10 @@ CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_to
     UPDATE decisions SET state = 'cancelled', decided_at = NEW.revoked_at, arguments = '', preview = '{}'
         WHERE credential_id = NEW.id AND state IN ('waiting', 'approved');
     UPDATE jobs SET run_at = NEW.revoked_at WHERE tenant_id = NEW.member_id AND kind = 'decision' AND credential_id = NEW.id AND state = 'queued';
+END;
+-- What a device had goes with its access.
+CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
+    DELETE FROM device_cards WHERE device_id = NEW.id;
 END;
 
 
