@@ -17,6 +17,8 @@ import (
 const (
 	madeCookie  = "kith_made"
 	codesCookie = "kith_codes"
+	// appPasswordCookie carries the app password of a device.
+	appPasswordCookie = "kith_app_password" //nolint:gosec // the name of a cookie
 )
 
 // madeToken is a new token, or new recovery codes, on its way to the one page that shows it. The

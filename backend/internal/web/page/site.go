@@ -52,6 +52,7 @@ const (
 	PathAgents   = "/settings/agents"
 	PathMCP      = "/settings/mcp" // the same page, at the address that the specification names
 	PathTokens   = "/settings/mcp/tokens"
+	PathDevices  = "/settings/devices"
 	PathImports  = "/settings/imports"
 	PathSearch   = "/settings/search"
 	PathTime     = "/settings/time"
