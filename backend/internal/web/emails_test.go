@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"mime"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -375,4 +376,32 @@ func TestWithoutMail(t *testing.T) {
 		t.Error("the sign-in page offers an email")
 	}
 	want(t, anonymous.Post("/forgot", url.Values{"form_token": {tokenOf(page)}}), http.StatusNotFound, "This server can’t send mail")
+}
+
+// Emails are in the language of the member, and to visitors in that of their browser.
+func TestEmailsInGerman(t *testing.T) {
+	t.Parallel()
+	p, options := withMail(t)
+	s := webtest.Start(t, dbtest.SQLite(t), options)
+	b := s.SignedIn(t, "maria")
+	want(t, b.Follow(b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("locale", "de-DE"))), http.StatusOK, "gespeichert")
+	visitor := s.Browser(t)
+	visitor.Submit(visitor.Get("/forgot"), "/forgot", webtest.Values("login", "maria"))
+	email := p.Next(t)
+	for isNotice(t, email) {
+		email = p.Next(t)
+	}
+	decoded, err := new(mime.WordDecoder).DecodeHeader(email.Header.Get("Subject"))
+	if err != nil || decoded != "Wähle ein neues Passwort für Kith" {
+		t.Errorf("the subject is %q, %v", decoded, err)
+	}
+	text, html := email.Parts(t)
+	for _, words := range []string{"hat das Passwort des Kith-Kontos maria vergessen", "Der Link gilt einmal, 30 Minuten lang.", "Neues Passwort wählen", "Ohne den Link geschieht nichts."} {
+		if !strings.Contains(text, words) || !strings.Contains(html, words) {
+			t.Errorf("no %q in:\n%s\n%s", words, text, html)
+		}
+	}
+	if !strings.Contains(html, `lang="de"`) {
+		t.Errorf("the language of the email: %s", html)
+	}
 }

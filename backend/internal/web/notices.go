@@ -64,64 +64,65 @@ type notice struct{ Subject, What string }
 
 // noticeOf returns the words of the email about an event; object is the name of what it concerns.
 func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object string) notice {
-	of := "the Kith account " + m.Username
+	f := page.FormatOf(m.Locale)
 	if object == "" {
-		object = "without a name"
+		object = f.Text("without a name")
 	} else {
 		object = "“" + object + "”"
 	}
 	switch e.Kind {
 	case account.SignedInNew:
-		return notice{"New sign-in to your Kith account", "Somebody signed in to " + of + " in a browser that was not used for it before."}
+		return notice{"New sign-in to your Kith account", f.Text("Somebody signed in to the Kith account %s in a browser that was not used for it before.", m.Username)}
 	case account.AgentAllowed:
-		return notice{"A new agent has access to your Kith account", "The agent " + object + " was connected to " + of + "."}
+		return notice{"A new agent has access to your Kith account", f.Text("The agent %s was connected to the Kith account %s.", object, m.Username)}
 	case account.AgentWidened:
-		return notice{"An agent may do more with your Kith account", "The agent " + object + " was allowed more of " + of + " than before."}
+		return notice{"An agent may do more with your Kith account", f.Text("The agent %s was allowed more of the Kith account %s than before.", object, m.Username)}
 	case account.TokenCreated:
-		return notice{"A new token for your Kith account", "The personal token " + object + " was made for " + of + ". Whoever has it can use the account."}
+		return notice{"A new token for your Kith account", f.Text("The personal token %s was made for the Kith account %s. Whoever has it can use the account.", object, m.Username)}
 	case account.DeviceAdded:
-		return notice{"A new device for your Kith account", "The device " + object + " was added to " + of + ". Whoever has its app password can read the contacts."}
+		return notice{"A new device for your Kith account", f.Text("The device %s was added to the Kith account %s. Whoever has its app password can read the contacts.", object, m.Username)}
 	case account.PasswordChanged:
-		return notice{"Your Kith password was changed", "The password of " + of + " was changed, and other browsers were signed out."}
+		return notice{"Your Kith password was changed", f.Text("The password of the Kith account %s was changed, and other browsers were signed out.", m.Username)}
 	case account.PasswordReset:
 		return notice{
 			"Your Kith password was changed",
-			"A new password was set for " + of + ". Every browser was signed out, and no agent or personal token works any more.",
+			f.Text("A new password was set for the Kith account %s. Every browser was signed out, and no agent or personal token works any more.", m.Username),
 		}
 	case account.EmailChangeAsked:
 		return notice{
 			"A new e-mail address for your Kith account",
-			"Somebody who knows the password of " + of + " asked to change its e-mail address. It changes once the new address is confirmed.",
+			f.Text("Somebody who knows the password of the Kith account %s asked to change its e-mail address. It changes once the new address is confirmed.", m.Username),
 		}
 	case account.EmailChanged:
 		return notice{
 			"Your Kith e-mail address was changed",
-			"The e-mail address of " + of + " is another one now, and other browsers were signed out. This is the last email about it to this address.",
+			f.Text("The e-mail address of the Kith account %s is another one now, and other browsers were signed out. This is the last email about it to this address.", m.Username),
 		}
 	case account.IdentityLinked:
 		name := web.providerName()
-		return notice{"Your Kith account is connected with " + name, "From now on one can sign in to " + of + " with " + name + "."}
+		return notice{f.Text("Your Kith account is connected with %s", name), f.Text("From now on one can sign in to the Kith account %s with %s.", m.Username, name)}
 	case account.AccountExported, account.PeopleExported:
-		return notice{"Data of your Kith account was downloaded", e.Sentence("") + ": " + of + "."}
+		return notice{"Data of your Kith account was downloaded", f.Text("%s: the Kith account %s.", f.Text(e.Sentence("")), m.Username)}
 	case account.DeletedForGood:
-		return notice{"People were deleted for good from your Kith account", "People in the bin of " + of + " were deleted for good. Nobody can restore them."}
+		return notice{"People were deleted for good from your Kith account", f.Text("People in the bin of the Kith account %s were deleted for good. Nobody can restore them.", m.Username)}
 	case account.SignInFailed, account.PasswordCheckFailed, account.FactorFailed, account.SignInBlocked:
-		return notice{"Failed sign-ins to your Kith account", "Somebody tries to get into " + of + ": " + e.Sentence("") + "."}
+		return notice{"Failed sign-ins to your Kith account", f.Text("Somebody tries to get into the Kith account %s: %s.", m.Username, f.Text(e.Sentence("")))}
 	default: // second factors
-		return notice{"The sign-in to your Kith account was changed", e.Sentence("") + ": " + of + "."}
+		return notice{"The sign-in to your Kith account was changed", f.Text("%s: the Kith account %s.", f.Text(e.Sentence("")), m.Username)}
 	}
 }
 
 // notice writes the email about an event. Its link ends all access to the account.
 func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice, secret string) (*mail.Message, error) {
-	where := "It happened on " + clockOf(m, event.At)
+	f := page.FormatOf(m.Locale)
+	where := f.Text("It happened on %s", clockOf(m, event.At))
 	if event.Device != "" {
-		where += ", with " + event.Device
+		where += f.Text(", with %s", f.Text(event.Device))
 	}
 	if event.Address != "" {
-		where += ", from the network " + event.Address
+		where += f.Text(", from the network %s", event.Address)
 	}
-	return e.write(event.Email, email{
+	return e.write(event.Email, f, email{
 		Subject: n.Subject,
 		Lines: []string{
 			n.What, where + ".",
@@ -133,8 +134,8 @@ func (e *emails) notice(m *account.Member, event account.SecurityEvent, n notice
 }
 
 // takenBack writes the email to an address that a link took the account back from.
-func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
-	return e.write(used.Present, email{
+func (e *emails) takenBack(m *account.Member, used *account.EndedAccess) (*mail.Message, error) {
+	return e.write(used.Present, page.FormatOf(m.Locale), email{
 		Subject: "Your Kith account has its previous e-mail address again",
 		Lines: []string{
 			"The owner of the previous address said that the change to this address was not theirs. All access was ended, and the account has the previous address again.",
@@ -146,12 +147,13 @@ func (e *emails) takenBack(used *account.EndedAccess) (*mail.Message, error) {
 // willBeTakenBack writes the email to the present address of an account whose former address is to be
 // restored. Its link objects.
 func (e *emails) willBeTakenBack(m *account.Member, used *account.EndedAccess) (*mail.Message, error) {
-	return e.write(used.Present, email{
+	f := page.FormatOf(m.Locale)
+	return e.write(used.Present, f, email{
 		Subject: "Your Kith account is to get its previous e-mail address back",
 		Lines: []string{
-			"Somebody who reads the previous address of the Kith account " + m.Username + " said that the change to this address was not theirs. " +
-				"All access to the account was ended.",
-			"From " + clockOf(m, used.RestoresAt) + " on, they can give the account its previous address back. Until that is decided, nobody can choose a new password by email.",
+			f.Text("Somebody who reads the previous address of the Kith account %s said that the change to this address was not theirs. "+
+				"All access to the account was ended.", m.Username),
+			f.Text("From %s on, they can give the account its previous address back. Until that is decided, nobody can choose a new password by email.", clockOf(m, used.RestoresAt)),
 			"If the change was yours, open the link and object.",
 		},
 		Button: "Object", Link: e.link(page.PathObject, used.Objection), Close: "If the change was not yours, there is nothing to do.",
@@ -160,27 +162,29 @@ func (e *emails) willBeTakenBack(m *account.Member, used *account.EndedAccess) (
 
 // restoreInstructions writes the email to the former address: from when on its link restores the address.
 func (e *emails) restoreInstructions(m *account.Member, used *account.EndedAccess, secret string) (*mail.Message, error) {
-	return e.write(used.Email, email{
+	f := page.FormatOf(m.Locale)
+	return e.write(used.Email, f, email{
 		Subject: "How your Kith account gets this e-mail address back",
 		Lines: []string{
-			"All access to the Kith account " + m.Username + " is ended, as you asked.",
-			"Open the link from " + clockOf(m, used.RestoresAt) + " on: then the account has this address again, and we send you a link to choose a new password. " +
-				"The link works for 7 days from then.",
-			"Why the wait: the address that the account has now was told, and can object. If it does, the people who run this service decide.",
+			f.Text("All access to the Kith account %s is ended, as you asked.", m.Username),
+			f.Text("Open the link from %s on: then the account has this address again, and we send you a link to choose a new password. "+
+				"The link works for 7 days from then.", clockOf(m, used.RestoresAt)),
+			"Why the wait: the address that the account has now was told, and can object. If it does, the owner of this server decides.",
 		},
 		Button: "Get the account back", Link: e.link(page.PathNotMe, secret), Close: "Until then nobody can choose a new password by email.",
 	})
 }
 
 // objected writes the email to the former address of an account whose present address objected.
-func (e *emails) objected(l *account.NotMeLink) (*mail.Message, error) {
-	return e.write(l.Email, email{
+func (e *emails) objected(m *account.Member, l *account.NotMeLink) (*mail.Message, error) {
+	f := page.FormatOf(m.Locale)
+	return e.write(l.Email, f, email{
 		Subject: "Your Kith account waits for a decision",
 		Lines: []string{
-			"Somebody who reads the address that the Kith account " + l.Username + " has now objected to giving it this address back.",
+			f.Text("Somebody who reads the address that the Kith account %s has now objected to giving it this address back.", l.Username),
 			"All access stays ended, and nobody can choose a new password by email.",
 		},
-		Close: "Ask the owner of this server: they decide whose the account is.",
+		Close: "Ask the owner of this server: they decide who gets the account.",
 	})
 }
 
@@ -277,7 +281,13 @@ func (v *request) notMe() error {
 				"or open the link in the email that told you about the change. If you have neither, ask the owner of this server.")
 	}
 	if used.Replaced {
-		v.enqueueAlways("tell an address that the account was taken back", func(context.Context) (*mail.Message, error) { return v.emails.takenBack(used) })
+		v.enqueueAlways("tell an address that the account was taken back", func(ctx context.Context) (*mail.Message, error) {
+			m, err := account.GetMemberByID(ctx, v.Store, used.MemberID)
+			if err != nil {
+				return nil, err
+			}
+			return v.emails.takenBack(m, used)
+		})
 	}
 	// Without the usual limit of emails to one recipient: an attacker could use it up, and the link
 	// works once.
@@ -376,7 +386,13 @@ func (v *request) object() error {
 	}
 	if l.ObjectedAt.IsZero() {
 		v.record(account.RestorationOpposed, done.MemberID, "")
-		v.enqueueAlways("tell an address of an objection", func(context.Context) (*mail.Message, error) { return v.emails.objected(l) })
+		v.enqueueAlways("tell an address of an objection", func(ctx context.Context) (*mail.Message, error) {
+			m, err := account.GetMemberByID(ctx, v.Store, done.MemberID)
+			if err != nil {
+				return nil, err
+			}
+			return v.emails.objected(m, l)
+		})
 	}
 	return v.Redirect(page.PathObject + "?" + url.Values{fieldLink: {secret}}.Encode())
 }

@@ -31,13 +31,14 @@ func (web *Web) TellQuestion(p *tenant.Principal, tool string) {
 }
 
 func (e *emails) question(m *account.Member, agent, tool string) (*mail.Message, error) {
+	f := page.FormatOf(m.Locale)
 	if agent == "" {
-		agent = "An application without a name"
+		agent = f.Text("An application without a name")
 	}
-	return e.write(m.Email, email{
+	return e.write(m.Email, f, email{
 		Subject: "An agent asks you first",
 		Lines: []string{
-			agent + " wants to use the tool “" + tool + "” with the Kith account " + m.Username + ", and asks you first.",
+			f.Text("%s wants to use the tool “%s” with the Kith account %s, and asks you first.", agent, f.Text(tool), m.Username),
 			"Nothing is done until you approve it. Without an answer, it expires in 7 days.",
 		},
 		Button: "See what it would do", Link: e.baseURL + page.PathDecide, Close: "You choose under Settings, Agents, before what an agent asks you.",

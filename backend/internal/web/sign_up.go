@@ -145,6 +145,7 @@ func (v *request) welcome(m *account.Member, back string) error {
 // signUpByMail sends a link to the address. Its response is the same whether or not the
 // address or the username is taken: only the owner of the address learns that.
 func (v *request) signUpByMail(f signUpForm) error {
+	format := v.Format()
 	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.FindMember(ctx, v.Store, f.email)
 		if err == nil {
@@ -161,7 +162,7 @@ func (v *request) signUpByMail(f signUpForm) error {
 		if err := account.CreateSignUp(ctx, v.Store, row); err != nil {
 			return nil, err
 		}
-		return v.emails.finishSignUp(row, secret)
+		return v.emails.finishSignUp(row, format, secret)
 	})
 }
 

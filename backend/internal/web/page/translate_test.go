@@ -179,7 +179,12 @@ func shown(n ast.Node) []string {
 	var values []ast.Expr
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
-		if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Label", "Title", "Hint", "Message"}, key.Name) {
+		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Lines" { // of an email
+			if lines, ok := n.Value.(*ast.CompositeLit); ok {
+				values = append(values, lines.Elts...)
+			}
+		}
+		if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Label", "Title", "Hint", "Message", "Subject", "Button", "Close"}, key.Name) {
 			values = append(values, n.Value)
 		}
 	case *ast.CallExpr:
@@ -230,7 +235,7 @@ func listed(n *ast.CompositeLit) (values []ast.Expr) {
 	if list, ok := n.Type.(*ast.ArrayType); ok {
 		of = named(list.Elt)
 	}
-	if !slices.Contains([]string{"Section", "Link", "Option"}, of) {
+	if !slices.Contains([]string{"Section", "Link", "Option", "notice"}, of) {
 		return nil
 	}
 	for _, e := range n.Elts {
