@@ -59,7 +59,7 @@ func (v *request) renderDevices(status int, name string, readOnly bool, m *page.
 			ID: d.ID, Name: d.Name, ReadOnly: d.ReadOnly(), CreatedAt: d.CreatedAt, LastUsedAt: d.LastUsedAt, Changes: changes[d.ID],
 		})
 	}
-	content.Made = v.takeMade(appPasswordCookie) // last, so that an outage does not lose it
+	content.Made = v.takeMade(addedCookie) // last, so that an outage does not lose it
 	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Errors: m.List, Content: content})
 }
 
@@ -85,7 +85,7 @@ func (v *request) addDevice() error {
 		return err
 	}
 	v.record(account.DeviceAdded, v.Login.MemberID, device.ID)
-	if err := v.handOver(appPasswordCookie, madeToken{Name: name, Bearer: password}); err != nil {
+	if err := v.handOver(addedCookie, madeToken{Name: name, Bearer: password}); err != nil {
 		return err
 	}
 	return v.Redirect(page.PathDevices)

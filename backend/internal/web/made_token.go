@@ -17,8 +17,8 @@ import (
 const (
 	madeCookie  = "kith_made"
 	codesCookie = "kith_codes"
-	// appPasswordCookie carries the app password of a device.
-	appPasswordCookie = "kith_app_password" //nolint:gosec // the name of a cookie
+	// addedCookie carries the app password of a device.
+	addedCookie = "kith_added"
 )
 
 // madeToken is a new token, or new recovery codes, on its way to the one page that shows it. The
