@@ -39,10 +39,11 @@ release: $(BIN)/cyclonedx-gomod $(BIN)/release ## Make a release in DIST: binari
 	set -o pipefail; for p in $(PLATFORMS); do \
 		file=$(NAME)-$${p%/*}-$${p#*/} && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
 		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(RELEASE) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
-	cd deploy && CGO_ENABLED=0 go run -trimpath -pgo=load/kith.pgo ./cmd/kith man >$(BIN)/kith.1
+	mkdir -p $(BIN)/printed && $(MAKE) --no-print-directory build OUT=$(BIN)/kith-release && cd $(BIN)/printed && ../kith-release man >kith.1 && \
+		for shell in bash zsh fish; do ../kith-release completion $$shell >kith.$$shell || exit 1; done
 	set -e; for p in $(filter linux/%,$(PLATFORMS)); do arch=$${p#*/}; file=$(DIST)/$(NAME)-linux-$$arch; \
 		set -- -version $(RELEASE) -date $(DATE) -repository $(CURDIR) -arch $$arch -binary $$file; \
-		$(BIN)/release deb "$$@" -manual $(BIN)/kith.1 -to $(DIST)/kith_$(RELEASE)-1_$$arch.deb; \
+		$(BIN)/release deb "$$@" -printed $(BIN)/printed -to $(DIST)/kith_$(RELEASE)-1_$$arch.deb; \
 		$(BIN)/release image "$$@" -to $$file.oci.tar; done
 	deploy/release/source.sh $(NAME) $(DATE) $(DIST)/$(NAME)-source.tar.gz
 	$(BIN)/release sign -to $(DIST) && cat $(DIST)/SHA256SUMS

@@ -83,7 +83,7 @@ func needs() map[string][]string {
 		"handlers": {"importer", "research"}, // of all features, for rpc and web
 
 		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":           {"account/passkey", "account/password", "account/totp", "demo", "mail", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web":           {"account/passkey", "account/password", "account/totp", "demo", "digest", "secretkey", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
 		"web/contacts":  {"handlers", "web/page"},
 		"web/grouping":  {"handlers", "web/page"},
 		"web/network":   {"handlers", "web/page"},

@@ -308,6 +308,9 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	if s.pages, err = newPages(s.config, s.store, s.recorder.Used, s.ledger, s.keys, rpcs, vectors, tools, s.counters.mailed(), site); err != nil {
 		return err
 	}
+	if s.pages.mailer != nil {
+		s.jobs.digests = s.pages.site.Digests()
+	}
 	if s.config.DAV {
 		dav.New(dav.Config{BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, Logger: s.config.Logger}).Mount(site)
 	}

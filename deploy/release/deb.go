@@ -32,7 +32,8 @@ License: Apache-2.0
  /usr/share/common-licenses/Apache-2.0.
 `
 
-// debianPackage writes the Debian package of a binary: program, units of systemd, settings in /etc/kith, manual page.
+// debianPackage writes the Debian package of a binary: program, units of systemd, settings in /etc/kith, manual page,
+// completions of shells.
 // Its scripts make the user kith and /var/lib/kith.
 func (r release) debianPackage(to string) (err error) {
 	folder, err := os.MkdirTemp("", "kith-deb")
@@ -113,8 +114,11 @@ func (r release) debianContents(folder string) (files.Contents, error) {
 		"/lib/systemd/system/kith-backup.service": func() ([]byte, error) {
 			return r.unit("kith-backup.service", "/usr/local/bin/kith", "/usr/bin/kith")
 		},
-		"/lib/systemd/system/kith-backup.timer": func() ([]byte, error) { return r.unit("kith-backup.timer") },
-		"/usr/share/man/man1/kith.1.gz":         func() ([]byte, error) { return compressed(os.ReadFile(r.manual)) },
+		"/lib/systemd/system/kith-backup.timer":          func() ([]byte, error) { return r.unit("kith-backup.timer") },
+		"/usr/share/man/man1/kith.1.gz":                  func() ([]byte, error) { return compressed(r.readPrinted("kith.1")) },
+		"/usr/share/bash-completion/completions/kith":    func() ([]byte, error) { return r.readPrinted("kith.bash") },
+		"/usr/share/zsh/vendor-completions/_kith":        func() ([]byte, error) { return r.readPrinted("kith.zsh") },
+		"/usr/share/fish/vendor_completions.d/kith.fish": func() ([]byte, error) { return r.readPrinted("kith.fish") },
 		"/usr/share/doc/kith/changelog.gz": func() ([]byte, error) {
 			return compressed(os.ReadFile(filepath.Join(r.repository, "CHANGELOG.md")))
 		},
@@ -145,6 +149,10 @@ func (r release) debianContents(folder string) (files.Contents, error) {
 		contents = append(contents, &files.Content{Source: source, Destination: destination, FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.date}})
 	}
 	return contents, nil
+}
+
+func (r release) readPrinted(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(r.printed, name))
 }
 
 // unit is a unit of deploy/systemd with texts replaced, which must be there, without the first comment: it tells how to

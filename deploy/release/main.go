@@ -24,8 +24,8 @@ type release struct {
 	repository string
 	// arch is the processor, in Go's words, and binary the static program for it.
 	arch, binary string
-	// manual is the manual page, as `kith man` prints it.
-	manual string
+	// printed is a folder with what kith prints: kith.1, by `kith man`, and kith.bash, kith.zsh and kith.fish, by `kith completion`.
+	printed string
 }
 
 func main() {
@@ -44,7 +44,7 @@ func run(args []string, env func(string) string, out io.Writer) error {
 	flags.StringVar(&r.repository, "repository", ".", "folder with the source")
 	flags.StringVar(&r.arch, "arch", "", "processor: amd64 or arm64")
 	flags.StringVar(&r.binary, "binary", "", "static binary for it")
-	flags.StringVar(&r.manual, "manual", "", "file with the manual page (deb)")
+	flags.StringVar(&r.printed, "printed", "", "folder with the manual page and the completions of shells (deb)")
 	to := flags.String("to", "", "file to write; for sign the folder")
 	if len(args) == 0 {
 		return errors.New("say what to make: deb, image or sign")

@@ -32,9 +32,12 @@ func program(t *testing.T) string {
 func packed(t *testing.T, binary string) string {
 	t.Helper()
 	folder := t.TempDir()
-	manual := filepath.Join(folder, "kith.1")
-	if err := os.WriteFile(manual, []byte(".TH KITH 1\n.SH NAME\nkith \\- personal contact manager\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"kith.1": ".TH KITH 1\n.SH NAME\nkith \\- personal contact manager\n", "kith.bash": "complete kith\n", "kith.zsh": "#compdef kith\n", "kith.fish": "complete -c kith\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, what := range []string{"deb", "image"} {
 		args := []string{
@@ -42,7 +45,7 @@ func packed(t *testing.T, binary string) string {
 			"-to", filepath.Join(folder, "kith."+what),
 		}
 		if what == "deb" {
-			args = append(args, "-manual", manual)
+			args = append(args, "-printed", folder)
 		}
 		if err := run(args, func(string) string { return "" }, io.Discard); err != nil {
 			t.Fatal(err)
@@ -85,7 +88,7 @@ func TestPackage(t *testing.T) {
 	list := command(t, "dpkg-deb", "--contents", deb)
 	for _, line := range []string{
 		"-rwxr-xr-x root/root", "./usr/bin/kith", "-rw------- root/root", "./etc/kith/kith.env", "./lib/systemd/system/kith.service", "./lib/systemd/system/kith-backup.timer",
-		"./usr/share/man/man1/kith.1.gz", "2026-11-28 12:00",
+		"./usr/share/man/man1/kith.1.gz", "./usr/share/bash-completion/completions/kith", "./usr/share/zsh/vendor-completions/_kith", "./usr/share/fish/vendor_completions.d/kith.fish", "2026-11-28 12:00",
 	} {
 		if !strings.Contains(list, line) {
 			t.Errorf("the package lacks %q:\n%s", line, list)

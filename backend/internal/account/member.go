@@ -73,7 +73,7 @@ func reserved() []string {
 		"network", "no-reply", "noreply", "not-me", "oauth", "official", "openapi", "owner", "people", "postmaster",
 		"privacy", "profile", "register", "reset", "root", "sandbox", "security", "service", "settings", "sign-in",
 		"sign-out", "sign-up", "signin", "signup", "staff", "status", "superuser", "support", "sysadmin", "system",
-		"team", "terms", "test", "today", "user", "v1", "verify", "webmaster", "well-known", "www",
+		"team", "terms", "test", "today", "unsubscribe", "user", "v1", "verify", "webmaster", "well-known", "www",
 	}
 }
 

@@ -24,6 +24,8 @@ import (
 type Mailer interface {
 	// Enqueue queues an email to be written and sent; false if the queue is full.
 	Enqueue(write mail.Write) bool
+	// Send sends an email now; mail.FailureOf says what its error means.
+	Send(ctx context.Context, email *mail.Message) error
 }
 
 // Credits is how much of this month's allowance a member has used.

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -166,6 +168,8 @@ func TestNoticesAreLimited(t *testing.T) {
 type fullQueue struct{}
 
 func (fullQueue) Enqueue(mail.Write) bool { return false }
+
+func (fullQueue) Send(context.Context, *mail.Message) error { return errors.New("no server") }
 
 // An action succeeds even if the email about it can't be sent.
 func TestFailingMailLosesNothing(t *testing.T) {

@@ -49,6 +49,8 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 	enrol(t, s, careful)
 	half, second := passwordOnly(t, s, "careful")
 	asked := careful.Get("/sign-in/confirm")
+	digesting := s.SignedIn(t, "digesting")
+	leave := digestLink(t, s, digesting.Owner)
 	empty := webtest.New(t, webtest.Options{Locale: locale})
 	visitor := empty.Browser(t)
 	owner := visitor.Get(ownerLink(t, empty))
@@ -81,7 +83,10 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 		"email-change":            b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 		"problem, sign in first":  anonymous.Get(confirmForm + "?link=x"), "problem, link over": b.Get(confirmForm + "?link=x"),
 		"kept": anonymous.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")), "kept, signed in": b.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")),
-		"search":  b.Get("/settings/search"),
+		"search":        b.Get("/settings/search"),
+		"notifications": b.Get("/settings/notifications"), "notifications, on": digesting.Get("/settings/notifications"),
+		"notifications, wrong": digesting.Submit(digesting.Get("/settings/notifications"), "/settings/notifications", webtest.Values("rhythm", "hourly")),
+		"unsubscribe":          anonymous.Get(leave), "unsubscribe, off": anonymous.Submit(anonymous.Get(leave), leave, nil),
 		"imports": b.Get("/settings/imports"),
 		"account": account, "account, wrong": b.Submit(account, "/settings/account/delete", webtest.Values("username", "x")),
 	}

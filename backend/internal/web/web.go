@@ -192,6 +192,7 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "GET " + export.PathFiles + "{job}", Enter: memberOrAgent, Handle: with((*request).exportFile), Fresh: true},
 		{Pattern: "POST " + page.PathAccount + "/delete", Handle: with((*request).deleteAccount), Fresh: true, Password: fieldPassword},
 	}
+	routes = append(routes, notificationRoutes(with)...)
 	for i := range routes {
 		routes[i].Enrolling = enrolling(routes[i].Pattern)
 	}

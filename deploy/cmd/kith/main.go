@@ -57,6 +57,7 @@ type commands struct {
 	Secret      secretCommand      `cmd:"" help:"Create and replace the secret key."`
 	Config      configCommand      `cmd:"" help:"Print the current settings, with secrets masked."`
 	Man         manCommand         `cmd:"" help:"Print the manual page."`
+	Completion  completionCommand  `cmd:"" help:"Print a script that completes commands and flags in a shell."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 

@@ -19,7 +19,7 @@ const PAINTS = 5;
 const LEFT_OUT = {
   '/people/{id}/photo': 'a picture', '/demo/people/{id}/photo': 'a picture', '/settings': 'redirects',
   '/sign-in/provider/callback': 'needs an identity provider', '/sign-in/provider/link': 'needs an identity provider',
-  '/settings/security/email/confirm': 'needs a mailed link: settings.test.mjs', '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs', '/not-me': 'needs a mailed link: mail.test.mjs', '/not-me/object': 'needs a mailed link: page_test.go',
+  '/settings/security/email/confirm': 'needs a mailed link: settings.test.mjs', '/forgot': 'sends mail: mail.test.mjs', '/reset': 'needs a mailed link: mail.test.mjs', '/verify': 'needs a mailed link: mail.test.mjs', '/not-me': 'needs a mailed link: mail.test.mjs', '/not-me/object': 'needs a mailed link: page_test.go', '/unsubscribe': 'needs a mailed link: digest_test.go',
   '/demo/activity/undo': 'the demo has no changes', '/demo/people/bin/delete': 'the bin of the demo is empty',
   '/sign-in/two-step': 'needs a password first', '/owner': 'needs a printed link: first.test.mjs',
   '/oauth/authorize': 'needs a client: pages.test.mjs',

@@ -208,6 +208,11 @@ func (f Format) Number(n int64) string {
 	return out.String()
 }
 
+// Hour returns an hour of the day, from 0 to 23, as a time.
+func (f Format) Hour(hour int) string {
+	return time.Date(2000, 1, 1, hour, 0, 0, 0, time.UTC).Format(f.clock)
+}
+
 // And joins words to a list: "Heike, Ana and Kofi".
 func (f Format) And(words []string) string {
 	if len(words) < 2 {

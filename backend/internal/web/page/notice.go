@@ -150,6 +150,8 @@ var notices = map[string]string{
 	"import-cancelled":   "The import stops. What it did so far stays until you undo it.",
 	"import-undone":      "The import is being undone.",
 	"saved":              "Your profile is saved.",
+	"digest-saved":       "Your choice is saved.",
+	"digest-sent":        "Sent. Look into your mailbox.",
 	"time-saved":         "Your time zone and your language are saved.",
 	"confirmed":          "Thank you. Go on where you were: for 10 minutes you are not asked again.",
 	"app-added":          "The app is set up: from now on, signing in takes a code of it.",

@@ -67,8 +67,8 @@ type Route struct {
 	Handle Handler
 	// Upload reads a form with a file; nil means that the path takes none.
 	Upload Handler
-	// Tokenless is set for a POST that writes nothing, such as one that a system's share sheet
-	// sends: it has no form token.
+	// Tokenless is set for a POST that has no form token: one that writes nothing, such as a system's share sheet
+	// sends, or one whose address has a secret that allows just what it does.
 	Tokenless bool
 	// Fresh is set if the member must have proved within account.FreshFor who they are. Otherwise
 	// the request does nothing, and its answer is a page that asks for a proof.

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestReadme
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run TestTour
 
 package operations
 
@@ -13,12 +13,12 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// step is one command of the README with the output shown there.
+// step is one command of the tour with the output shown there.
 type step struct{ command, output string }
 
-// TestReadme runs the commands of the README's tour in one shell and compares the output
-// with the one shown.
-func TestReadme(t *testing.T) {
+// TestTour runs the commands of tour.md in one shell and compares the output with the one
+// shown.
+func TestTour(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
 	for name := range s.Settings {
@@ -27,14 +27,12 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	s.Start()
-	text, err := os.ReadFile(harness.Repository("README.md"))
+	text, err := os.ReadFile(harness.Repository("deploy", "docs", "tour.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The steps after it need another service and a third-party program.
-	tour, _, found := strings.Cut(string(text), "### Internal callers")
-	steps := readSteps(tour)
-	if !found || len(steps) < 20 {
+	steps := readSteps(string(text))
+	if len(steps) < 20 {
 		t.Fatalf("the tour has %d steps", len(steps))
 	}
 	const mark = "\x1e"
@@ -57,7 +55,7 @@ func TestReadme(t *testing.T) {
 	for i, step := range steps {
 		got := stillWindow(strings.ReplaceAll(printed[i], s.Base, "http://localhost:8080"))
 		if want := stillWindow(step.output); got != want {
-			t.Errorf("%s\nprints\n%s\nbut the README shows\n%s", step.command, got, want)
+			t.Errorf("%s\nprints\n%s\nbut the tour shows\n%s", step.command, got, want)
 		}
 	}
 }
