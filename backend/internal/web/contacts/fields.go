@@ -191,7 +191,9 @@ func fieldFilters(fields []people.Field) []filterGroup {
 		case people.FieldDate:
 			hint = "Such as 2024, or 2024-05..2025. * stands for any value."
 		}
-		group.Filters = append(group.Filters, textFilter(fieldFilterPrefix+f.ID, f.Name, hint))
+		own := textFilter(fieldFilterPrefix+f.ID, f.Name, hint)
+		own.Own = true
+		group.Filters = append(group.Filters, own)
 	}
 	return []filterGroup{group}
 }
@@ -249,7 +251,9 @@ func customFieldInputs(v *request, p *person) ([]FormField, error) {
 	}
 	var inputs []FormField
 	for _, f := range fields {
-		inputs = append(inputs, v.inputOf(f, values[f.Name]))
+		input := v.inputOf(f, values[f.Name])
+		input.Own = true
+		inputs = append(inputs, input)
 	}
 	return append(inputs,
 		textField(newFieldName, "Another field", "A name, such as Shoe size. It is then on everybody's page; change it under People, Custom fields."),
@@ -272,10 +276,10 @@ func (v *request) inputOf(f people.Field, value string) FormField {
 		}
 		options := []page.Option{{Value: "", Label: "Not known"}}
 		for _, choice := range choices {
-			options = append(options, page.Option{Value: choice, Label: choice})
+			options = append(options, page.Option{Value: choice, Label: choice, Own: f.Type == people.FieldChoice})
 		}
 		if value != "" && !page.HasOption(options, value) { // it was taken off the list
-			options = append(options, page.Option{Value: value, Label: value})
+			options = append(options, page.Option{Value: value, Label: value, Own: true})
 		}
 		return choiceField(f.ID, f.Name, options...).with(value)
 	}
@@ -329,7 +333,7 @@ func saveCustomFields(v *request, p *person, f *Form, changed map[string]bool) (
 // customFieldRows are the values of custom fields, by name.
 func customFieldRows(c *connectionsv1.Connection) (out []partRow) {
 	for _, f := range sortedFields(c.GetFields()) {
-		out = append(out, partRow{Label: f[0], Values: linked([]string{f[1]}, linkOnly), Long: strings.Contains(f[1], "\n")})
+		out = append(out, partRow{Label: f[0], Own: true, Values: linked([]string{f[1]}, linkOnly), Long: strings.Contains(f[1], "\n")})
 	}
 	return out
 }

@@ -1,11 +1,13 @@
 package contacts_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -91,4 +93,22 @@ func TestCustomFields(t *testing.T) {
 			t.Errorf("%+v", left)
 		}
 	})
+}
+
+// The page of a German member shows the names of their own fields as they wrote them.
+func TestOwnNamesStay(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	id, _ := webtest.Added(t, s, b.Owner, "Ada Stone")
+	if p := b.Follow(b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("locale", "de-DE"))); p.Status != http.StatusOK {
+		t.Fatal(p.Text())
+	}
+	webtest.By(t, s, b.Owner, "define_field", func(ctx context.Context, tx *db.Tx) (people.Defined, error) {
+		return people.DefineField(ctx, tx, people.FieldEdit{Name: "Work"})
+	})
+	p := b.Get("/people/" + id + "?edit=fields")
+	if !strings.Contains(p.Text(), "Work") || strings.Contains(p.Text(), "Arbeit") {
+		t.Errorf("the field has another name:\n%s", p.Text())
+	}
 }

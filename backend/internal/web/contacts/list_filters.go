@@ -238,7 +238,7 @@ func sorts(selected string, fields []people.Field) []page.Option {
 		{Value: "created", Label: "When added"}, {Value: "strength", Label: "How close"}, {Value: "next_due", Label: "Next due"},
 	}
 	for _, f := range fields {
-		options = append(options, page.Option{Value: fieldSortPrefix + f.ID, Label: f.Name})
+		options = append(options, page.Option{Value: fieldSortPrefix + f.ID, Label: f.Name, Own: true})
 	}
 	return page.Choose(selected, options...)
 }

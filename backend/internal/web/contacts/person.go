@@ -62,11 +62,16 @@ type part struct {
 
 // partRow is a line of a part.
 type partRow struct {
-	Label  string
+	Label string
+	// Own is set if the label is of the member.
+	Own    bool
 	Values []contactLink
 	// Long keeps the line breaks of a text.
 	Long bool
 }
+
+// Labelling implements page.Labelled.
+func (r partRow) Labelling() (label string, own bool) { return r.Label, r.Own }
 
 // contactLink is a text with the address that it leads to; no address if it is not safe
 // to follow. Templates do not check the address again: they would refuse tel: addresses.

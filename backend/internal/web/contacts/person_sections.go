@@ -432,7 +432,7 @@ func groupFields(v *request, p *person) ([]FormField, error) {
 	fields := []FormField{tags.with(strings.Join(p.GetConnection().GetTags(), "\n"))}
 	list, err := v.Groups.ListGroups(v.Ctx, &organizev1.ListGroupsRequest{})
 	for _, g := range list.GetGroups() {
-		f := FormField{Field: page.Field{Name: groupPrefix + g.GetId(), Label: g.GetName()}, Check: true}
+		f := FormField{Field: page.Field{Name: groupPrefix + g.GetId(), Label: g.GetName(), Own: true}, Check: true}
 		if slices.Contains(p.GetConnection().GetGroups(), g.GetName()) {
 			f.Value = ticked
 		}

@@ -20,6 +20,8 @@ type Field struct {
 	Autocomplete string
 	// List is the id of a datalist with values to choose from.
 	List string
+	// Own is set if the label is of the member, such as the name of a group: it is not translated.
+	Own bool
 	// People is set if the value names people, whom the page suggests.
 	People bool
 	// Rows makes it a text area.
@@ -29,6 +31,20 @@ type Field struct {
 	Plain bool
 	Error string
 }
+
+// Labelled is an input, an option or a fact with a label, which may be the member's own.
+type Labelled interface {
+	Labelling() (label string, own bool)
+}
+
+// Labelling implements Labelled.
+func (f Field) Labelling() (label string, own bool) { return f.Label, f.Own }
+
+// Labelling implements Labelled.
+func (o Option) Labelling() (label string, own bool) { return o.Label, o.Own }
+
+// Labelling implements Labelled.
+func (s Select) Labelling() (label string, own bool) { return s.Label, false }
 
 // KindHidden is the type of an input that is not shown.
 const KindHidden = "hidden"
@@ -49,6 +65,8 @@ func (f Field) DescribedBy() string {
 type Option struct {
 	Value, Label string
 	Selected     bool
+	// Own is set if the label is of the member: it is not translated.
+	Own bool
 }
 
 // Choose returns the options with the one selected that has a value.

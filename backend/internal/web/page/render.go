@@ -140,8 +140,18 @@ func (f Format) functions() template.FuncMap {
 		},
 		"number":   func(n any) string { return f.Number(reflect.ValueOf(n).Int()) },
 		"imported": f.imported,
+		"label":    f.label,
 		"t":        func(english string) string { return f.Text(english) },
 	}
+}
+
+// label returns the label of an input, an option or a fact, in the language unless it is the member's own.
+func (f Format) label(of Labelled) string {
+	label, own := of.Labelling()
+	if own {
+		return label
+	}
+	return f.Text(label)
 }
 
 // dayElement returns the HTML element of a day; "" for the zero time.

@@ -87,3 +87,16 @@ func TestSentence(t *testing.T) {
 		}
 	}
 }
+
+// What the member named themselves, such as a field called Work, is not translated.
+func TestLabel(t *testing.T) {
+	t.Parallel()
+	german := FormatOf("de-DE")
+	for of, want := range map[Labelled]string{
+		Field{Label: "Work"}: "Arbeit", Field{Label: "Work", Own: true}: "Work", Option{Label: "Work"}: "Arbeit", Option{Label: "Work", Own: true}: "Work",
+	} {
+		if got := german.label(of); got != want {
+			t.Errorf("%+v is %q, want %q", of, got, want)
+		}
+	}
+}
