@@ -33,7 +33,7 @@ type pages struct {
 func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, calendars *sources.Sources, mailed func(outcome string), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
-		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, SessionLifetime: c.SessionLifetime,
+		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, DAV: c.DAV, SessionLifetime: c.SessionLifetime,
 		SessionIdle: c.SessionIdle, Used: used,
 		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(connectheader.ClientAddress) },

@@ -52,6 +52,8 @@ type Config struct {
 	Kinds history.Kinds
 	// SignUpOpen lets people create an account themselves.
 	SignUpOpen bool
+	// DAV is set if members' people are served to the address books of their devices.
+	DAV bool
 	// SandboxOn is set if agents can try the demo account.
 	SandboxOn bool
 	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.

@@ -17,6 +17,8 @@ import (
 const (
 	madeCookie  = "kith_made"
 	codesCookie = "kith_codes"
+	// addedCookie carries the app password of a device.
+	addedCookie = "kith_added"
 )
 
 // madeToken is a new token, or new recovery codes, on its way to the one page that shows it. The

@@ -72,7 +72,7 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("name", "", "link_url", "x", "country", "x")),
 		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
 		"agents, wrong":    b.Submit(agents, "/settings/agents/narrow", map[string][]string{"scope": nil}),
-		"mcp":              agents, "tokens": tokens, "tokens, made": makeToken(t, b, webtest.Values("name", "x")), "tokens, wrong": b.Submit(tokens, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"mcp":              agents, "tokens": tokens, "devices": b.Get("/settings/devices"), "devices, made": makeDevice(b, "phone"), "devices, wrong": b.Submit(b.Get("/settings/devices"), "/settings/devices", webtest.Values("name", " ")), "tokens, made": makeToken(t, b, webtest.Values("name", "x")), "tokens, wrong": b.Submit(tokens, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
 		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),
 		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),

@@ -229,6 +229,8 @@ func settingsPages() []route.Route {
 		{Name: "settings-agents-resume", Methods: post, Pattern: "/settings/agents/resume", Summary: "Ends the pause of an agent."},
 		{Name: "settings-tokens", Methods: both, Pattern: "/settings/mcp/tokens", Summary: "Personal tokens, and the form that creates one."},
 		{Name: "settings-tokens-revoke", Methods: post, Pattern: "/settings/mcp/tokens/revoke", Summary: "Revokes a personal token."},
+		{Name: "settings-devices", Methods: both, Pattern: "/settings/devices", Summary: "The devices that synchronise people, and the form that adds one."},
+		{Name: "settings-devices-remove", Methods: post, Pattern: "/settings/devices/remove", Summary: "Removes a device: its app password ends."},
 		{Name: "settings-agents-revoke", Methods: post, Pattern: "/settings/mcp/agents/revoke", Summary: "Revokes an agent's access."},
 		{Name: "settings-activity", Methods: get, Pattern: "/settings/activity", Summary: "Redirects to /activity."},
 		{Name: "settings-activity-undo", Methods: get, Pattern: "/settings/activity/undo", Summary: "Redirects to /activity/undo."},

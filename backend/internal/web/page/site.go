@@ -53,6 +53,7 @@ const (
 	PathAgents        = "/settings/agents"
 	PathMCP           = "/settings/mcp" // the same page, at the address that the specification names
 	PathTokens        = "/settings/mcp/tokens"
+	PathDevices       = "/settings/devices"
 	PathImports       = "/settings/imports"
 	PathSearch        = "/settings/search"
 	PathSources       = "/settings/sources"

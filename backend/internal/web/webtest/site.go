@@ -130,7 +130,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		t.Fatal(err)
 	}
 	pages := web.Config{
-		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, Kinds: kinds.All(), SignUpOpen: true, Now: s.Clock.Now, Login: &account.RatePolicy{}, PasswordCost: cost,
+		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, Kinds: kinds.All(), SignUpOpen: true, DAV: true, Now: s.Clock.Now, Login: &account.RatePolicy{}, PasswordCost: cost,
 		Data:     func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
 		Handlers: handlersOf(s.Store, s.Clock.Now),
 	}
