@@ -102,8 +102,10 @@ func (e *event) lasting(end time.Time, lasts string) time.Duration {
 }
 
 // duration reads a duration such as PT1H30M, P2D or P1W (RFC 5545, section 3.3.6); 0 if it is none.
-func duration(s string) (sum time.Duration) {
-	units := map[byte]time.Duration{'W': 7 * day, 'D': day, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}
+func duration(s string) time.Duration {
+	const most = int(longest / time.Second)
+	seconds := map[byte]int{'W': 7 * 24 * 3600, 'D': 24 * 3600, 'H': 3600, 'M': 60, 'S': 1}
+	total := 0
 	s = strings.ToUpper(strings.TrimSpace(s))
 	s, found := strings.CutPrefix(strings.TrimPrefix(s, "+"), "P")
 	if !found {
@@ -112,13 +114,13 @@ func duration(s string) (sum time.Duration) {
 	for s = strings.Replace(s, "T", "", 1); s != ""; {
 		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 		n, err := strconv.Atoi(s[:digits])
-		if err != nil || digits == len(s) || units[s[digits]] == 0 || n > int(longest/time.Second) {
+		if err != nil || digits == len(s) || seconds[s[digits]] == 0 || n > most {
 			return 0
 		}
-		sum += min(time.Duration(n)*time.Second, longest) * (units[s[digits]] / time.Second)
+		total = min(total+n*seconds[s[digits]], most)
 		s = s[digits+1:]
 	}
-	return sum
+	return time.Duration(total) * time.Second
 }
 
 // attend adds an organiser or attendee to an event. An own address that declined makes the event cancelled for the member.

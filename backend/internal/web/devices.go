@@ -34,6 +34,15 @@ type deviceRow struct {
 	Changes int
 }
 
+// deviceRoutes are the routes of the page of devices.
+func deviceRoutes(with func(func(*request) error) page.Handler) []page.Route {
+	return []page.Route{
+		{Pattern: "GET " + page.PathDevices, Handle: with((*request).showDevices)},
+		{Pattern: "POST " + page.PathDevices, Handle: with((*request).addDevice), Fresh: true},
+		{Pattern: "POST " + page.PathDevices + "/remove", Handle: with((*request).removeDevice)},
+	}
+}
+
 func (v *request) showDevices() error {
 	return v.renderDevices(http.StatusOK, "", false, &page.Mistakes{})
 }

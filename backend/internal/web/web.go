@@ -159,9 +159,6 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "GET " + page.PathTokens, Handle: with((*request).showTokens)},
 		{Pattern: "POST " + page.PathTokens, Handle: with((*request).createToken), Fresh: true},
 		{Pattern: "POST " + page.PathTokens + "/revoke", Handle: with((*request).revokeToken)},
-		{Pattern: "GET " + page.PathDevices, Handle: with((*request).showDevices)},
-		{Pattern: "POST " + page.PathDevices, Handle: with((*request).addDevice), Fresh: true},
-		{Pattern: "POST " + page.PathDevices + "/remove", Handle: with((*request).removeDevice)},
 		{Pattern: "POST " + page.PathMCP + "/agents/revoke", Handle: with(onAgent(oauth.RevokeAgent, account.AccessRevoked, page.PathMCP, "agent-revoked"))},
 		{Pattern: "GET " + page.PathSearch, Handle: with((*request).showSearch)},
 		{Pattern: "POST " + page.PathSearch, Handle: with((*request).saveSearch)},
@@ -194,7 +191,7 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "GET " + export.PathFiles + "{job}", Enter: memberOrAgent, Handle: with((*request).exportFile), Fresh: true},
 		{Pattern: "POST " + page.PathAccount + "/delete", Handle: with((*request).deleteAccount), Fresh: true, Password: fieldPassword},
 	}
-	routes = append(routes, notificationRoutes(with)...)
+	routes = slices.Concat(routes, deviceRoutes(with), notificationRoutes(with))
 	for i := range routes {
 		routes[i].Enrolling = enrolling(routes[i].Pattern)
 	}
