@@ -195,6 +195,11 @@ func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string
 	return src, err
 }
 
+// Actor is in whose name the runs of a source change something.
+func (src *Source) Actor() db.Actor {
+	return db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
+}
+
 // Owner is what the sealed address is bound to.
 func (src *Source) Owner() string { return string(src.TenantID) + " " + src.ID }
 

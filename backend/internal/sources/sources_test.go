@@ -383,6 +383,41 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
+// TestForgottenPeople checks that the rows of a source keep nothing of people who were deleted, and that their meetings are not logged again.
+func TestForgottenPeople(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		vera := w.person("vera")
+		w.publish(meeting("a", "09 09:00", "Budget with Vera", "vera"), meeting("b", "12 09:00", "Plans with Vera", "vera"))
+		src := w.add(sources.Options{})
+		w.run()
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			_, err := people.Delete(ctx, tx, kinds.All(), vera, "Vera")
+			return err
+		})
+		w.pass(time.Hour)
+		w.run()
+		w.pass(time.Hour)
+		w.run()
+		var rows []sources.Meeting
+		if err := w.data.From(&rows).Where("source_id = ?", src.ID).Scan(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != 1 || rows[0].Title != "" || len(rows[0].ConnectionIDs) > 0 {
+			t.Errorf("rows %+v", rows)
+		}
+		w.wantLogged("after the deletion")
+		w.person("vera")
+		w.pass(time.Hour)
+		w.run()
+		w.wantLogged("added again")
+		if got := w.ahead(); !slices.Equal(got, []string{"12 09:00 Plans with Vera"}) {
+			t.Errorf("ahead is %v", got)
+		}
+	})
+}
+
 // TestSharedAddress checks that nobody is taken by an address that two people have.
 func TestSharedAddress(t *testing.T) {
 	t.Parallel()

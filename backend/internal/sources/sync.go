@@ -169,6 +169,7 @@ func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised,
 			p.cancel(before, zone)
 			continue
 		case len(ids) == 0:
+			p.forget(before)
 			continue
 		}
 		p.meet(m, Meeting{
@@ -196,6 +197,20 @@ func (p *plan) cancel(before *Meeting, zone *time.Location) {
 		w.sourced = &timeline.Sourced{ID: before.InteractionID, Before: before.interaction(zone)}
 	}
 	p.work = append(p.work, w)
+}
+
+// forget takes who took part, and the title, out of a meeting with nobody on file any more: they may have been deleted for good. The row of a
+// logged one stays, so that it is not logged again if they are added again.
+func (p *plan) forget(before *Meeting) {
+	switch {
+	case before == nil || len(before.ConnectionIDs) == 0:
+	case before.InteractionID == "":
+		p.work = append(p.work, work{row: *before, drop: true})
+	default:
+		row := *before
+		row.Title, row.ConnectionIDs = "", []string{}
+		p.work = append(p.work, work{row: row})
+	}
 }
 
 // meet compares a meeting with its row, which is nil if there is none.
@@ -368,8 +383,7 @@ func (s *Sources) Kind() job.Kind {
 
 // step writes a step of a run, in the name of the source.
 func (s *Sources) step(ctx context.Context, run *job.Run, src *Source, fn func(ctx context.Context, tx *db.Tx) error) error {
-	by := db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
-	return job.WriteStep(ctx, s.Store.Tenant(src.TenantID, false), run.Lease(), by, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
+	return job.WriteStep(ctx, s.Store.Tenant(src.TenantID, false), run.Lease(), src.Actor(), func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		now, err := Get(ctx, tx, src.ID)
 		if err == nil && now.State != On {
 			err = fault.New(fault.NotFound, "the source is paused")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +80,9 @@ type sourceRow struct {
 	sources.Source
 
 	Path, Problem string
-	Waits         bool
+	// Activity is the address of what it changed.
+	Activity string
+	Waits    bool
 }
 
 // oneContent is the content of the page of a calendar.
@@ -105,7 +108,9 @@ func (v *request) row(src sources.Source) sourceRow {
 			*t = t.In(v.Zone)
 		}
 	}
-	row := sourceRow{Source: src, Path: pathOf(src.ID), Waits: src.State == sources.On && !src.NextAt.After(v.At)}
+	row := sourceRow{
+		Activity: page.Address(page.PathActivity, url.Values{"agent": {src.Actor().CredentialName}}), Source: src, Path: pathOf(src.ID), Waits: src.State == sources.On && !src.NextAt.After(v.At),
+	}
 	if src.Problem != "" {
 		row.Problem = page.Sentence(v.Text(src.Problem))
 	}

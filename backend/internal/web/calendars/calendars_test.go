@@ -127,7 +127,7 @@ func TestCalendar(t *testing.T) {
 		p = b.Get(path)
 		want(t, p, http.StatusOK, "2 logged", "You met people who are not on file", "Kofi Mensah", "kofi@example.com, 2 meetings")
 		want(t, b.Get("/"), http.StatusOK, "Meetings", ": Plans", "Vera Holm")
-		want(t, b.Get("/activity"), http.StatusOK, "From the calendar Work: 2 logged", "Calendar Work")
+		want(t, b.Get(webtest.LinkTo(p, "See what it did")), http.StatusOK, "From the calendar Work: 2 logged", "Calendar Work")
 
 		want(t, b.Follow(b.Submit(p, path+"/people", webtest.Values("act", "add"))), http.StatusOK, "nobody was chosen")
 		p = b.Follow(b.Submit(p, path+"/people", webtest.Values("act", "add", "email", "kofi@example.com")))
