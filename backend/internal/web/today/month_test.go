@@ -3,6 +3,7 @@ package today_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,10 @@ func TestYearAgo(t *testing.T) {
 		logged(t, s, b.Owner, ben, days(1)-1)
 		logged(t, s, b.Owner, ben, days(2))
 		p := b.Get("/")
-		want(t, p, http.StatusOK, "A year ago Ada Stone, Ben Stone Meeting · Coffee at the harbour")
+		want(t, p, http.StatusOK, "A year ago", "Meeting · Coffee at the harbour")
+		if text := p.Text(); !strings.Contains(text, "A year ago Ada Stone, Ben Stone Meeting") && !strings.Contains(text, "A year ago Ben Stone, Ada Stone Meeting") {
+			t.Errorf("the people of the year before are not shown:\n%s", text)
+		}
 		without(t, p, "Vera Stranger")
 	})
 }
