@@ -547,8 +547,7 @@ func CheckOwnerLink(ctx context.Context, s *db.DB, hash string) error {
 	return err
 }
 
-// CreateOwner creates the first member, with PlanPro because it is their own server, and deletes all owner links, including this
-// one. It fails with fault.NotFound if the link is not valid or a member exists, and with fault.AlreadyExists if
+// CreateOwner creates the first member of a server, with PlanPro, and deletes all owner links. It fails with fault.NotFound if the link is not valid or a member exists, and with fault.AlreadyExists if
 // the sandbox has the username or the e-mail address; then the link can be used again.
 func CreateOwner(ctx context.Context, s *db.DB, linkHash string, o Owner) (*Member, error) {
 	memberID, err := s.NewID(id.Member)

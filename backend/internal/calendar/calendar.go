@@ -159,7 +159,8 @@ func (r *reader) events(feed string) (events []*event) {
 	return events
 }
 
-// event adds an event to others, or warns if it can't be read. A line that is broken is left out if the rest is an event.
+// event parses an event and appends it to events. An event that can't be parsed is skipped with a warning; so is a line that can't be parsed
+// of an event that can.
 func (r *reader) event(events []*event, lines []content.Line, broken error) []*event {
 	r.out.Events++
 	e, err := r.parse(lines)

@@ -44,7 +44,7 @@ type Proposal struct {
 	DeviceID, DeviceName string
 	// Fingerprint is a hash of the device, the person and the cards.
 	Fingerprint string
-	// Fields are the only fields that are proposed, as people.Revision names them, a line each; empty for all.
+	// Fields are the names of the proposed fields, one per line, as in people.Revision; empty for all.
 	Fields string
 	// Base is the card that the device had, without its photo, and BasePhoto the photo's id; empty if they are unknown. Card is the one that
 	// it sent, and Photo its photo. They are empty once the proposal is approved.

@@ -1,5 +1,6 @@
-// Package outbound makes the connections of requests to addresses that members, or strangers, choose: an address is checked right before
-// the connection is opened, so that no request reaches what only this machine or its network can reach.
+// Package outbound has HTTP transports for addresses that members or unknown clients choose. They connect to public addresses only: each
+// IP address is checked after its name was resolved, right before the connection is opened, so that no request reaches this machine or its
+// private network (SSRF).
 package outbound
 
 import (
@@ -25,7 +26,7 @@ type Options struct {
 	Allowed func(netip.Addr) bool
 }
 
-// ErrNotAllowed is the cause of a connection that was refused before it was opened.
+// ErrNotAllowed is the error of a connection to an address that Options do not allow.
 var ErrNotAllowed = errors.New("the address is not public")
 
 // maxHeader bounds the header of a response, in bytes.

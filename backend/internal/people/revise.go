@@ -21,7 +21,7 @@ type Card struct {
 
 // Revision is what changed between two versions of a card, to be made to the person of whom the cards are.
 type Revision struct {
-	// Base is the version that a device had, Sent the one that it sent back.
+	// Base is the card that a device got last, Sent the card that it sends now.
 	Base, Sent *Card
 	// Now is the version that the device would get now. A field that differs from Base in both Now and Sent, and not in the same way, is a
 	// conflict: it stays as it is stored. If Now is nil, Sent wins.

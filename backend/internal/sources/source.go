@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
@@ -329,15 +330,11 @@ func keyOf(key string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// own returns the addresses of the member.
+// own returns the addresses and the time zone of the member.
 func (s *Sources) own(ctx context.Context, src *Source) ([]string, *time.Location, error) {
 	m, err := account.GetMemberByID(ctx, s.Store, src.TenantID)
 	if err != nil {
 		return nil, nil, err
 	}
-	zone, err := time.LoadLocation(m.Timezone)
-	if err != nil {
-		zone = time.UTC
-	}
-	return append([]string{strings.ToLower(m.Email)}, src.Options.Own...), zone, nil
+	return append([]string{strings.ToLower(m.Email)}, src.Options.Own...), civil.Zone(m.Timezone), nil
 }

@@ -3,6 +3,8 @@ package sources
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,10 +33,9 @@ const (
 	maxStrangers = 500
 	// maxSamples is how many meetings a preview shows.
 	maxSamples = 20
-	// maxParticipants is how many people an interaction has at most.
-	maxParticipants = 50
-	maxTitle        = 500
-	maxMinutes      = 7 * 24 * 60
+	// maxTitle is the length of a stored title, maxMinutes the longest duration of an interaction.
+	maxTitle   = 500
+	maxMinutes = 7 * 24 * 60
 	// lookups is how many addresses one statement looks up.
 	lookups = 500
 )
@@ -88,24 +89,25 @@ func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
 	return p, nil
 }
 
-// recognised are the ids of the people with an address; an address that several people have has an empty id.
+// recognised are the ids of the people with an e-mail address, by its normal form; the id is empty if several people have the address.
 type recognised map[string]string
+
+// find returns the person with an address. known is false if nobody has it; the id is empty if several people do.
+func (who recognised) find(email string) (id string, known bool) {
+	id, known = who[people.NormalValue(people.KindEmail, email)]
+	return id, known
+}
 
 // recognise returns the people on file who have the addresses of attendees.
 func recognise(ctx context.Context, data db.Reader, meetings []calendar.Meeting) (recognised, error) {
-	byNormal := map[string]string{}
+	attend := map[string]bool{}
 	for _, m := range meetings {
 		for _, p := range m.People {
-			byNormal[people.NormalValue(people.KindEmail, p.Email)] = p.Email
+			attend[people.NormalValue(people.KindEmail, p.Email)] = true
 		}
 	}
-	normals := make([]string, 0, len(byNormal))
-	for normal := range byNormal {
-		normals = append(normals, normal)
-	}
-	slices.Sort(normals)
 	who := recognised{}
-	for part := range slices.Chunk(normals, lookups) {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(attend)), lookups) {
 		var found []struct {
 			Email, ID string
 			Count     int
@@ -120,7 +122,7 @@ WHERE h.tenant_id = ? AND h.kind = ? AND h.normal_value IN (?) GROUP BY h.normal
 			if f.Count > 1 {
 				f.ID = ""
 			}
-			who[byNormal[f.Email]] = f.ID
+			who[f.Email] = f.ID
 		}
 	}
 	return who, nil
@@ -129,13 +131,13 @@ WHERE h.tenant_id = ? AND h.kind = ? AND h.normal_value IN (?) GROUP BY h.normal
 // of returns the people of a meeting who are on file.
 func (who recognised) of(m *calendar.Meeting) (ids []string) {
 	for _, p := range m.People {
-		if id := who[p.Email]; id != "" {
+		if id, _ := who.find(p.Email); id != "" {
 			ids = append(ids, id)
 		}
 	}
 	ids = people.DistinctIDs(ids)
 	slices.Sort(ids)
-	return ids[:min(len(ids), maxParticipants)]
+	return ids
 }
 
 // leavesOut reports whether the options leave a meeting out.
@@ -171,6 +173,9 @@ func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised,
 		case len(ids) == 0:
 			p.forget(before)
 			continue
+		case len(ids) > timeline.MaxParticipants:
+			p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("The meeting %s has %d people on file; %d of them were taken.", text.QuoteUpTo(m.Title, 80), len(ids), timeline.MaxParticipants))
+			ids = ids[:timeline.MaxParticipants]
 		}
 		p.meet(m, Meeting{
 			TenantID: src.TenantID, SourceID: src.ID, Key: key, StartsAt: m.Start.UTC(), EndsAt: m.End.UTC(), AllDay: m.AllDay,
@@ -266,7 +271,7 @@ func (p *plan) meetStrangers(src *Source, meetings []calendar.Meeting, who recog
 			continue
 		}
 		for _, person := range m.People {
-			id, known := who[person.Email]
+			id, known := who.find(person.Email)
 			if known && id == "" {
 				shared[person.Email] = true
 			}
@@ -405,9 +410,17 @@ func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 		if err = run.Yield(ctx); err != nil {
 			return err
 		}
-		if err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return p.write(ctx, tx, src, part) }); err != nil {
+		var synced *timeline.SyncResult
+		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) (err error) {
+			synced, err = write(ctx, tx, src, part)
+			return err
+		})
+		if err != nil {
 			break
 		}
+		p.report.Logged += synced.Added
+		p.report.Changed += synced.Changed
+		p.report.Removed += synced.Removed
 	}
 	if err == nil {
 		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return p.finish(ctx, tx, src) })
@@ -418,8 +431,8 @@ func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 	return err
 }
 
-// write writes some meetings.
-func (p *plan) write(ctx context.Context, tx *db.Tx, src *Source, part []work) error {
+// write writes some meetings, and returns what it did on the timeline.
+func write(ctx context.Context, tx *db.Tx, src *Source, part []work) (*timeline.SyncResult, error) {
 	var sourced []timeline.Sourced
 	for _, w := range part {
 		if w.sourced != nil {
@@ -428,11 +441,8 @@ func (p *plan) write(ctx context.Context, tx *db.Tx, src *Source, part []work) e
 	}
 	synced, err := timeline.SyncInteractions(ctx, tx, "the calendar "+src.Name, src.ImportID, sourced)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.report.Logged += synced.Added
-	p.report.Changed += synced.Changed
-	p.report.Removed += synced.Removed
 	var rows []Meeting
 	var gone []string
 	ids := synced.IDs
@@ -451,16 +461,16 @@ func (p *plan) write(ctx context.Context, tx *db.Tx, src *Source, part []work) e
 	}
 	if len(gone) > 0 {
 		if err := tx.Delete(ctx, (*Meeting)(nil), "source_id = ? AND key IN (?)", src.ID, bun.List(gone)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(rows) == 0 {
-		return nil
+		return synced, nil
 	}
 	_, err = tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, source_id, key) DO UPDATE").
 		Set("starts_at = EXCLUDED.starts_at").Set("ends_at = EXCLUDED.ends_at").Set("all_day = EXCLUDED.all_day").Set("title = EXCLUDED.title").
 		Set("connection_ids = EXCLUDED.connection_ids").Set("interaction_id = EXCLUDED.interaction_id").Exec(ctx)
-	return err
+	return synced, err
 }
 
 // finish stores the strangers and how the run went.

@@ -152,7 +152,7 @@ func merged(stored, before, now *Interaction) Interaction {
 	gone := without(before.ConnectionIDs, now.ConnectionIDs)
 	came := without(now.ConnectionIDs, before.ConnectionIDs)
 	who := people.DistinctIDs(append(without(stored.ConnectionIDs, gone), came...))
-	if len(who) > 0 && len(who) <= maxParticipants {
+	if len(who) > 0 && len(who) <= MaxParticipants {
 		after.ConnectionIDs = slices.Sorted(slices.Values(who))
 	}
 	return after

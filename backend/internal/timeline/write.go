@@ -278,8 +278,8 @@ func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, erro
 	return &after, changeID, err
 }
 
-// maxParticipants is how many people an interaction has at most.
-const maxParticipants = 50
+// MaxParticipants is how many people an interaction has at most.
+const MaxParticipants = 50
 
 // InteractionPatch says what to change of an interaction. Nil fields leave their value
 // unchanged.
@@ -344,8 +344,8 @@ func (p InteractionPatch) apply(i *Interaction, now time.Time) error {
 	switch n := len(i.ConnectionIDs); {
 	case n == 0:
 		return fault.InvalidField("remove_connection_ids", "would remove everyone; delete_timeline_entry deletes the interaction")
-	case n > maxParticipants:
-		return fault.InvalidField("add_connection_ids", "one interaction has %d people at most", maxParticipants)
+	case n > MaxParticipants:
+		return fault.InvalidField("add_connection_ids", "one interaction has %d people at most", MaxParticipants)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ type digestContent struct {
 type digestPart struct {
 	Title string
 	Lines []digestLine
-	// More says how much is left out; Link leads to a page with all of it.
+	// More says how many lines are left out; Link is the page that has all of them.
 	More, Link string
 }
 
@@ -163,8 +163,8 @@ func (s *digestSource) more(n int) string {
 	return s.format.Text("%s more", s.format.Number(int64(n)))
 }
 
-// addDue adds the reminders, and the people to get in touch with, that fell due after the day of the digest before or do
-// so until the last day of this one. It counts those of before, which that digest had.
+// addDue adds the reminders, and the people to get in touch with, that fall due after the day of the last digest and
+// until the last day of this one. Of earlier ones, which the last digest had, it adds the number.
 func (s *digestSource) addDue(ctx context.Context) error {
 	q := reminders.DueQuery{
 		Today: s.today, Zone: s.zone, Until: s.until, Kinds: []string{reminders.KindReminder, reminders.KindCadence},

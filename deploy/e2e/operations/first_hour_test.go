@@ -47,7 +47,7 @@ func (s server) path(name string) string { return filepath.Join(s.folder, name) 
 func (s server) run(t *testing.T, commands string) string {
 	t.Helper()
 	commands = strings.NewReplacer(
-		"/var/lib/kith", s.path("lib"), "/var/backups/kith", s.path("backups"), "/var/tmp/kith-trial", s.path("trial/new"), "/root/", s.path("root")+"/",
+		"/var/lib/kith-trial", s.path("trial/new"), "/var/lib/kith", s.path("lib"), "/var/backups/kith", s.path("backups"), "/root/", s.path("root")+"/",
 		"/etc/kith/", s.path("etc")+"/", "/etc/caddy/", s.path("etc")+"/", "-o kith -g kith ", "",
 	).Replace(commands)
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)

@@ -86,7 +86,7 @@ func (v *request) upload() error {
 	return v.Redirect(next(f.ID))
 }
 
-// recognise sets the first choices for a file and returns the address of the page on which it goes on.
+// recognise guesses the format of a file and the meaning of its columns, stores them as its choices, and returns the path of the next page.
 func (v *request) recognise(f *importer.File) (next func(fileID string) string, err error) {
 	o := importer.Options{DefaultRegion: civil.Country(v.Zone.String())}
 	if err := f.Choose(o); err != nil {
