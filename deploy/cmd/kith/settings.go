@@ -44,7 +44,7 @@ type settings struct {
 	LogLevel       string        `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat      string        `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
-	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes; all backends of one database need the same file. Default: secret.key next to the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members cannot set up one-time codes."`
+	SecretKeyFile   string        `name:"secret-key-file" env:"KITH_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that encrypts the secrets of one-time codes and the addresses of calendars; all backends of one database need the same file. Default: secret.key next to the SQLite file, made at the first start. For PostgreSQL make it with kith secret create; without it members can set up neither."`
 	RequireFactor   string        `name:"require-second-factor" env:"KITH_REQUIRE_SECOND_FACTOR" default:"off" placeholder:"WHO" help:"Members who need a second factor to use the pages: off for none, on for all, or the name of a plan. Their tokens and agents keep working without one."`
 	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people create their own accounts."`
 	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; without it no mail is sent."`

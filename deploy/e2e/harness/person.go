@@ -65,6 +65,15 @@ func (s *Service) StartWith(settings map[string]string) {
 	s.Start()
 }
 
+// CreateSecretKey creates the secret key of a service that does not make it itself, before the service starts.
+func (s *Service) CreateSecretKey(t *testing.T) {
+	t.Helper()
+	s.Settings["KITH_SECRET_KEY_FILE"] = filepath.Join(t.TempDir(), "secret.key")
+	if made := RunKith(t, Environment(s.Database(), s.Settings), "", "secret", "create"); made.Code != 0 {
+		t.Fatalf("%+v", made)
+	}
+}
+
 // RunWithBrowser runs a file of Node.js browser tests. When the service has ended, its
 // logs are searched for the secrets that the tests met.
 func (s *Service) RunWithBrowser(t *testing.T, file string, settings map[string]string) {

@@ -3,6 +3,7 @@
 // first paint.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { expectHeading, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
@@ -87,6 +88,23 @@ async function bring(page) {
   });
 }
 
+/** Adds a calendar from a server of this test, with one meeting that is over. */
+async function addCalendar(page) {
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const feed = ['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'UID:1', `DTSTART:${yesterday}`, 'DURATION:PT1H', 'SUMMARY:Budget', 'ATTENDEE;CN=Ada Stone:mailto:ada@helios.example', 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n');
+  const server = createServer((_, answer) => answer.setHeader('Content-Type', 'text/calendar').end(feed));
+  await new Promise((listening) => { server.listen(0, '127.0.0.1', listening); });
+  try {
+    await page.goto('/settings/sources');
+    await page.getByLabel('Address of the calendar').fill(`http://127.0.0.1:${server.address().port}/calendar.ics`);
+    await press(page, 'Read the calendar');
+    await page.getByText('Nothing is logged until you start it.').waitFor();
+    examples['/settings/sources/{id}'] = new URL(page.url()).pathname;
+  } finally {
+    server.close();
+  }
+}
+
 /** Finds ids for the pages of one item, on the lists of the site or of the demo. */
 async function find(page, base) {
   const on = async (path, pattern) => pattern.exec(await (await page.request.get(base + path)).text())?.[1];
@@ -110,6 +128,7 @@ before(async () => {
   await signIn(member.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
   await expectHeading(member.page, 'Today');
   await bring(member.page);
+  await addCalendar(member.page);
   await find(member.page, '');
   await find(visitor.page, '/demo');
 });

@@ -24,7 +24,8 @@ func TestDay(t *testing.T) {
 func TestEveryPage(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Binary = harness.PlainBinary // paint times are checked
-		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off"})
+		s.CreateSecretKey(t)
+		s.StartWith(map[string]string{"KITH_SIGN_UP": "true", "KITH_SANDBOX": "true", "KITH_RATE_DEMO": "off", "KITH_PRIVATE_SOURCES": "true"})
 		settings := s.NewPerson(t)
 		settings["BEARER"] = (&harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}).Token(t).Bearer
 		settings["SCREENSHOTS"] = s.Topology.Screenshots(t)

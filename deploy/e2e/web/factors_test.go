@@ -4,7 +4,6 @@ package web
 
 import (
 	"maps"
-	"path/filepath"
 	"testing"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
@@ -17,10 +16,7 @@ func TestFactors(t *testing.T) {
 		sizes := "desktop"
 		if s.Topology.Split {
 			sizes = "desktop phone"
-			s.Settings["KITH_SECRET_KEY_FILE"] = filepath.Join(t.TempDir(), "secret.key")
-			if made := harness.RunKith(t, harness.Environment(s.Database(), s.Settings), "", "secret", "create"); made.Code != 0 {
-				t.Fatalf("%+v", made)
-			}
+			s.CreateSecretKey(t)
 		}
 		s.Start()
 		settings, other := s.NewPerson(t), s.NewPerson(t)

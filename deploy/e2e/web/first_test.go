@@ -3,7 +3,6 @@
 package web
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,10 +17,7 @@ var ownerLink = regexp.MustCompile(`http://\S+/owner\?link=\S+`)
 func TestFirstRun(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		if s.Topology.Split { // one process makes its key itself; with it, a form keeps a good password
-			s.Settings["KITH_SECRET_KEY_FILE"] = filepath.Join(t.TempDir(), "secret.key")
-			if made := harness.RunKith(t, harness.Environment(s.Database(), s.Settings), "", "secret", "create"); made.Code != 0 {
-				t.Fatalf("%+v", made)
-			}
+			s.CreateSecretKey(t)
 		}
 		s.Start()
 		harness.Eventually(t, "the link is printed", func() bool { return ownerLink.MatchString(s.Backend.Stdout.String()) })

@@ -21,12 +21,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// calendar is a calendar at an address that a member may add, and the sources of the site that reads it.
+// calendar is a calendar at an address that a member may add.
 type calendar struct {
-	host    *outboundtest.Host
-	sources *sources.Sources
-	mu      sync.Mutex
-	feed    string
+	host *outboundtest.Host
+	mu   sync.Mutex
+	feed string
 }
 
 func (c *calendar) publish(events ...string) {
@@ -50,16 +49,15 @@ func newCalendar(t *testing.T) (*calendar, webtest.Options) {
 	}))
 	return c, webtest.Options{Web: func(o *web.Config) {
 		o.Sources.Fetcher = sources.NewFetcher(c.host.Options(), false)
-		c.sources = o.Sources
 	}}
 }
 
 // worked runs the member's jobs until the last of a kind has ended.
-func (c *calendar) worked(t *testing.T, s *webtest.Site, b *webtest.Browser, kind string) {
+func worked(t *testing.T, s *webtest.Site, b *webtest.Browser, kind string) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
 	runner := job.NewRunner(job.Config{
-		Queue: dbtest.Queue(t, s.Store), Kinds: []job.Kind{c.sources.Kind(), importer.Undo(s.Store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: s.Clock.Now,
+		Queue: dbtest.Queue(t, s.Store), Kinds: []job.Kind{s.Sources.Kind(), importer.Undo(s.Store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: s.Clock.Now,
 		Logger: slog.New(slog.DiscardHandler), Changed: func(job.Job) {
 			select {
 			case changed <- struct{}{}:
@@ -123,7 +121,7 @@ func TestCalendar(t *testing.T) {
 		}
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "start")))
 		want(t, p, http.StatusOK, "Started.", "It waits to be read.")
-		c.worked(t, s, b, sources.JobKind)
+		worked(t, s, b, sources.JobKind)
 		p = b.Get(path)
 		want(t, p, http.StatusOK, "2 logged", "You met people who are not on file", "Kofi Mensah", "kofi@example.com, 2 meetings")
 		want(t, b.Get("/"), http.StatusOK, "Meetings", ": Plans", "Vera Holm")
@@ -132,7 +130,7 @@ func TestCalendar(t *testing.T) {
 		want(t, b.Follow(b.Submit(p, path+"/people", webtest.Values("act", "add"))), http.StatusOK, "nobody was chosen")
 		p = b.Follow(b.Submit(p, path+"/people", webtest.Values("act", "add", "email", "kofi@example.com")))
 		want(t, p, http.StatusOK, "The people are added.")
-		c.worked(t, s, b, sources.JobKind)
+		worked(t, s, b, sources.JobKind)
 		p = b.Get(path)
 		want(t, p, http.StatusOK, "2 changed")
 		if strings.Contains(p.Text(), "not on file") {
@@ -144,7 +142,7 @@ func TestCalendar(t *testing.T) {
 		want(t, p, http.StatusOK, "Paused. It is not read until you go on.")
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "remove-all")))
 		want(t, p, http.StatusOK, "The calendar is removed.")
-		c.worked(t, s, b, importer.UndoKind)
+		worked(t, s, b, importer.UndoKind)
 		if p := b.Get("/people?query=Vera"); strings.Contains(p.Text(), "yesterday") {
 			t.Errorf("meetings stayed:\n%s", p.Text())
 		}

@@ -81,6 +81,8 @@ type Site struct {
 	Keys  *idempotency.Keys
 	Clock *Clock
 	Web   *web.Web
+	// Sources are those that the pages add calendars to.
+	Sources *sources.Sources
 
 	server *httptest.Server
 	locale string
@@ -143,6 +145,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	if o.Web != nil {
 		o.Web(&pages)
 	}
+	s.Sources = pages.Sources
 	if s.Web, err = web.New(pages); err != nil {
 		t.Fatal(err)
 	}
