@@ -905,7 +905,7 @@ CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
 CREATE TABLE source_meetings (
     tenant_id      TEXT COLLATE "C" NOT NULL,
     source_id      TEXT COLLATE "C" NOT NULL,
-    key            TEXT COLLATE "C" NOT NULL,  -- a hash of the calendar's key
+    key            TEXT COLLATE "C" NOT NULL,  -- the calendar's key as hashes
     starts_at      TIMESTAMPTZ NOT NULL,
     ends_at        TIMESTAMPTZ NOT NULL,
     all_day        BOOLEAN NOT NULL,

@@ -886,7 +886,7 @@ CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
 CREATE TABLE source_meetings (
     tenant_id      TEXT NOT NULL,
     source_id      TEXT NOT NULL,
-    key            TEXT NOT NULL,  -- a hash of the calendar's key
+    key            TEXT NOT NULL,  -- the calendar's key as hashes
     starts_at      TIMESTAMP NOT NULL,
     ends_at        TIMESTAMP NOT NULL,
     all_day        BOOLEAN NOT NULL,
