@@ -29,7 +29,7 @@ import (
 type world struct {
 	*sources.Sources
 
-	t       *testing.T
+	t       testing.TB
 	data    *db.Tenant
 	host    *outboundtest.Host
 	address string
@@ -44,7 +44,7 @@ type world struct {
 // start is a Tuesday.
 var start = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 
-func newWorld(t *testing.T, url string) *world {
+func newWorld(t testing.TB, url string) *world {
 	t.Helper()
 	w := &world{t: t, now: start, names: map[string]string{}}
 	w.host = outboundtest.Start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
