@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
@@ -30,9 +32,10 @@ type FeedQuery struct {
 
 // FeedEntry is an entry of a calendar that lasts a day.
 type FeedEntry struct {
-	// Kind is KindReminder, KindDate or KindCadence, and ID is that of the reminder, the date or the person.
+	// Kind is KindReminder, KindDate or KindCadence. ID is that of the reminder, the date or the person; the second of two series of a
+	// reminder has "-february" after it.
 	Kind, ID string
-	// Day is the first day. Rule says on which other days the entry recurs; empty for none. See Rule.
+	// Day is the first day. Rule says on which other days the entry recurs; empty for none. See Series.
 	Day  time.Time
 	Rule string
 	// Date is set for KindDate, Text for KindReminder.
@@ -98,7 +101,7 @@ WHERE d.tenant_id = ? AND d.month > 0 AND d.day > 0 AND d.kind IN (?) AND c.arch
 		first := max(row.Year, firstYear)
 		entries[i] = FeedEntry{
 			Kind: KindDate, ID: row.ID, Day: civil.Clamped(first, time.Month(row.Month), row.Day), Date: row.ImportantDate,
-			Rule:   rule(time.Month(row.Month), row.Day, RecursYearly),
+			Rule:   yearly(time.Month(row.Month), row.Day),
 			People: []Person{{row.ConnectionID, row.Name}}, ChangedAt: row.UpdatedAt,
 		}
 	}
@@ -126,14 +129,21 @@ WHERE l.tenant_id = r.tenant_id AND l.reminder_id = r.id`
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]FeedEntry, len(rows))
-	for i, row := range rows {
+	entries := make([]FeedEntry, 0, len(rows))
+	for _, row := range rows {
 		due, start, err := row.days()
 		if err != nil {
 			return nil, err
 		}
-		e := FeedEntry{Kind: KindReminder, ID: row.ID, Day: due, Rule: Rule(start, row.Recurrence), Text: row.Text, People: row.People, ChangedAt: row.UpdatedAt}
-		entries[i] = e.notBefore(q)
+		for i, series := range SeriesOf(start, due, row.Recurrence) {
+			e := FeedEntry{
+				Kind: KindReminder, ID: row.ID, Day: series.First, Rule: series.Rule, Text: row.Text, People: row.People, ChangedAt: row.UpdatedAt,
+			}
+			if i > 0 {
+				e.ID += "-february"
+			}
+			entries = append(entries, e.notBefore(q))
+		}
 	}
 	return entries, nil
 }
@@ -203,36 +213,51 @@ func (e FeedEntry) notBefore(q FeedQuery) FeedEntry {
 	return e
 }
 
-// Rule returns the recurrence rule (RFC 5545, section 3.3.10) of the days that Next returns, for calendars; empty if the recurrence is
-// RecursNever. In a month without the day of start, it is the last day.
-func Rule(start time.Time, recurrence string) string {
-	return rule(start.Month(), start.Day(), recurrence)
+// Series is a day, and the recurrence rule (RFC 5545, section 3.3.10) of further ones; empty for none.
+type Series struct {
+	First time.Time
+	Rule  string
 }
 
-func rule(month time.Month, day int, recurrence string) string {
-	switch recurrence {
-	case RecursWeekly:
-		return "FREQ=WEEKLY"
-	case RecursYearly:
-		if month == time.February && day == 29 {
-			return "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-1"
+// SeriesOf returns the days that Next returns from a due day on, for calendars. It avoids BYSETPOS, which some programs ignore, so that
+// the last days of February are a series of their own where the day of start is the 29th or the 30th.
+func SeriesOf(start, due time.Time, recurrence string) []Series {
+	const everyMonth, quarter = 1, 3
+	step := map[string]int{RecursMonthly: everyMonth, RecursQuarterly: quarter}[recurrence]
+	inFebruary := step == everyMonth || step == quarter && start.Month()%quarter == time.February%quarter
+	switch {
+	case recurrence == RecursWeekly:
+		return []Series{{due, "FREQ=WEEKLY"}}
+	case recurrence == RecursYearly:
+		return []Series{{due, yearly(start.Month(), start.Day())}}
+	case step == 0:
+		return []Series{{First: due}}
+	case start.Day() == 31:
+		return []Series{{due, fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d;BYMONTHDAY=-1", step)}}
+	case start.Day() < 29 || !inFebruary:
+		return []Series{{due, fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d", step)}}
+	}
+	var months []string
+	february := Series{Rule: yearly(time.February, 29)}
+	others := Series{}
+	for day := due; february.First.IsZero() || len(months) < 12/step-1; day, _ = Next(start, recurrence, day) {
+		switch {
+		case day.Month() == time.February:
+			february.First = day
+			continue
+		case others.First.IsZero():
+			others.First = day
 		}
-		return "FREQ=YEARLY"
-	case RecursMonthly, RecursQuarterly:
-	default:
-		return ""
+		months = append(months, strconv.Itoa(int(day.Month())))
 	}
-	out := "FREQ=MONTHLY"
-	if recurrence == RecursQuarterly {
-		out += ";INTERVAL=3"
+	others.Rule = fmt.Sprintf("FREQ=YEARLY;BYMONTH=%s;BYMONTHDAY=%d", strings.Join(months, ","), start.Day())
+	return []Series{others, february}
+}
+
+// yearly returns the rule of a day of each year; 29 February is the last day of February.
+func yearly(month time.Month, day int) string {
+	if month == time.February && day == 29 {
+		return "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-1"
 	}
-	switch day { // several days and BYSETPOS=-1: the last of them that the month has
-	case 29:
-		out += ";BYMONTHDAY=28,29;BYSETPOS=-1"
-	case 30:
-		out += ";BYMONTHDAY=28,29,30;BYSETPOS=-1"
-	case 31:
-		out += ";BYMONTHDAY=-1"
-	}
-	return out
+	return "FREQ=YEARLY"
 }

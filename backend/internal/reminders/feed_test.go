@@ -1,6 +1,8 @@
 package reminders_test
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,22 +13,35 @@ import (
 	"pgregory.net/rapid"
 )
 
-// daysOfRule returns the days of a rule from a first one until another, by rrule-go, and by the reader of calendars.
-func daysOfRule(t rapid.TB, first time.Time, rule string, until time.Time) (byLibrary, byReader []string) {
+// daysOf returns the days of series until another day, by rrule-go, and by the reader of calendars.
+func daysOf(t rapid.TB, all []reminders.Series, until time.Time) (byLibrary, byReader []string) {
 	t.Helper()
-	option, err := rrule.StrToROption(rule)
-	if err != nil {
-		t.Fatal(err)
+	var entries []calendar.Entry
+	from := until
+	for i, s := range all {
+		option, err := rrule.StrToROption(s.Rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		option.Dtstart = s.First
+		r, err := rrule.NewRRule(*option)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if days := r.Between(s.First, until, true); len(days) == 0 || !days[0].Equal(s.First) {
+			t.Fatalf("%s is no day of %s", s.First, s.Rule)
+		} else {
+			for _, day := range days {
+				byLibrary = append(byLibrary, day.Format(time.DateOnly))
+			}
+		}
+		if s.First.Before(from) {
+			from = s.First
+		}
+		entries = append(entries, calendar.Entry{UID: strconv.Itoa(i), Day: s.First, Rule: s.Rule})
 	}
-	option.Dtstart = first
-	r, err := rrule.NewRRule(*option)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, day := range r.Between(first, until, true) {
-		byLibrary = append(byLibrary, day.Format(time.DateOnly))
-	}
-	c, err := calendar.Read(calendar.Write("x", "UTC", []calendar.Entry{{UID: "x", Day: first, Rule: rule}}), calendar.Options{From: first.Add(time.Second), Until: until.AddDate(0, 0, 1), Zone: time.UTC})
+	slices.Sort(byLibrary)
+	c, err := calendar.Read(calendar.Write("x", "UTC", entries), calendar.Options{From: from.Add(time.Second), Until: until.AddDate(0, 0, 1), Zone: time.UTC})
 	if err != nil || len(c.Warnings) > 0 {
 		t.Fatalf("%v, %v", err, c)
 	}
@@ -44,8 +59,8 @@ func wantDays(start, first time.Time, recurrence string, until time.Time) (want 
 	return want
 }
 
-// TestRuleOverTwentyYears: calendars show a recurring reminder on the days on which Kith reminds, over 20 years.
-func TestRuleOverTwentyYears(t *testing.T) {
+// TestSeriesOverTwentyYears: calendars show a recurring reminder on the days on which Kith reminds, over 20 years.
+func TestSeriesOverTwentyYears(t *testing.T) {
 	t.Parallel()
 	recurrences := []string{reminders.RecursWeekly, reminders.RecursMonthly, reminders.RecursQuarterly, reminders.RecursYearly}
 	for _, start := range []string{"2024-02-29", "2026-02-28", "2026-01-29", "2026-01-30", "2026-01-31", "2025-11-30", "2026-03-31", "2026-12-31", "2026-06-15", "2028-02-29"} {
@@ -57,7 +72,7 @@ func TestRuleOverTwentyYears(t *testing.T) {
 				}
 				until := first.AddDate(20, 0, 0)
 				want := wantDays(date(start), first, recurrence, until)
-				byLibrary, byReader := daysOfRule(t, first, reminders.Rule(date(start), recurrence), until)
+				byLibrary, byReader := daysOf(t, reminders.SeriesOf(date(start), first, recurrence), until)
 				if diff := cmp.Diff(want, byLibrary); diff != "" {
 					t.Errorf("%s from %s, due on %s, -want +rrule-go:\n%s", recurrence, start, first.Format(time.DateOnly), diff)
 				}
@@ -68,21 +83,22 @@ func TestRuleOverTwentyYears(t *testing.T) {
 		}
 	}
 	for _, none := range []string{reminders.RecursNever, ""} {
-		if rule := reminders.Rule(date("2026-01-31"), none); rule != "" {
-			t.Errorf("%q has the rule %s", none, rule)
+		want := []reminders.Series{{First: date("2026-01-31")}}
+		if diff := cmp.Diff(want, reminders.SeriesOf(date("2026-01-31"), date("2026-01-31"), none)); diff != "" {
+			t.Errorf("%q, -want +got:\n%s", none, diff)
 		}
 	}
 }
 
-// TestRuleIsNext: the same for any day.
-func TestRuleIsNext(t *testing.T) {
+// TestSeriesAreNext: the same for any day.
+func TestSeriesAreNext(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		start := date("1990-01-01").AddDate(0, 0, rapid.IntRange(0, 30_000).Draw(rt, "start"))
 		recurrence := rapid.SampledFrom([]string{"weekly", "monthly", "quarterly", "yearly"}).Draw(rt, "recurrence")
 		first, _ := reminders.Next(start, recurrence, start.AddDate(0, 0, rapid.IntRange(-1, 2_000).Draw(rt, "later")))
 		until := first.AddDate(6, 0, 0)
-		byLibrary, _ := daysOfRule(rt, first, reminders.Rule(start, recurrence), until)
+		byLibrary, _ := daysOf(rt, reminders.SeriesOf(start, first, recurrence), until)
 		if diff := cmp.Diff(wantDays(start, first, recurrence, until), byLibrary); diff != "" {
 			rt.Fatalf("%s from %s, due on %s, -want +got:\n%s", recurrence, start.Format(time.DateOnly), first.Format(time.DateOnly), diff)
 		}

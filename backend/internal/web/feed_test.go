@@ -81,6 +81,7 @@ func feedNetwork(t *testing.T, s *webtest.Site, owner tenant.ID) (ids map[string
 		}
 		for _, r := range []reminders.Reminder{
 			{Text: "Pay the rent", DueOn: "2026-12-31", Recurrence: reminders.RecursMonthly},
+			{Text: "Water", DueOn: "2026-12-30", Recurrence: reminders.RecursMonthly},
 			{Text: "Call\nBEGIN:VEVENT", DueOn: "2026-11-29", ConnectionIDs: []string{ids["Leap Year"]}},
 			{Text: "About somebody away", DueOn: "2026-12-01", ConnectionIDs: []string{ids["Away"]}},
 		} {
@@ -138,7 +139,7 @@ func TestFeed(t *testing.T) {
 		wanted := []string{
 			"2026-11-29 Call BEGIN:VEVENT (Leap Year)", "2026-12-10 Birthday of Ada, Countess; Lovelace (1815)", "2026-12-29 Get in touch with Ada, Countess; Lovelace",
 			"2026-12-31 Pay the rent", "2027-01-31 Pay the rent", "2027-02-28 Anniversary of Ada, Countess; Lovelace (2024)", "2027-02-28 Birthday of Leap Year", "2027-02-28 Pay the rent",
-			"2027-03-31 Pay the rent",
+			"2027-03-31 Pay the rent", "2026-12-30 Water", "2027-01-30 Water", "2027-02-28 Water", "2027-03-30 Water",
 		}
 		got := feedDays(t, read.Body, "2026-11-29", "2027-04-01")
 		if diff := cmp.Diff(sortedDays(wanted), sortedDays(got)); diff != "" {
@@ -147,7 +148,7 @@ func TestFeed(t *testing.T) {
 		for _, at := range []string{"2028-02-29", "2032-02-29", "2045-02-28"} { // over 20 years
 			day, _ := time.Parse(time.DateOnly, at)
 			got := feedDays(t, read.Body, at, day.AddDate(0, 0, 1).Format(time.DateOnly))
-			if len(got) != 3 || !strings.Contains(strings.Join(got, "\n"), at+" Birthday of Leap Year") {
+			if len(got) != 4 || !strings.Contains(strings.Join(got, "\n"), at+" Birthday of Leap Year") {
 				t.Errorf("%s has %q", at, got)
 			}
 		}
