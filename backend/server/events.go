@@ -58,6 +58,8 @@ func events() map[string]string {
 		"POST /settings/mcp/tokens/revoke":      "personal_token_revoke",
 		"POST /settings/devices":                "device_add",
 		"POST /settings/devices/remove":         "device_remove",
+		"POST /settings/devices/feeds":          "feed_add",
+		"POST /settings/devices/feeds/remove":   "feed_remove",
 		"POST /settings/mcp/agents/revoke":      "agent_revoke",
 		"POST /settings/agents/narrow":          "agent_narrow",
 		"POST /settings/agents/widen":           "agent_widen",

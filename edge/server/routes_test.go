@@ -18,7 +18,7 @@ func TestMountedWithoutSandbox(t *testing.T) {
 }
 
 // The sandbox has a copy of every path that needs no credential, except the authorization
-// server, the pages for people, address books, the security contact and the metadata that would make a client
+// server, the pages for people, address books, calendar feeds, the security contact and the metadata that would make a client
 // sign in.
 func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestSandboxCopiesAnonymousPaths(t *testing.T) {
 			continue
 		}
 		own := !r.Anonymous || r.Protocol == route.Page || r.Protocol == route.DAV || r.Pattern == "/"
-		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card", route.PathSecurity} {
+		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card", "/calendar/", route.PathSecurity} {
 			own = own || strings.HasPrefix(r.Pattern, path)
 		}
 		copied := slices.ContainsFunc(rows, func(c route.Route) bool { return c.Pattern == "/sandbox"+r.Pattern && c.Original() == r.Name })

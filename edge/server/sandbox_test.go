@@ -58,7 +58,7 @@ func TestSandboxAnswersLikeTheOriginals(t *testing.T) {
 		},
 		"agent-identity": {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
 	}
-	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7", "{id}", "con_ip892mx810", "{job}", "job_01J00000000000000000000000")
+	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7", "{id}", "con_ip892mx810", "{job}", "job_01J00000000000000000000000", "{secret}", "kith_cal_x")
 	served := map[string]bool{}
 	for _, r := range route.Mounted(Routes(), true) {
 		served[r.Pattern] = true

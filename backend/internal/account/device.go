@@ -59,13 +59,23 @@ func (t *PersonalToken) ReadOnly() bool { return t.Scopes == ScopeContacts }
 
 // ListDevices returns a member's devices, newest first, without those that were removed.
 func ListDevices(ctx context.Context, s *db.DB, owner tenant.ID) ([]PersonalToken, error) {
-	var devices []PersonalToken
-	err := s.NewSelect().Model(&devices).Where("member_id = ? AND kind = ? AND revoked_at IS NULL", owner, KindDevice).Order("id DESC").Scan(ctx)
-	return devices, err
+	return listKind(ctx, s, owner, KindDevice)
 }
 
 // RemoveDevice ends the access of a device of the member; it fails with fault.NotFound if the member has no such device.
 func RemoveDevice(ctx context.Context, s *db.DB, owner tenant.ID, deviceID string) error {
-	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no device %q", deviceID),
-		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND kind = ? AND revoked_at IS NULL", s.Now(), deviceID, owner, KindDevice)
+	return revokeKind(ctx, s, owner, KindDevice, deviceID, fault.New(fault.NotFound, "there is no device %q", deviceID))
+}
+
+// listKind returns a member's tokens of a kind, newest first, without revoked ones.
+func listKind(ctx context.Context, s *db.DB, owner tenant.ID, kind string) ([]PersonalToken, error) {
+	var tokens []PersonalToken
+	err := s.NewSelect().Model(&tokens).Where("member_id = ? AND kind = ? AND revoked_at IS NULL", owner, kind).Order("id DESC").Scan(ctx)
+	return tokens, err
+}
+
+// revokeKind revokes a token of the member that has a kind; it fails with missing if there is no such live token.
+func revokeKind(ctx context.Context, s *db.DB, owner tenant.ID, kind, tokenID string, missing *fault.Error) error {
+	return updateOne(ctx, s, missing,
+		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND kind = ? AND revoked_at IS NULL", s.Now(), tokenID, owner, kind)
 }

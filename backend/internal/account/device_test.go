@@ -70,6 +70,7 @@ func TestSentences(t *testing.T) {
 		"something_of_a_newer_version":          {Kind: "something_of_a_newer_version", Times: 1},
 		"Made the personal token “Ada”":         {Kind: account.TokenCreated, Times: 1},
 		"Added the device “Ada”":                {Kind: account.DeviceAdded, Times: 1},
+		"Made the calendar feed “Ada”":          {Kind: account.FeedAdded, Times: 1},
 		"Added the second factor “Ada”":         {Kind: account.FactorAdded, Times: 1},
 		"Downloaded a file with people":         {Kind: account.PeopleExported, Times: 1},
 		"Reduced the access of the agent “Ada”": {Kind: account.AgentNarrowed, Times: 1},
@@ -94,7 +95,7 @@ func TestTells(t *testing.T) {
 		}
 	}
 	for kind, want := range map[account.EventKind]bool{
-		account.SignedIn: false, account.SignedInNew: true, account.AgentAllowed: true, account.TokenCreated: true, account.DeviceAdded: true, account.EmailChanged: true,
+		account.SignedIn: false, account.SignedInNew: true, account.AgentAllowed: true, account.TokenCreated: true, account.DeviceAdded: true, account.FeedAdded: true, account.EmailChanged: true,
 		account.SignedOut: false, account.AgentPaused: false, account.AccountExported: true, account.NotMe: false,
 	} {
 		if e := (account.SecurityEvent{Kind: kind, Times: 1}); e.Notifies() != want {

@@ -51,7 +51,9 @@ const (
 	AgentAllowed EventKind = "agent_allowed"
 	TokenCreated EventKind = "token_created"
 	// DeviceAdded is a new app password for a device.
-	DeviceAdded   EventKind = "device_added"
+	DeviceAdded EventKind = "device_added"
+	// FeedAdded is a new address of a calendar, to which other programs subscribe.
+	FeedAdded     EventKind = "feed_added"
 	AccessRevoked EventKind = "access_revoked"
 	// AgentNarrowed means that the member removed scopes or tools from an agent.
 	AgentNarrowed EventKind = "agent_narrowed"
@@ -110,7 +112,7 @@ const ManyFailures = 10
 
 // notifiedKinds are the kinds of events about which the member is notified at once.
 func notifiedKinds() []EventKind {
-	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, AgentWidened, TokenCreated, DeviceAdded, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
+	return append(failures(), SignInBlocked, PasskeyCloned, SignedInNew, AgentAllowed, AgentWidened, TokenCreated, DeviceAdded, FeedAdded, PasswordChanged, PasswordReset, EmailChangeAsked, EmailChanged,
 		IdentityLinked, FactorAdded, FactorRemoved, FactorsReset, RecoveryCodeUsed, RecoveryCodesMade, AccountExported, PeopleExported, DeletedForGood)
 }
 
@@ -363,6 +365,7 @@ func objectWords() map[EventKind][2]string {
 		AgentAsks:     {"Changed which actions of %s need approval", "Changed which actions of an agent need approval"},
 		TokenCreated:  {"Made the personal token %s", "Made a personal token"},
 		DeviceAdded:   {"Added the device %s", "Added a device"},
+		FeedAdded:     {"Made the calendar feed %s", "Made a calendar feed"},
 		AccessRevoked: {"Revoked the access of %s", "Revoked access"},
 		FactorAdded:   {"Added the second factor %s", "Added a second factor"},
 		FactorRemoved: {"Removed the second factor %s", "Removed a second factor"},

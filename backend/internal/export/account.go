@@ -64,7 +64,11 @@ func ReadAccount(ctx context.Context, s *db.DB, data *db.Tenant, owner tenant.ID
 	if err != nil {
 		return a, err
 	}
-	a.Tokens = append(a.Tokens, devices...)
+	feeds, err := account.ListFeeds(ctx, s, owner)
+	if err != nil {
+		return a, err
+	}
+	a.Tokens = append(append(a.Tokens, devices...), feeds...)
 	if a.Links, err = signin.ListIdentities(ctx, s, owner); err != nil {
 		return a, err
 	}

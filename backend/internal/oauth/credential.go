@@ -28,6 +28,9 @@ const personalText = personalSelect + "WHERE t.hash = ? AND t.kind = ''" + perso
 // deviceText finds an app password.
 const deviceText = personalSelect + "WHERE t.hash = ? AND t.kind = 'device'" + personalLive
 
+// feedText finds the secret of a calendar feed.
+const feedText = personalSelect + "WHERE t.hash = ? AND t.kind = 'feed'" + personalLive
+
 const (
 	personalSelect = `SELECT t.id, '', t.name, t.scopes, t.scopes, t.tools, t.asks, t.expires_at, NULL, FALSE, m.suspended_at IS NOT NULL, ` + memberColumns + `
 FROM personal_tokens t
@@ -84,6 +87,20 @@ func AuthenticateDevice(ctx context.Context, s *db.DB, username, password string
 	p, err := readPrincipal(ctx, s, statement, account.KindDevice, account.HashAppPassword(password))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.EqualFold(p.Username, username) {
 		return nil, fault.New(fault.Unauthenticated, "the user name or the app password is wrong, or the device was removed")
+	}
+	return p, err
+}
+
+// AuthenticateFeed returns the principal of a calendar feed by the secret in its address. The scopes are what the feed has: see
+// account.KindFeed. The errors are those of Authenticate.
+func AuthenticateFeed(ctx context.Context, s *db.DB, secret string) (*tenant.Principal, error) {
+	statement, err := s.Prepared(ctx, account.KindFeed, func() string { return feedText })
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPrincipal(ctx, s, statement, account.KindFeed, account.HashFeedSecret(secret))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.Unauthenticated, "the calendar is unknown, or was removed")
 	}
 	return p, err
 }

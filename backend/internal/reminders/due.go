@@ -375,13 +375,20 @@ AND (` + aboutLive + ` OR NOT EXISTS (SELECT 1 FROM reminder_connections l WHERE
 	if err != nil {
 		return nil, err
 	}
-	const ofStatement = 1_000
+	return rows, addAllPeople(ctx, q, rows)
+}
+
+// ofStatement is how many ids a statement names.
+const ofStatement = 1_000
+
+// addAllPeople adds the people whom reminders are about, in parts.
+func addAllPeople(ctx context.Context, q db.Reader, rows []ReminderRow) error {
 	for some := range slices.Chunk(rows, ofStatement) {
 		if err := addPeople(ctx, q, some); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // addPeople adds the people whom reminders are about.

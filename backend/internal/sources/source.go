@@ -109,7 +109,7 @@ type Meeting struct {
 
 	TenantID tenant.ID `bun:",pk"`
 	SourceID string    `bun:",pk"`
-	// Key is a hash of the calendar's key.
+	// Key is the calendar's key as hashes.
 	Key              string `bun:",pk"`
 	StartsAt, EndsAt time.Time
 	AllDay           bool
@@ -324,10 +324,20 @@ func Ahead(ctx context.Context, data db.Reader, from, until time.Time) ([]Meetin
 	return slices.CompactFunc(all, func(a, b Meeting) bool { return a.Key == b.Key }), err
 }
 
-// keyOf returns the stored form of a calendar's key, which may be long.
+// keyOf returns the stored form of a calendar's key, which may be long: a hash of the event's UID, and one of all.
 func keyOf(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:16])
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return hex.EncodeToString(sum[:12])
+	}
+	uid, _, _ := strings.Cut(key, "\n")
+	return hash(uid) + "-" + hash(key)
+}
+
+// event returns the part of the key that all occurrences of an event have.
+func (m *Meeting) event() string {
+	event, _, _ := strings.Cut(m.Key, "-")
+	return event
 }
 
 // own returns the addresses and the time zone of the member.

@@ -29,10 +29,12 @@ import (
 type world struct {
 	*sources.Sources
 
-	t       *testing.T
+	t       testing.TB
 	data    *db.Tenant
 	host    *outboundtest.Host
 	address string
+	breaker dbtest.Breaker
+	names   map[string]string // of people, by id
 	mu      sync.Mutex
 	now     time.Time
 	events  []string
@@ -42,9 +44,9 @@ type world struct {
 // start is a Tuesday.
 var start = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 
-func newWorld(t *testing.T, url string) *world {
+func newWorld(t testing.TB, url string) *world {
 	t.Helper()
-	w := &world{t: t, now: start}
+	w := &world{t: t, now: start, names: map[string]string{}}
 	w.host = outboundtest.Start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -63,7 +65,7 @@ func newWorld(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dbtest.Open(t, url, w.clock)
+	store := dbtest.OpenBreakable(t, url, w.clock, w.breaker.Fault)
 	w.Sources = &sources.Sources{Store: store, Secrets: secrets, Fetcher: sources.NewFetcher(w.host.Options(), false)}
 	w.data = store.Tenant(dbtest.Member(t, store, "ada"), false)
 	return w
@@ -117,6 +119,7 @@ func (w *world) person(name string) string {
 		id = made.Connection.ID
 		return err
 	})
+	w.names[id] = strings.ToUpper(name[:1]) + name[1:]
 	return id
 }
 
@@ -130,7 +133,7 @@ func (w *world) write(fn func(ctx context.Context, tx *db.Tx) error) {
 // add adds the calendar and starts it.
 func (w *world) add(o sources.Options) *sources.Source {
 	w.t.Helper()
-	src, err := w.Add(w.t.Context(), w.data, "", w.address, start.AddDate(0, -1, 0), o)
+	src, err := w.Add(w.t.Context(), w.data, "", w.address, start.AddDate(-1, 0, 0), o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -147,6 +150,12 @@ func (w *world) run() {
 
 func (w *world) work() {
 	w.t.Helper()
+	w.workUntil(nil)
+}
+
+// workUntil runs the member's jobs until all have ended, or the process is killed. It reports whether they have ended.
+func (w *world) workUntil(killed <-chan struct{}) (ended bool) {
+	w.t.Helper()
 	changed := make(chan struct{}, 1)
 	runner := job.NewRunner(job.Config{
 		Queue: dbtest.Queue(w.t, w.Store), Kinds: []job.Kind{w.Kind(), importer.Undo(w.Store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: w.clock,
@@ -162,15 +171,23 @@ func (w *world) work() {
 	for _, kind := range []string{sources.JobKind, importer.UndoKind} {
 		for {
 			jobs, err := job.ListJobs(w.t.Context(), w.data, kind, 1)
-			if err != nil {
+			switch {
+			case err != nil && killed != nil:
+				return false
+			case err != nil:
 				w.t.Fatal(err)
 			}
 			if len(jobs) == 0 || jobs[0].Terminal() {
 				break
 			}
-			<-changed
+			select {
+			case <-changed:
+			case <-killed:
+				return false
+			}
 		}
 	}
+	return true
 }
 
 // logged returns the interactions, the latest first, as "10 09:00 60 Title: Kofi, Vera".
@@ -310,6 +327,72 @@ func TestMemberEdits(t *testing.T) {
 		w.publish(meeting("a", "09 10:00", "Budget 2", "vera"), meeting("b", "09 16:00", "Coffee 2", "vera"), meeting("c", "08 15:00", "Talk", "vera")+"\nSTATUS:CANCELLED")
 		w.run()
 		w.wantLogged("the time follows, the words and the added person stay", "09 10:00 60 Vera wants a raise: Kofi, Vera", "08 15:00 60 Vera wants a raise: Vera")
+	})
+}
+
+// TestPostponed checks that a logged meeting that is moved ahead is no longer logged, but for what the member has changed of it or deleted.
+func TestPostponed(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(meeting("a", "09 09:00", "Budget", "vera"), meeting("b", "09 15:00", "Coffee", "vera"), meeting("c", "08 15:00", "Talk", "vera"))
+		w.add(sources.Options{})
+		w.run()
+		entries, err := timeline.ListTimeline(t.Context(), w.data, timeline.Query{Limit: 10})
+		if err != nil || len(entries) != 3 {
+			t.Fatal(entries, err)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			summary := "Vera was ill"
+			if _, err := timeline.UpdateInteraction(ctx, tx, timeline.InteractionPatch{ID: entries[1].ID, Summary: &summary}); err != nil {
+				return err
+			}
+			_, _, err := timeline.DeleteEntry(ctx, tx, entries[0].ID)
+			return err
+		})
+		w.publish(meeting("a", "12 09:00", "Budget", "vera"), meeting("b", "12 15:00", "Coffee", "vera"), meeting("c", "12 16:00", "Talk", "vera"))
+		for range 2 {
+			w.pass(time.Hour)
+			w.run()
+			w.wantLogged("postponed", "09 09:00 60 Vera was ill: Vera")
+			if got := w.ahead(); !slices.Equal(got, []string{"12 16:00 Talk"}) {
+				t.Errorf("ahead is %v", got)
+			}
+		}
+		w.pass(72 * time.Hour)
+		w.run()
+		w.wantLogged("over", "12 16:00 60 Talk: Vera", "12 09:00 60 Vera was ill: Vera")
+	})
+}
+
+// TestSeriesMoved checks that a meeting that repeats from now on, and a series that is moved as a whole, which change the keys of all
+// occurrences, are not logged again, and keep what the member has changed.
+func TestSeriesMoved(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(meeting("a", "02 09:00", "Coffee", "vera"))
+		w.add(sources.Options{})
+		w.run()
+		w.pass(time.Hour)
+		w.publish(meeting("a", "02 09:00", "Coffee", "vera") + "\nRRULE:FREQ=WEEKLY")
+		w.run()
+		w.wantLogged("weekly", "09 09:00 60 Coffee: Vera", "02 09:00 60 Coffee: Vera")
+		entries, err := timeline.ListTimeline(t.Context(), w.data, timeline.Query{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			summary := "Espresso"
+			_, err := timeline.UpdateInteraction(ctx, tx, timeline.InteractionPatch{ID: entries[0].ID, Summary: &summary})
+			return err
+		})
+		w.pass(time.Hour)
+		w.publish(meeting("a", "03 11:00", "Coffee", "vera") + "\nRRULE:FREQ=WEEKLY")
+		w.run()
+		w.wantLogged("moved", "10 11:00 60 Espresso: Vera", "03 11:00 60 Coffee: Vera")
 	})
 }
 

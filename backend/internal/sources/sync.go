@@ -36,6 +36,8 @@ const (
 	// maxTitle is the length of a stored title, maxMinutes the longest duration of an interaction.
 	maxTitle   = 500
 	maxMinutes = 7 * 24 * 60
+	// rekeyed is how far an occurrence may have moved with its whole series.
+	rekeyed = 4 * 24 * time.Hour
 	// lookups is how many addresses one statement looks up.
 	lookups = 500
 )
@@ -45,6 +47,8 @@ type work struct {
 	row     Meeting
 	sourced *timeline.Sourced // nil if the timeline stays as it is
 	drop    bool              // the row
+	// postponed is set if the meeting was logged and is ahead now. The row stays as it is if the interaction does.
+	postponed bool
 }
 
 // plan is what a run of a source has to do.
@@ -53,6 +57,8 @@ type plan struct {
 	report    Report
 	work      []work
 	strangers []Stranger
+	// rekeyed are the rows that get other keys before all else, by their present ones.
+	rekeyed map[string]Meeting
 }
 
 // plan fetches the calendar of a source, and compares it with what is stored. It fails with fault.Invalid if it can't be read.
@@ -84,6 +90,7 @@ func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
 	if err := data.From(&rows).Where("source_id = ?", src.ID).Scan(ctx); err != nil {
 		return nil, err
 	}
+	p.rekey(read.Meetings, rows)
 	p.compare(src, read.Meetings, who, rows, zone, now)
 	p.meetStrangers(src, read.Meetings, who, now)
 	return p, nil
@@ -145,6 +152,42 @@ func (o Options) leavesOut(m *calendar.Meeting) bool {
 	title := text.Fold(m.Title)
 	return o.MaxPeople > 0 && len(m.People) > o.MaxPeople ||
 		slices.ContainsFunc(o.Words, func(word string) bool { return strings.Contains(title, text.Fold(word)) })
+}
+
+// rekey gives the rows of an event other keys if the calendar has none of those that they have: when a whole series is moved, or a meeting
+// repeats from now on, the keys of all its occurrences change. Each logged row gets the key of the nearest occurrence.
+func (p *plan) rekey(meetings []calendar.Meeting, rows []Meeting) {
+	p.rekeyed = map[string]Meeting{}
+	fresh := map[string][]*Meeting{} // by event
+	has := map[string]bool{}         // keys of the calendar
+	for i := range meetings {
+		m := &Meeting{Key: keyOf(meetings[i].Key), StartsAt: meetings[i].Start}
+		if !has[m.Key] {
+			has[m.Key] = true
+			fresh[m.event()] = append(fresh[m.event()], m)
+		}
+	}
+	for i := range rows {
+		if has[rows[i].Key] {
+			delete(fresh, rows[i].event())
+		}
+	}
+	for i := range rows {
+		row := &rows[i]
+		left := fresh[row.event()]
+		if row.InteractionID == "" || len(left) == 0 {
+			continue
+		}
+		apart := func(m *Meeting) time.Duration { return m.StartsAt.Sub(row.StartsAt).Abs() }
+		nearest := slices.MinFunc(left, func(a, b *Meeting) int { return cmp.Compare(apart(a), apart(b)) })
+		if apart(nearest) > rekeyed {
+			continue
+		}
+		fresh[row.event()] = slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return m == nearest })
+		before := row.Key
+		row.Key = nearest.Key
+		p.rekeyed[before] = *row
+	}
 }
 
 // compare finds what differs between a calendar and the rows of its source.
@@ -234,6 +277,9 @@ func (p *plan) meet(m *calendar.Meeting, row Meeting, before *Meeting, zone *tim
 	switch {
 	case same && (before.InteractionID != "" || !over):
 		return
+	case before != nil && before.InteractionID != "" && !over:
+		w.sourced = &timeline.Sourced{ID: before.InteractionID, Before: before.interaction(zone)}
+		w.postponed = true
 	case before != nil && before.InteractionID != "":
 		w.sourced = &timeline.Sourced{ID: before.InteractionID, Before: before.interaction(zone), Now: row.interaction(zone)}
 	case over:
@@ -406,18 +452,20 @@ func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(p.work, stepMeetings) {
-		if err = run.Yield(ctx); err != nil {
-			return err
-		}
-		var synced *timeline.SyncResult
-		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) (err error) {
-			synced, err = write(ctx, tx, src, part)
-			return err
+	if len(p.rekeyed) > 0 { // in one step: half of a series with new keys would not be recognised
+		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error {
+			return put(ctx, tx, src, slices.Collect(maps.Values(p.rekeyed)), slices.Collect(maps.Keys(p.rekeyed)))
 		})
+	}
+	for part := range slices.Chunk(p.work, stepMeetings) {
 		if err != nil {
 			break
 		}
+		if err = run.Yield(ctx); err != nil {
+			return err
+		}
+		synced := &timeline.SyncResult{}
+		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, src, part, synced) })
 		p.report.Logged += synced.Added
 		p.report.Changed += synced.Changed
 		p.report.Removed += synced.Removed
@@ -431,8 +479,8 @@ func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 	return err
 }
 
-// write writes some meetings, and returns what it did on the timeline.
-func write(ctx context.Context, tx *db.Tx, src *Source, part []work) (*timeline.SyncResult, error) {
+// write writes some meetings, and stores in out what it did on the timeline.
+func write(ctx context.Context, tx *db.Tx, src *Source, part []work, out *timeline.SyncResult) error {
 	var sourced []timeline.Sourced
 	for _, w := range part {
 		if w.sourced != nil {
@@ -441,36 +489,40 @@ func write(ctx context.Context, tx *db.Tx, src *Source, part []work) (*timeline.
 	}
 	synced, err := timeline.SyncInteractions(ctx, tx, "the calendar "+src.Name, src.ImportID, sourced)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	*out = *synced
 	var rows []Meeting
 	var gone []string
 	ids := synced.IDs
 	for _, w := range part {
 		if w.sourced != nil {
-			if ids[0] != "" {
-				w.row.InteractionID = ids[0]
-			}
-			ids = ids[1:]
+			w.row.InteractionID, ids = ids[0], ids[1:]
 		}
-		if w.drop {
+		switch {
+		case w.drop:
 			gone = append(gone, w.row.Key)
-			continue
+		case !w.postponed || w.row.InteractionID == "":
+			rows = append(rows, w.row)
 		}
-		rows = append(rows, w.row)
 	}
+	return put(ctx, tx, src, rows, gone)
+}
+
+// put stores rows, and deletes those with the keys of gone.
+func put(ctx context.Context, tx *db.Tx, src *Source, rows []Meeting, gone []string) error {
 	if len(gone) > 0 {
 		if err := tx.Delete(ctx, (*Meeting)(nil), "source_id = ? AND key IN (?)", src.ID, bun.List(gone)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if len(rows) == 0 {
-		return synced, nil
+		return nil
 	}
-	_, err = tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, source_id, key) DO UPDATE").
+	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, source_id, key) DO UPDATE").
 		Set("starts_at = EXCLUDED.starts_at").Set("ends_at = EXCLUDED.ends_at").Set("all_day = EXCLUDED.all_day").Set("title = EXCLUDED.title").
 		Set("connection_ids = EXCLUDED.connection_ids").Set("interaction_id = EXCLUDED.interaction_id").Exec(ctx)
-	return synced, err
+	return err
 }
 
 // finish stores the strangers and how the run went.

@@ -24,7 +24,8 @@ type Sourced struct {
 
 // SyncResult is what SyncInteractions did.
 type SyncResult struct {
-	// IDs are the interactions of the arguments, in the same order; empty for one that the member has deleted.
+	// IDs are the interactions of the arguments, in the same order, also of those that the member has deleted; empty for one that is no longer
+	// logged.
 	IDs                     []string
 	Added, Changed, Removed int
 	ChangeID                string // empty if nothing was written
@@ -45,12 +46,17 @@ func SyncInteractions(ctx context.Context, w *db.Tx, source, importID string, al
 		i := stored[s.ID]
 		switch {
 		case s.ID != "" && i == nil: // the member has deleted it
+			out.IDs[n] = s.ID
 			continue
 		case s.ID == "" && s.Now != nil && known[s.Now.ExternalKey] != nil:
 			out.IDs[n] = known[s.Now.ExternalKey].ID
 			continue
 		case s.Now == nil:
-			if i == nil || !sameMeeting(i, s.Before) {
+			if i == nil {
+				continue
+			}
+			if !sameMeeting(i, s.Before) {
+				out.IDs[n] = i.ID
 				continue
 			}
 			out.Removed++

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -21,8 +20,16 @@ type devicesContent struct {
 	ReadOnly bool
 	// Address and Username are what to enter in the device, besides the app password.
 	Address, Username string
-	// Made is a new app password, which is shown only this once.
-	Made *madeToken
+	// Made is a new app password, MadeFeed the address of a new calendar feed. They are shown only this once.
+	Made, MadeFeed *madeToken
+	Feeds          []feedRow
+	Feed           feedForm
+}
+
+// deviceChoice is what a member chose for a new device.
+type deviceChoice struct {
+	name     string
+	readOnly bool
 }
 
 // deviceRow is a device. Its times are in UTC.
@@ -40,14 +47,16 @@ func deviceRoutes(with func(func(*request) error) page.Handler) []page.Route {
 		{Pattern: "GET " + page.PathDevices, Handle: with((*request).showDevices)},
 		{Pattern: "POST " + page.PathDevices, Handle: with((*request).addDevice), Fresh: true},
 		{Pattern: "POST " + page.PathDevices + "/remove", Handle: with((*request).removeDevice)},
+		{Pattern: "POST " + pathFeeds, Handle: with((*request).addFeed), Fresh: true},
+		{Pattern: "POST " + pathFeeds + "/remove", Handle: with((*request).removeFeed)},
 	}
 }
 
 func (v *request) showDevices() error {
-	return v.renderDevices(http.StatusOK, "", false, &page.Mistakes{})
+	return v.renderDevices(http.StatusOK, deviceChoice{}, feedChoice{parts: account.FeedParts()}, &page.Mistakes{})
 }
 
-func (v *request) renderDevices(status int, name string, readOnly bool, m *page.Mistakes) error {
+func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *page.Mistakes) error {
 	devices, err := account.ListDevices(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
@@ -57,9 +66,9 @@ func (v *request) renderDevices(status int, name string, readOnly bool, m *page.
 		return err
 	}
 	content := devicesContent{
-		Off: !v.DAV, ReadOnly: readOnly, Address: v.BaseURL + "/", Username: v.Login.Username,
+		Off: !v.DAV, ReadOnly: c.readOnly, Address: v.BaseURL + "/", Username: v.Login.Username,
 		Name: page.Field{
-			Name: "name", Label: "Name", Value: name, Required: true, Error: m.Of("name"), Autocomplete: "off",
+			Name: "name", Label: "Name", Value: c.name, Required: true, Error: m.Of("name"), Autocomplete: "off",
 			Hint: "So that you know it again, for example: my phone.",
 		},
 	}
@@ -68,7 +77,10 @@ func (v *request) renderDevices(status int, name string, readOnly bool, m *page.
 			ID: d.ID, Name: d.Name, ReadOnly: d.ReadOnly(), CreatedAt: d.CreatedAt, LastUsedAt: d.LastUsedAt, Changes: changes[d.ID],
 		})
 	}
-	content.Made = v.takeMade(addedCookie) // last, so that an outage does not lose it
+	if content.Feeds, content.Feed, err = v.listFeeds(feed, m); err != nil {
+		return err
+	}
+	content.Made, content.MadeFeed = v.takeMade(addedCookie), v.takeMade(feedCookie) // last, so that an outage does not lose it
 	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Errors: m.List, Content: content})
 }
 
@@ -77,27 +89,35 @@ func (v *request) addDevice() error {
 	if !v.DAV {
 		return fault.New(fault.NotFound, "this server serves no address books")
 	}
-	name, readOnly, m := v.Line("name"), v.R.PostForm.Get("read_only") != "", &page.Mistakes{}
-	if err := m.Take("name", account.CheckName(name)); err != nil {
+	c, m := deviceChoice{v.Line("name"), v.R.PostForm.Get("read_only") != ""}, &page.Mistakes{}
+	if err := m.Take("name", account.CheckName(c.name)); err != nil {
 		return err
 	}
-	if len(m.List) > 0 {
-		return v.renderDevices(http.StatusUnprocessableEntity, name, readOnly, m)
+	again := func() error {
+		return v.renderDevices(http.StatusUnprocessableEntity, c, feedChoice{parts: account.FeedParts()}, m)
 	}
-	device, password := account.NewDevice(v.Login.Access(), name, readOnly)
+	if len(m.List) > 0 {
+		return again()
+	}
+	device, password := account.NewDevice(v.Login.Access(), c.name, c.readOnly)
 	err := account.CreatePersonalToken(v.R.Context(), v.Store, device)
 	if fault.Is(err, fault.Exhausted) {
-		m.Add("name", "You have "+strconv.Itoa(account.MaxTokens)+" tokens and devices. Remove one that you do not use any more.")
-		return v.renderDevices(http.StatusUnprocessableEntity, name, readOnly, m)
+		m.Add("name", v.tooManyTokens())
+		return again()
 	}
 	if err != nil {
 		return err
 	}
 	v.record(account.DeviceAdded, v.Login.MemberID, device.ID)
-	if err := v.handOver(addedCookie, madeToken{Name: name, Bearer: password}); err != nil {
+	if err := v.handOver(addedCookie, madeToken{Name: c.name, Bearer: password}); err != nil {
 		return err
 	}
 	return v.Redirect(page.PathDevices)
+}
+
+// tooManyTokens says that the member has as many as they may.
+func (v *request) tooManyTokens() string {
+	return v.Text("You have %d tokens, devices and calendar feeds. Remove one that you do not use any more.", account.MaxTokens)
 }
 
 func (v *request) removeDevice() error {

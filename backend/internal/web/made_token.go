@@ -19,6 +19,8 @@ const (
 	codesCookie = "kith_codes"
 	// addedCookie carries the app password of a device.
 	addedCookie = "kith_added"
+	// feedCookie carries the address of a calendar feed.
+	feedCookie = "kith_feed"
 )
 
 // madeToken is a new token, or new recovery codes, on its way to the one page that shows it. The

@@ -81,6 +81,8 @@ func (web *Web) noticeOf(m *account.Member, e account.SecurityEvent, object stri
 		return notice{"A new token for your Kith account", f.Text("The personal token %s was made for the Kith account %s. Whoever has it can use the account.", object, m.Username)}
 	case account.DeviceAdded:
 		return notice{"A new device for your Kith account", f.Text("The device %s was added to the Kith account %s. Whoever has its app password can read the contacts.", object, m.Username)}
+	case account.FeedAdded:
+		return notice{"A new calendar feed for your Kith account", f.Text("The calendar feed %s was made for the Kith account %s. Whoever has its address can read the dates in it.", object, m.Username)}
 	case account.PasswordChanged:
 		return notice{"Your Kith password was changed", f.Text("The password of the Kith account %s was changed, and other browsers were signed out.", m.Username)}
 	case account.PasswordReset:

@@ -205,6 +205,9 @@ func (web *Web) Mount(mux *http.ServeMux) {
 	web.site.Mount(mux, page.FormAddresses(all)...)
 	web.site.Mount(mux, page.DemoRoutes(func(ctx context.Context) (tenant.ID, error) { return demo.Member(ctx, web.Store) }, web.areas...)...)
 	web.site.MountAssets(mux)
+	if web.DAV {
+		mux.HandleFunc("GET "+account.PathFeed+"{file}", web.serveFeed)
+	}
 }
 
 // Events records security events and tells members of them.

@@ -18,12 +18,12 @@ import (
 // changes nothing.
 func shown() map[string][]string {
 	return map[string][]string{
-		"member list": nil, "token list": {"ada"}, "device list": {"ada"}, "client list": nil, "client show": {"cli_x"}, "audit": {"ada"}, "config": nil,
+		"member list": nil, "token list": {"ada"}, "device list": {"ada"}, "feed list": {"ada"}, "client list": nil, "client show": {"cli_x"}, "audit": {"ada"}, "config": nil,
 		"migrate": nil, "version": nil, "man": nil, "completion": {"bash"}, "owner-link": nil,
 		"member create": {"bob", "--email", "bob@example.com", "--password-stdin"}, "member set": {"ada", "--locale", "de-DE"},
 		"member set-plan": {"ada", "pro"}, "member limit": {"ada", "--credits", "5"}, "member find": {"ada@example.com"}, "member verify-email": {"ada"}, "member suspend": {"ada"}, "member resume": {"ada"},
 		"member set-password": {"ada", "--password-stdin"}, "member revoke": {"ada"}, "member reset-factors": {"ada"},
-		"token create": {"ada", "--name", "x"}, "token revoke": {"ada", "pat_x"}, "device create": {"ada", "--name", "x"}, "device revoke": {"ada", "pat_x"}, "client revoke": {"cli_x"},
+		"token create": {"ada", "--name", "x"}, "token revoke": {"ada", "pat_x"}, "device create": {"ada", "--name", "x"}, "device revoke": {"ada", "pat_x"}, "feed create": {"ada", "--name", "x", "--part", "birthdays"}, "feed revoke": {"ada", "pat_x"}, "client revoke": {"cli_x"},
 	}
 }
 

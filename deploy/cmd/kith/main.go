@@ -52,6 +52,7 @@ type commands struct {
 	Account     accountCommand     `cmd:"" help:"Move an account to another installation, and delete one."`
 	Token       tokenCommand       `cmd:"" help:"Create, list and revoke personal tokens."`
 	Device      deviceCommand      `cmd:"" help:"Add, list and remove the devices with whose address books a member synchronises people."`
+	Feed        feedCommand        `cmd:"" help:"Make, list and remove the calendar feeds of a member."`
 	Client      clientCommand      `cmd:"" help:"List and show OAuth clients, and revoke their access."`
 	Audit       auditCommand       `cmd:"" help:"List a member's security events: sign-ins, access that was given and ended, and changes of the account."`
 	Secret      secretCommand      `cmd:"" help:"Create and replace the secret key."`

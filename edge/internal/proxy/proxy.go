@@ -191,13 +191,25 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, protocol route.P
 	}
 	proxy.ModifyResponse = func(res *http.Response) error {
 		joinLimits(w.Header(), res.Header)
+		if protocol == route.HTTP && res.StatusCode >= http.StatusBadRequest {
+			return &refusedError{res.StatusCode}
+		}
 		return hideInternals(res)
 	}
 	proxy.ServeHTTP(w, r)
 }
 
-// writeError answers a request that the backend did not answer.
+// refusedError is an error that the backend answered, for which the edge writes a problem.
+type refusedError struct{ status int }
+
+func (e *refusedError) Error() string { return "the backend answers " + http.StatusText(e.status) }
+
+// writeError answers a request that the backend did not answer, or refused.
 func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, errorWriter httpapi.ErrorWriter, err error) {
+	if refused, ok := errors.AsType[*refusedError](err); ok && refused.status == http.StatusNotFound {
+		errorWriter.WriteError(w, r, httpapi.Error{Code: httpapi.NotFound, Detail: "There is nothing at this address. It may have been removed."})
+		return
+	}
 	if r.Context().Err() != nil {
 		return // the caller has disconnected
 	}

@@ -63,7 +63,7 @@ func (p *Proxy) authorizationServer() []route.Route {
 	return routes
 }
 
-// addressBooks are what phones and computers synchronise contacts with.
+// addressBooks are what phones and computers synchronise contacts with, and the calendars that they subscribe to.
 func (p *Proxy) addressBooks() []route.Route {
 	methods := []string{http.MethodGet, http.MethodPut, http.MethodDelete, "PROPFIND", "PROPPATCH", "REPORT"}
 	routes := []route.Route{
@@ -74,7 +74,11 @@ func (p *Proxy) addressBooks() []route.Route {
 		r := &routes[i]
 		r.State, r.Protocol, r.Proxied, r.DAVOnly, r.RatePolicy, r.Handle = route.Current, route.DAV, true, true, ratelimit.PolicyDAV, p.serve(route.DAV, maxDAV, nil)
 	}
-	return routes
+	return append(routes, route.Route{
+		Name: "calendar-feed", Methods: []string{http.MethodGet}, Pattern: "/calendar/{secret}.ics", State: route.Current, Protocol: route.HTTP, Anonymous: true,
+		Proxied: true, DAVOnly: true, RatePolicy: ratelimit.PolicyCalendar, Handle: p.serve(route.HTTP, maxPage, nil),
+		Summary: "A calendar of a member's birthdays, other dates, reminders and days to get in touch (RFC 5545), to which calendar programs subscribe. The address is the secret.",
+	})
 }
 
 // pages are what people open in a browser.
@@ -229,7 +233,9 @@ func settingsPages() []route.Route {
 		{Name: "settings-agents-resume", Methods: post, Pattern: "/settings/agents/resume", Summary: "Ends the pause of an agent."},
 		{Name: "settings-tokens", Methods: both, Pattern: "/settings/mcp/tokens", Summary: "Personal tokens, and the form that creates one."},
 		{Name: "settings-tokens-revoke", Methods: post, Pattern: "/settings/mcp/tokens/revoke", Summary: "Revokes a personal token."},
-		{Name: "settings-devices", Methods: both, Pattern: "/settings/devices", Summary: "The devices that synchronise people, and the form that adds one."},
+		{Name: "settings-devices", Methods: both, Pattern: "/settings/devices", Summary: "The devices that synchronise people, the calendar feeds, and the forms that add them."},
+		{Name: "settings-feeds", Methods: post, Pattern: "/settings/devices/feeds", Summary: "Makes a calendar feed, whose address is shown once."},
+		{Name: "settings-feeds-remove", Methods: post, Pattern: "/settings/devices/feeds/remove", Summary: "Removes a calendar feed: its address stops working."},
 		{Name: "settings-devices-remove", Methods: post, Pattern: "/settings/devices/remove", Summary: "Removes a device: its app password ends."},
 		{Name: "settings-agents-revoke", Methods: post, Pattern: "/settings/mcp/agents/revoke", Summary: "Revokes an agent's access."},
 		{Name: "settings-activity", Methods: get, Pattern: "/settings/activity", Summary: "Redirects to /activity."},

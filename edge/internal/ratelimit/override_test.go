@@ -79,7 +79,7 @@ func TestApplyNamesEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := ratelimit.Apply(ratelimit.Defaults(), map[string]string{"profil": "1/1", "batch": "lots", "jobs": "5/5"})
 	want := `rate policy "batch": "lots" is not quota/window in seconds, such as 120/60, nor off
-there is no rate policy "profil"; there are batch, dav, demo, directory, forms, identity, jobs, login, mcp, mcp-sandbox, oauth-authorize, oauth-register, oauth-token, photos, profile, settings`
+there is no rate policy "profil"; there are batch, calendar, dav, demo, directory, forms, identity, jobs, login, mcp, mcp-sandbox, oauth-authorize, oauth-register, oauth-token, photos, profile, settings`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}

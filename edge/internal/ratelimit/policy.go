@@ -67,6 +67,8 @@ const (
 	PolicyPhotos = "photos"
 	// PolicyDAV limits address books: the first synchronisation of 2,000 people takes a phone about 200 requests.
 	PolicyDAV = "dav"
+	// PolicyCalendar limits calendar feeds, which programs read about once an hour.
+	PolicyCalendar = "calendar"
 )
 
 // Defaults returns the policies without an operator's overrides. The backend enforces the login
@@ -89,6 +91,7 @@ func Defaults() []Policy {
 		{Name: PolicyDemo, Quota: 120, Window: time.Minute, By: Address},
 		{Name: PolicyPhotos, Quota: 3000, Window: time.Minute, By: Address}, // a page of 50 new people each second
 		{Name: PolicyDAV, Quota: 1200, Window: time.Minute, By: Address},
+		{Name: PolicyCalendar, Quota: 60, Window: time.Minute, By: Address},
 	}
 }
 

@@ -100,7 +100,7 @@ type Route struct {
 	Proxied bool
 	// SandboxOnly paths belong to the demo account and are not served when the sandbox is off.
 	SandboxOnly bool
-	// DAVOnly paths are about CardDAV and are not served when that is off.
+	// DAVOnly paths are about CardDAV and calendar feeds, and are not served when those are off.
 	DAVOnly bool
 	// Summary is one sentence for documentation.
 	Summary string

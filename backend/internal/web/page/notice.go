@@ -169,6 +169,7 @@ var notices = map[string]string{
 	"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
 	"codes-made":         "The old recovery codes don’t work any more.",
 	"device-removed":     "The device is removed. It stopped synchronising at once.",
+	"feed-removed":       "The calendar feed is removed. Its address stopped working at once.",
 	"token-revoked":      "The token is revoked. It stopped working at once.",
 	"sending-allowed":    "Texts may be sent now, when an agent prepares the similarity search.",
 	"sending-stopped":    "Nothing is sent any more.",

@@ -114,7 +114,7 @@ CREATE INDEX profiles_public_words ON profiles
 CREATE INDEX profiles_member_words ON profiles
     USING gin (kith_trigrams(CASE WHEN listed AND visibility IN ('public', 'members') THEN member_text || ' ' || username END)) WITH (fastupdate = off);
 
--- A token that a member made for an agent, or an app password for a device.
+-- A token that a member made for an agent, an app password for a device, or the secret address of a calendar feed.
 CREATE TABLE personal_tokens (
     id           TEXT COLLATE "C" PRIMARY KEY,
     member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -123,7 +123,7 @@ CREATE TABLE personal_tokens (
     scopes       TEXT NOT NULL,             -- separated by single spaces
     tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
     asks         TEXT NOT NULL DEFAULT '',  -- before which acts it asks the member first: delete, merge, import and bulk=10, separated by single spaces
-    kind         TEXT NOT NULL DEFAULT '',  -- device: an app password, whose scopes are contacts or contacts write; empty for a token
+    kind         TEXT NOT NULL DEFAULT '',  -- device: an app password, whose scopes are contacts or contacts write; feed: a calendar, whose scopes are its parts and the id of a group; empty for a token
     created_at   TIMESTAMPTZ NOT NULL,
     expires_at   TIMESTAMPTZ,
     last_used_at TIMESTAMPTZ,
@@ -907,7 +907,7 @@ CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
 CREATE TABLE source_meetings (
     tenant_id      TEXT COLLATE "C" NOT NULL,
     source_id      TEXT COLLATE "C" NOT NULL,
-    key            TEXT COLLATE "C" NOT NULL,  -- a hash of the calendar's key
+    key            TEXT COLLATE "C" NOT NULL,  -- the calendar's key as hashes
     starts_at      TIMESTAMPTZ NOT NULL,
     ends_at        TIMESTAMPTZ NOT NULL,
     all_day        BOOLEAN NOT NULL,

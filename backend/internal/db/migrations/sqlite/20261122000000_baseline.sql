@@ -100,7 +100,7 @@ CREATE TRIGGER directory_words_deleted AFTER DELETE ON profiles WHEN OLD.listed 
     DELETE FROM directory_words WHERE rowid = OLD.number;
 END;
 
--- A token that a member made for an agent, or an app password for a device.
+-- A token that a member made for an agent, an app password for a device, or the secret address of a calendar feed.
 CREATE TABLE personal_tokens (
     id           TEXT PRIMARY KEY,
     member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -109,7 +109,7 @@ CREATE TABLE personal_tokens (
     scopes       TEXT NOT NULL,             -- separated by single spaces
     tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
     asks         TEXT NOT NULL DEFAULT '',  -- before which acts it asks the member first: delete, merge, import and bulk=10, separated by single spaces
-    kind         TEXT NOT NULL DEFAULT '',  -- device: an app password, whose scopes are contacts or contacts write; empty for a token
+    kind         TEXT NOT NULL DEFAULT '',  -- device: an app password, whose scopes are contacts or contacts write; feed: a calendar, whose scopes are its parts and the id of a group; empty for a token
     created_at   TIMESTAMP NOT NULL,
     expires_at   TIMESTAMP,
     last_used_at TIMESTAMP,
@@ -888,7 +888,7 @@ CREATE INDEX sources_due ON sources (next_at, tenant_id) WHERE state = 'on';
 CREATE TABLE source_meetings (
     tenant_id      TEXT NOT NULL,
     source_id      TEXT NOT NULL,
-    key            TEXT NOT NULL,  -- a hash of the calendar's key
+    key            TEXT NOT NULL,  -- the calendar's key as hashes
     starts_at      TIMESTAMP NOT NULL,
     ends_at        TIMESTAMP NOT NULL,
     all_day        BOOLEAN NOT NULL,

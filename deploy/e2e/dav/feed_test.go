@@ -1,0 +1,110 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/dav -run TestFeed
+
+package dav
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// newFeed makes a calendar feed and returns its path.
+func newFeed(t *testing.T, m *harness.Member, flags ...string) string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(m.Service.Operate(t, "", append([]string{"feed", "create", m.Username, "--name", "dates"}, flags...)...)), "\n")
+	_, secret, ok := strings.Cut(lines[len(lines)-1], "/calendar/") // the command does not know the address of the test's service
+	if !ok {
+		t.Fatalf("the address is %q", lines[len(lines)-1])
+	}
+	harness.Secrets.Keep("calendar feed", strings.TrimSuffix(secret, ".ics"))
+	return "/calendar/" + secret
+}
+
+// TestFeed: a program that nobody here wrote subscribes to a calendar, which is gone once it is removed. The harness looks for the
+// address in the logs and traces.
+func TestFeed(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		agent := ada.Agent(t)
+		grace := agent.Create(t, harness.Arguments{"name": "Grace, Hopper; PhD", "important_dates": []harness.Arguments{{"kind": "birthday", "date": "--02-29"}}})
+		due := time.Now().AddDate(0, 0, 30).Format(time.DateOnly)
+		agent.Call(t, "create_reminder", harness.Arguments{"text": "Ask about COBOL", "due_on": due, "recurrence": "monthly", "connection_ids": []string{grace}})
+		path := newFeed(t, ada)
+
+		root := t.TempDir()
+		f := folder{filepath.Join(root, "calendar"), filepath.Join(root, "config")}
+		if err := os.MkdirAll(f.path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		config := fmt.Sprintf(`[general]
+status_path = "%[1]s/status"
+[pair both]
+a = "local"
+b = "feed"
+collections = null
+[storage local]
+type = "filesystem"
+path = "%[1]s/calendar"
+fileext = ".ics"
+[storage feed]
+type = "http"
+url = "%[2]s"
+`, root, s.Base+path)
+		if err := os.WriteFile(f.config, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.run(t, "discover")
+		f.run(t, "sync")
+		files, err := filepath.Glob(f.path + "/*.ics")
+		if err != nil || len(files) != 2 {
+			t.Fatalf("the calendar has %v, %v", files, err)
+		}
+		var entries strings.Builder
+		for _, file := range files {
+			text, err := os.ReadFile(file) //nolint:gosec // of this test
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries.Write(text)
+		}
+		unfolded := strings.NewReplacer("\r\n ", "", "\n ", "").Replace(entries.String())
+		for _, line := range []string{
+			"RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-1", `SUMMARY:Birthday of Grace\, Hopper\; PhD`, `SUMMARY:Ask about COBOL (Grace\, Hopper\; PhD)`,
+			"DTSTART;VALUE=DATE:" + strings.ReplaceAll(due, "-", ""), "URL:" + s.Base + "/people/" + grace,
+		} {
+			if !strings.Contains(unfolded, line) {
+				t.Errorf("no %q in\n%s", line, unfolded)
+			}
+		}
+
+		got := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip")
+		if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "text/calendar; charset=utf-8" || got.Header.Get("Cache-Control") != "private, no-cache" ||
+			got.Header.Get("Content-Encoding") != "" || got.Header.Get("RateLimit") == "" {
+			t.Errorf("%d %v", got.Status, got.Header)
+		}
+		if same := s.Send(t, http.MethodGet, path, "", "If-None-Match: "+got.Header.Get("ETag")); same.Status != http.StatusNotModified || same.Body != "" {
+			t.Errorf("with its tag: %d", same.Status)
+		}
+		if head := s.Send(t, http.MethodHead, path, ""); head.Status != http.StatusOK || head.Header.Get("ETag") != got.Header.Get("ETag") {
+			t.Errorf("HEAD: %d %v", head.Status, head.Header)
+		}
+		var feedID string
+		for line := range strings.Lines(s.Operate(t, "", "feed", "list", ada.Username)) {
+			if strings.Contains(line, "dates") {
+				feedID = strings.Fields(line)[0]
+			}
+		}
+		s.Operate(t, "", "feed", "revoke", ada.Username, feedID)
+		for _, missing := range []string{path, "/calendar/kith_cal_x.ics", "/calendar/x", "/calendar/"} {
+			if got := s.Send(t, http.MethodGet, missing, ""); got.Status != http.StatusNotFound || !strings.Contains(got.Body, `"code":"not_found"`) {
+				t.Errorf("%s: %d %s", missing, got.Status, got.Body)
+			}
+		}
+	})
+}
