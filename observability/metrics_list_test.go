@@ -103,6 +103,13 @@ func useState(t *testing.T, reg prometheus.Registerer) {
 	must(t, metrics.NewStoreUp(reg, func(context.Context) error { return nil }))
 	must(t, metrics.NewDisk(reg, "kith.db", func() int64 { return 0 }, func() bool { return false }))
 	must(t, metrics.NewAges(reg, func(context.Context) (backup, sweep time.Time, err error) { return time.Now(), time.Now(), nil }))
+	overdue := func(context.Context) (metrics.Due, error) { return metrics.Due{}, nil }
+	must(t, metrics.NewSources(reg, overdue))
+	must(t, metrics.NewDigests(reg, overdue))
+	_, err = metrics.NewSourceRuns(reg)
+	must(t, err)
+	_, err = metrics.NewDigestRuns(reg)
+	must(t, err)
 	_, err = metrics.NewSweeps(reg)
 	must(t, err)
 	_, err = metrics.NewMail(reg)

@@ -101,7 +101,7 @@ func TestJobKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, &sources.Sources{}, nil), decisions(nil), sendDigests(nil)) {
+	for _, kind := range append(jobKinds(c, &db.DB{}, nil, provider, &sources.Sources{}, nil), decisions(nil), sendDigests(nil, nil)) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {

@@ -18,6 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/sources"
+	"github.com/kith-crm/kith/observability/metrics"
 )
 
 // jobs are the workers of this process, and the callers that wait for a job.
@@ -54,12 +55,19 @@ func decisions(j *jobs) job.Kind {
 }
 
 // sendDigests is the system job that sends the digests that are due. Without a mail server they stay due.
-func sendDigests(j *jobs) job.Kind {
+// m is nil without metrics.
+func sendDigests(j *jobs, m *counters) job.Kind {
 	return job.Kind{Name: digest.JobKind, Every: digest.Every, Run: func(ctx context.Context, _ *job.Run) (any, error) {
 		if j.digests == nil {
 			return digest.Result{}, nil
 		}
-		return j.digests.Run(ctx)
+		result, err := j.digests.Run(ctx)
+		if m != nil {
+			m.digests.Add(metrics.DigestSent, result.Sent)
+			m.digests.Add(metrics.DigestEmpty, result.Empty)
+			m.digests.Add(metrics.DigestFailed, result.Failed)
+		}
+		return result, err
 	}}
 }
 
@@ -68,12 +76,13 @@ func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Prov
 	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger), sources: &sources.Sources{Store: data, Fetcher: sources.NewFetcher(outbound.Options{}, c.PrivateSources)}}
 	config := job.Config{
 		Queue:   j.queue,
-		Kinds:   append(jobKinds(c, data, ledger, provider, j.sources, m), decisions(j), sendDigests(j)),
+		Kinds:   append(jobKinds(c, data, ledger, provider, j.sources, m), decisions(j), sendDigests(j, m)),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: j.Changed,
 	}
 	if m != nil {
 		config.Observe = m.jobs.Observe
+		j.sources.Observe = m.sources.Observe
 	}
 	if c.Tracer != nil {
 		config.Trace = c.Tracer.Job

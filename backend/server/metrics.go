@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/digest"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -21,6 +24,8 @@ type counters struct {
 	builds      *metrics.Builds
 	mail        *metrics.Outcomes
 	sweeps      *metrics.Sweeps
+	sources     *metrics.Outcomes
+	digests     *metrics.Outcomes
 }
 
 // newCounters registers the counters with r. It returns nil for a nil r.
@@ -29,7 +34,7 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 		return nil, nil //nolint:nilnil // metrics are optional
 	}
 	var m counters
-	var errs [9]error
+	var errs [11]error
 	m.rpcs, errs[0] = metrics.NewConnect(r)
 	m.oauth, errs[1] = metrics.NewOAuth(r, oauthKinds(), oauthResults())
 	m.idempotency, errs[2] = metrics.NewIdempotency(r)
@@ -39,6 +44,8 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 	m.builds, errs[6] = metrics.NewBuilds(r)
 	m.mail, errs[7] = metrics.NewMail(r)
 	m.sweeps, errs[8] = metrics.NewSweeps(r)
+	m.sources, errs[9] = metrics.NewSourceRuns(r)
+	m.digests, errs[10] = metrics.NewDigestRuns(r)
 	return &m, errors.Join(errs[:]...)
 }
 
@@ -74,6 +81,7 @@ func (s *Server) registerState(r *metrics.Registry) error {
 		errs = append(errs, metrics.NewSandbox(r, s.seeder.Day))
 	}
 	return errors.Join(append(errs, metrics.NewStoreUp(r, s.Ready), metrics.NewAges(r, s.ages), metrics.NewQueue(r, JobKinds(), s.countJobs),
+		metrics.NewSources(r, s.due(sources.Overdue)), metrics.NewDigests(r, s.due(digest.Overdue)),
 		metrics.NewSearch(r, s.indexes.Held, s.search.Held))...)
 }
 
@@ -85,6 +93,14 @@ func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
 		counts[i] = metrics.JobCount(r)
 	}
 	return counts, err
+}
+
+// due reads the state of work that is due for each member.
+func (s *Server) due(overdue func(context.Context, *db.DB) (time.Duration, int, error)) func(context.Context) (metrics.Due, error) {
+	return func(ctx context.Context) (d metrics.Due, err error) {
+		d.Overdue, d.Failing, err = overdue(ctx, s.store)
+		return d, err
+	}
 }
 
 // ages returns when the database was last backed up and swept, or made if it never was.

@@ -71,10 +71,38 @@ func newOutcomes(r prometheus.Registerer, name, help, fallback string, outcomes 
 // Observe counts an event.
 func (m *Outcomes) Observe(outcome string) { m.events.of(outcome).Inc() }
 
+// Add counts several events.
+func (m *Outcomes) Add(outcome string, n int) { m.events.of(outcome).Add(float64(n)) }
+
 // NewMail registers kith_mail_total with r, or joins it. An unknown outcome counts as failed.
 func NewMail(r prometheus.Registerer) (*Outcomes, error) {
 	return newOutcomes(r, "kith_mail_total", "Emails, by outcome (sent; refused, because of the recipient's address; "+
 		"failed, after all attempts; dropped, because too many waited).", "failed", "sent", "refused", "dropped")
+}
+
+// Outcomes of readings of sources.
+const (
+	SourceRead   = "read"
+	SourceFailed = "failed"
+)
+
+// NewSourceRuns registers kith_source_runs_total with r, or joins it. An unknown outcome counts as failed.
+func NewSourceRuns(r prometheus.Registerer) (*Outcomes, error) {
+	return newOutcomes(r, "kith_source_runs_total", "Readings of sources, such as calendars, by outcome (read; failed, because the source could not be read).",
+		SourceFailed, SourceRead)
+}
+
+// Outcomes of digests that were due.
+const (
+	DigestSent   = "sent"
+	DigestEmpty  = "empty"
+	DigestFailed = "failed"
+)
+
+// NewDigestRuns registers kith_digests_total with r, or joins it. An unknown outcome counts as failed.
+func NewDigestRuns(r prometheus.Registerer) (*Outcomes, error) {
+	return newOutcomes(r, "kith_digests_total", "Digests that were due, by outcome (sent; empty, because there was nothing to say; failed, to be tried again).",
+		DigestFailed, DigestSent, DigestEmpty)
 }
 
 // Outcomes of calls with an Idempotency-Key.

@@ -103,6 +103,56 @@ func (a *ages) Collect(all chan<- prometheus.Metric) {
 	all <- prometheus.MustNewConstMetric(a.sweep, prometheus.GaugeValue, max(0, time.Since(a.sweptAt).Seconds()))
 }
 
+// Due is the state of work that is due for each member at times of its own, such as reading their calendars.
+type Due struct {
+	// Overdue is how long the one that is due the longest has been due; 0 if none is.
+	Overdue time.Duration
+	// Failing is how many failed at their last try.
+	Failing int
+}
+
+// due reports the state of such work at each scrape. If read fails, it reports nothing.
+type due struct {
+	read             func(context.Context) (Due, error)
+	overdue, failing *prometheus.Desc
+}
+
+// NewSources registers the gauges kith_source_overdue_seconds and kith_sources_failing with r. read is called at each scrape.
+func NewSources(r prometheus.Registerer, read func(context.Context) (Due, error)) error {
+	return r.Register(&due{
+		read:    read,
+		overdue: prometheus.NewDesc("kith_source_overdue_seconds", "How long the source that is due the longest, such as a calendar, has waited to be read; 0 if none is due.", nil, nil),
+		failing: prometheus.NewDesc("kith_sources_failing", "Sources that could not be read at the last try.", nil, nil),
+	})
+}
+
+// NewDigests registers the gauges kith_digest_overdue_seconds and kith_digests_failing with r. read is called at each scrape.
+func NewDigests(r prometheus.Registerer, read func(context.Context) (Due, error)) error {
+	return r.Register(&due{
+		read:    read,
+		overdue: prometheus.NewDesc("kith_digest_overdue_seconds", "How long the digest that is due the longest has waited to be sent; 0 if none is due.", nil, nil),
+		failing: prometheus.NewDesc("kith_digests_failing", "Members whose digest could not be sent at the last try.", nil, nil),
+	})
+}
+
+// Describe implements prometheus.Collector.
+func (d *due) Describe(descs chan<- *prometheus.Desc) {
+	descs <- d.overdue
+	descs <- d.failing
+}
+
+// Collect implements prometheus.Collector.
+func (d *due) Collect(all chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	now, err := d.read(ctx)
+	if err != nil {
+		return // kith_store_up reports the outage
+	}
+	all <- prometheus.MustNewConstMetric(d.overdue, prometheus.GaugeValue, max(0, now.Overdue.Seconds()))
+	all <- prometheus.MustNewConstMetric(d.failing, prometheus.GaugeValue, float64(now.Failing))
+}
+
 // NewDisk registers the metrics of a database file: of its file system, of its write-ahead log, and
 // whether the last check found it damaged.
 func NewDisk(r prometheus.Registerer, file string, logSize func() int64, damaged func() bool) error {

@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -221,4 +222,55 @@ func value(t *testing.T, r prometheus.Gatherer, name string) float64 {
 	}
 	t.Fatalf("there is no %s", name)
 	return 0
+}
+
+func TestDue(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	state, err := metrics.Due{Overdue: -time.Minute, Failing: 2}, error(nil)
+	read := func(context.Context) (metrics.Due, error) { return state, err }
+	if err := errors.Join(metrics.NewSources(r, read), metrics.NewDigests(r, read)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+# HELP kith_digest_overdue_seconds How long the digest that is due the longest has waited to be sent; 0 if none is due.
+# TYPE kith_digest_overdue_seconds gauge
+kith_digest_overdue_seconds %[1]d
+# HELP kith_digests_failing Members whose digest could not be sent at the last try.
+# TYPE kith_digests_failing gauge
+kith_digests_failing 2
+# HELP kith_source_overdue_seconds How long the source that is due the longest, such as a calendar, has waited to be read; 0 if none is due.
+# TYPE kith_source_overdue_seconds gauge
+kith_source_overdue_seconds %[1]d
+# HELP kith_sources_failing Sources that could not be read at the last try.
+# TYPE kith_sources_failing gauge
+kith_sources_failing 2
+`
+	wantMetrics(t, r, fmt.Sprintf(want, 0))
+	state.Overdue = 90 * time.Second
+	wantMetrics(t, r, fmt.Sprintf(want, 90))
+	err = errors.New("the database is down")
+	wantMetrics(t, r, "")
+}
+
+func TestRunsOfSourcesAndDigests(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	runs := both(t, func() (*metrics.Outcomes, error) { return metrics.NewSourceRuns(r) })
+	digests := both(t, func() (*metrics.Outcomes, error) { return metrics.NewDigestRuns(r) })
+	runs.Observe(metrics.SourceRead)
+	runs.Observe("made up")
+	digests.Add(metrics.DigestSent, 3)
+	digests.Add(metrics.DigestEmpty, 0)
+	wantMetrics(t, r, `
+# HELP kith_digests_total Digests that were due, by outcome (sent; empty, because there was nothing to say; failed, to be tried again).
+# TYPE kith_digests_total counter
+kith_digests_total{outcome="empty"} 0
+kith_digests_total{outcome="failed"} 0
+kith_digests_total{outcome="sent"} 3
+# HELP kith_source_runs_total Readings of sources, such as calendars, by outcome (read; failed, because the source could not be read).
+# TYPE kith_source_runs_total counter
+kith_source_runs_total{outcome="failed"} 1
+kith_source_runs_total{outcome="read"} 1
+`)
 }

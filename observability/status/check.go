@@ -48,6 +48,8 @@ func checks() []check {
 			part, _ = share("outcome", "failed", "dropped")(s, metric)
 			return part, 1.0 / recent
 		}, 1}},
+		{"KithSourcesNotRead", true, figure{"Wait of the calendar that is due the longest", "h", "kith_source_overdue_seconds", largest, 1.0 / hour}},
+		{"KithDigestsNotSent", true, figure{"Wait of the digest that is due the longest", "h", "kith_digest_overdue_seconds", largest, 1.0 / hour}},
 		{"KithSweepsMissing", true, figure{"Time since expired rows were deleted", "h", "kith_store_sweep_age_seconds", largest, 1.0 / hour}},
 		{"KithBackupStale", true, figure{"Age of the last backup", "h", "kith_store_backup_age_seconds", largest, 1.0 / hour}},
 		{"KithCertificateExpires", true, figure{"Time until a certificate expires", "days", "kith_tls_certificate_expiry_timestamp_seconds", func(s span, metric string) (part, whole float64) {

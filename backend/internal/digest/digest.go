@@ -191,6 +191,17 @@ func FindUnsubscribe(ctx context.Context, s *db.DB, secret string) (*account.Mem
 	return account.GetMemberByID(ctx, s, d.TenantID)
 }
 
+// Overdue returns how long the digest of all members that is due the longest has been due, not above 0 if none is, and how many could not be
+// sent at the last try.
+func Overdue(ctx context.Context, s *db.DB) (overdue time.Duration, failing int, err error) {
+	var next bun.NullTime
+	err = s.NewRaw("SELECT min(next_at), count(failing_since) FROM digests WHERE next_at IS NOT NULL").Scan(ctx, &next, &failing)
+	if next.IsZero() {
+		return 0, failing, err
+	}
+	return s.Now().Sub(next.Time), failing, err
+}
+
 // lease is how long a worker may take for one digest: after that, another one tries it.
 const lease = account.DigestLease
 

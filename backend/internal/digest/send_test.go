@@ -230,6 +230,9 @@ func TestMailServerDown(t *testing.T) {
 		if d := o.get(t, later); d.Failure != "" {
 			t.Errorf("not due yet: %+v", d)
 		}
+		if overdue, failing, err := digest.Overdue(t.Context(), o.DB); overdue < 0 || overdue > 5*time.Minute || failing != 3 || err != nil {
+			t.Errorf("overdue %v, %d failing, %v", overdue, failing, err)
+		}
 		o.Send = real
 		o.runAt(t, "2026-03-28T03:00:00Z", 4, 0)
 		o.runAt(t, "2026-03-28T03:05:00Z", 0, 0)

@@ -140,6 +140,8 @@ type Sources struct {
 	Store   *db.DB
 	Secrets *secretkey.File
 	Fetcher *Fetcher
+	// Observe is called after each reading with how it ended, as metrics.NewSourceRuns counts it; it may be nil.
+	Observe func(outcome string)
 }
 
 // page is the actor of what members do on the pages.
@@ -223,6 +225,18 @@ func ListAddresses(ctx context.Context, s *db.DB) ([]Source, error) {
 func Reseal(ctx context.Context, s *db.DB, src *Source, address string) error {
 	_, err := s.NewWrite("UPDATE sources SET address = ? WHERE tenant_id = ? AND id = ? AND address = ?", address, src.TenantID, src.ID, src.Address).Exec(ctx)
 	return err
+}
+
+// Overdue returns how long the source of all members that is due the longest has been due, not above 0 if none is, and how many could not be
+// read at the last try. Those of suspended members wait.
+func Overdue(ctx context.Context, s *db.DB) (overdue time.Duration, failing int, err error) {
+	var next bun.NullTime
+	err = s.NewRaw(`SELECT min(next_at), count(failed_since) FROM sources WHERE state = 'on'
+AND NOT EXISTS (SELECT 1 FROM members m WHERE m.id = sources.tenant_id AND m.suspended_at IS NOT NULL)`).Scan(ctx, &next, &failing)
+	if next.IsZero() {
+		return 0, failing, err
+	}
+	return s.Now().Sub(next.Time), failing, err
 }
 
 // clean returns the options in their stored form.

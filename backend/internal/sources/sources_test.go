@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -528,9 +529,14 @@ func TestFailures(t *testing.T) {
 		w.publish(meeting("a", "09 09:00", "Budget", "vera"))
 		src := w.add(sources.Options{})
 		w.run()
+		w.wantOverdue(-time.Hour, 0)
 		w.answer(http.StatusNotFound)
 		w.pass(2 * time.Hour)
+		w.wantOverdue(time.Hour, 0)
+		observed := map[string]int{}
+		w.Observe = func(outcome string) { observed[outcome]++ }
 		w.run()
+		w.wantOverdue(-15*time.Minute, 1)
 		failed := w.source(src.ID)
 		if failed.FailedSince.IsZero() || failed.Problem != "there is no calendar at this address any more" || failed.SucceededAt.Equal(failed.TriedAt) || !failed.NextAt.Equal(w.clock().Add(15*time.Minute)) {
 			t.Errorf("failed: %+v", failed)
@@ -544,6 +550,9 @@ func TestFailures(t *testing.T) {
 		w.answer(0)
 		w.pass(2 * time.Hour)
 		w.run()
+		if !maps.Equal(observed, map[string]int{"failed": 2, "read": 1}) {
+			t.Errorf("observed %v", observed)
+		}
 		if well := w.source(src.ID); !well.FailedSince.IsZero() || well.Problem != "" || !well.SucceededAt.Equal(well.TriedAt) {
 			t.Errorf("well again: %+v", well)
 		}
@@ -554,6 +563,39 @@ func TestFailures(t *testing.T) {
 		if w.host.Requests() != before {
 			t.Error("a paused source was read")
 		}
+	})
+}
+
+// wantOverdue checks what Overdue returns.
+func (w *world) wantOverdue(overdue time.Duration, failing int) {
+	w.t.Helper()
+	if got, n, err := sources.Overdue(w.t.Context(), w.Store); got != overdue || n != failing || err != nil {
+		w.t.Errorf("overdue %v, %d failing, %v; want %v and %d", got, n, err, overdue, failing)
+	}
+}
+
+// TestFullAccount checks that a source whose meetings have no room in the account says so, and is not read all the time.
+func TestFullAccount(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(meeting("a", "09 09:00", "Budget", "vera"))
+		src := w.add(sources.Options{})
+		small, err := db.Open(t.Context(), db.Config{URL: url, Now: w.clock, MemberBytes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = small.Close() })
+		w.Store = small
+		if _, err := w.Schedule().Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		w.work()
+		if full := w.source(src.ID); !strings.HasPrefix(full.Problem, "nothing can be logged: The account is full") || !full.NextAt.After(w.clock()) {
+			t.Errorf("%q, next at %v", full.Problem, full.NextAt)
+		}
+		w.wantLogged("full")
 	})
 }
 

@@ -3,6 +3,7 @@ package sources
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/uptrace/bun"
 )
 
@@ -375,6 +377,7 @@ func (s *Sources) Schedule() job.Kind {
 			return nil, err
 		}
 		for _, owner := range owners {
+			ctx := db.WithoutQuota(ctx) // a full account would end the schedule of all
 			err := s.Store.Tenant(owner, false).Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error { return StartJob(ctx, tx) })
 			if err != nil && !fault.Is(err, fault.ReadOnly) {
 				return nil, err
@@ -418,18 +421,26 @@ func (s *Sources) Kind() job.Kind {
 			err := s.sync(ctx, run, &due[i])
 			if err == nil {
 				result.Read++
+				s.observe(metrics.SourceRead)
 				continue
 			}
 			if !fault.Is(err, fault.Invalid) {
 				return nil, err
 			}
 			result.Failed++
+			s.observe(metrics.SourceFailed)
 			if err := s.failed(ctx, run, &due[i], err); err != nil {
 				return nil, err
 			}
 		}
 		return result, nil
 	}}
+}
+
+func (s *Sources) observe(outcome string) {
+	if s.Observe != nil {
+		s.Observe(outcome)
+	}
 }
 
 // step writes a step of a run, in the name of the source.
@@ -446,7 +457,7 @@ func (s *Sources) step(ctx context.Context, run *job.Run, src *Source, fn func(c
 	})
 }
 
-// sync reads a source once. It fails with fault.Invalid if the calendar can't be read.
+// sync reads a source once. It fails with fault.Invalid if the calendar can't be read, or the account is full.
 func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 	p, err := s.plan(ctx, src)
 	if err != nil {
@@ -471,10 +482,13 @@ func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
 		p.report.Removed += synced.Removed
 	}
 	if err == nil {
-		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return p.finish(ctx, tx, src) })
+		err = s.step(db.WithoutQuota(ctx), run, src, func(ctx context.Context, tx *db.Tx) error { return p.finish(ctx, tx, src) })
 	}
 	if fault.Is(err, fault.NotFound) {
 		return nil // removed or paused meanwhile
+	}
+	if failure, ok := errors.AsType[*job.Failure](err); ok && failure.Code == job.CodeFull {
+		return fault.Wrap(err, fault.Invalid, "nothing can be logged: %s", strings.TrimSuffix(failure.Detail, "."))
 	}
 	return err
 }
@@ -550,7 +564,7 @@ func (p *plan) finish(ctx context.Context, tx *db.Tx, src *Source) error {
 
 // failed stores that a run failed.
 func (s *Sources) failed(ctx context.Context, run *job.Run, src *Source, cause error) error {
-	err := s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error {
+	err := s.step(db.WithoutQuota(ctx), run, src, func(ctx context.Context, tx *db.Tx) error {
 		src.TriedAt, src.Problem = tx.Now(), cause.Error()
 		if src.FailedSince.IsZero() {
 			src.FailedSince = tx.Now()

@@ -82,6 +82,12 @@ func still() map[string]string {
 		"kith_sweep_rows_total":        "nothing has expired yet; TestSweepsAreCounted in backend/server covers it",
 		"kith_sweep_purges_total":      "the same",
 		"kith_store_damaged":           "the database is whole; TestDamagedBackup of backend/internal/db damages one",
+		"kith_source_runs_total":       "nobody has a calendar; TestFailures of backend/internal/sources covers it",
+		"kith_source_overdue_seconds":  "the same",
+		"kith_sources_failing":         "the same",
+		"kith_digests_total":           "nobody gets a digest; TestDigestsAreCounted in backend/server covers it",
+		"kith_digest_overdue_seconds":  "the same; TestMailServerDown of backend/internal/digest covers it",
+		"kith_digests_failing":         "the same",
 
 		"kith_placement_fallbacks_total": "there is one backend; TestPlacement in e2e/resilience has two, and kills one",
 	}
