@@ -177,12 +177,14 @@ func WriteLine(b *strings.Builder, line string) {
 	b.WriteString(line + "\r\n")
 }
 
+// A replacer is made once: that takes longer than to use it.
+var (
+	escaper   = strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
+	unescaper = strings.NewReplacer(`\\`, `\`, `\,`, ",", `\;`, ";", `\n`, "\n", `\N`, "\n", `\:`, ":")
+)
+
 // Escape writes a text value (RFC 6350, section 3.4).
-func Escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(s)
-}
+func Escape(s string) string { return escaper.Replace(s) }
 
 // Unescape reads a text value.
-func Unescape(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\,`, ",", `\;`, ";", `\n`, "\n", `\N`, "\n", `\:`, ":").Replace(s)
-}
+func Unescape(s string) string { return unescaper.Replace(s) }

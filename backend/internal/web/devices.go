@@ -1,7 +1,9 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -22,8 +24,10 @@ type devicesContent struct {
 	Address, Username string
 	// Made is a new app password, MadeFeed the address of a new calendar feed. They are shown only this once.
 	Made, MadeFeed *madeToken
-	Feeds          []feedRow
-	Feed           feedForm
+	// Subscribe is the address of the new feed as calendar programs on this device open it.
+	Subscribe template.URL
+	Feeds     []feedRow
+	Feed      feedForm
 }
 
 // deviceChoice is what a member chose for a new device.
@@ -81,6 +85,10 @@ func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *
 		return err
 	}
 	content.Made, content.MadeFeed = v.takeMade(addedCookie), v.takeMade(feedCookie) // last, so that an outage does not lose it
+	if content.MadeFeed != nil {
+		_, address, _ := strings.Cut(content.MadeFeed.Bearer, ":")
+		content.Subscribe = template.URL("webcal:" + address) //nolint:gosec // of this service
+	}
 	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Errors: m.List, Content: content})
 }
 

@@ -126,6 +126,9 @@ func TestFeed(t *testing.T) {
 		made := makeFeed(b, webtest.Values("feed_name", "Everything"))
 		want(t, made, http.StatusOK, "The calendar feed “Everything” is made", "Birthdays, Anniversaries and other dates, Reminders and Days to get in touch", "not read yet")
 		path := feedPath(t, s, made)
+		if link := webtest.LinkTo(made, "Subscribe on this device"); link != "webcal:"+strings.TrimPrefix(s.URL, "http:")+path {
+			t.Errorf("the link to subscribe is %q", link)
+		}
 		if again := b.Get("/settings/devices"); strings.Contains(again.Body, path) {
 			t.Error("the address is shown again")
 		}
