@@ -65,7 +65,7 @@ func needs() map[string][]string {
 		"views":     {"db", "text"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
-		"insights":  {"search", "timeline"},
+		"insights":  {"search", "sources", "timeline"},
 		"export":    {"content", "decision", "groups", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export

@@ -338,6 +338,27 @@ func Ahead(ctx context.Context, data db.Reader, from, until time.Time) ([]Meetin
 	return slices.CompactFunc(all, func(a, b Meeting) bool { return a.Key == b.Key }), err
 }
 
+// NextWith returns the next meeting that is ahead with each of some people, by their ids.
+func NextWith(ctx context.Context, data db.Reader, now time.Time, who []string) (map[string]*Meeting, error) {
+	var all []Meeting
+	next := map[string]*Meeting{}
+	with := func(q *bun.SelectQuery) *bun.SelectQuery {
+		for _, id := range who {
+			q = q.WhereOr("connection_ids LIKE ?", `%"`+id+`"%`)
+		}
+		return q
+	}
+	err := data.From(&all).Where("starts_at >= ? AND interaction_id = ''", now.UTC()).WhereGroup(" AND ", with).Order("starts_at", "key", "source_id").Scan(ctx)
+	for i := range all {
+		for _, id := range all[i].ConnectionIDs {
+			if next[id] == nil {
+				next[id] = &all[i]
+			}
+		}
+	}
+	return next, err
+}
+
 // keyOf returns the stored form of a calendar's key, which may be long: a hash of the event's UID, and one of all.
 func keyOf(key string) string {
 	hash := func(s string) string {
