@@ -3,6 +3,7 @@
 package handlers
 
 import (
+	"context"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -18,7 +19,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/research"
 	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 )
 
 // Config is what the handlers need. All is required but BaseURL.
@@ -69,7 +72,7 @@ func New(c Config) *Handlers {
 	h := &Handlers{
 		Search:     searched,
 		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected, StoreNote: timeline.StoreNote},
-		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller},
+		Timeline:   &timeline.RPC{DB: c.Store, Index: c.Indexes.OfCaller, Blocks: blocksOfCaller(c.Store)},
 		Groups:     &groups.RPC{DB: c.Store, Selected: selected, Index: c.Indexes.OfCaller},
 		Reminders:  &reminders.RPC{DB: c.Store, Now: c.Now, Selected: selected, Index: c.Indexes.OfCaller},
 		Insights:   &insights.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search, Now: c.Now},
@@ -82,4 +85,24 @@ func New(c Config) *Handlers {
 	}
 	h.Research = &research.RPC{BaseURL: c.BaseURL, People: h.Search, Index: c.Indexes, Insights: h.Insights, Timeline: h.Timeline, Account: h.Account}
 	return h
+}
+
+// blockMemory bounds the times and kinds of notes and interactions that are held: about six million.
+const blockMemory = 32 << 20
+
+// blocksOfCaller returns a function that returns the times and kinds of the caller's notes and interactions, which are read from the
+// database when they have changed.
+func blocksOfCaller(store *db.DB) func(ctx context.Context) (*wordindex.Blocks, error) {
+	load := func(ctx context.Context, t tenant.ID, since int64, blocks *wordindex.Blocks) (version int64, err error) {
+		err = store.Tenant(t, true).Snapshot(ctx, func(ctx context.Context, r db.Reader) error {
+			version, err = blocks.Load(ctx, r, since)
+			return err
+		})
+		return version, err
+	}
+	cache := search.NewCache(wordindex.NewBlocks, load, blockMemory)
+	return func(ctx context.Context) (*wordindex.Blocks, error) {
+		p := tenant.PrincipalFrom(ctx)
+		return cache.Get(ctx, p.Tenant, p.DataVersion)
+	}
 }

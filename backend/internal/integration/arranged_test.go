@@ -122,8 +122,8 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 			return []any{all, err, one}, oneErr
 		},
 		"SearchWords": func(ctx context.Context, v victim) (any, error) {
-			found, err := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, Limit: 50})
-			_, aboutErr := timeline.SearchWords(ctx, data, timeline.WordQuery{Text: secret, ConnectionID: v.connection, Limit: 50})
+			found, err := searchWords(ctx, data, timeline.WordQuery{Text: secret, Limit: 50})
+			_, aboutErr := searchWords(ctx, data, timeline.WordQuery{Text: secret, ConnectionID: v.connection, Limit: 50})
 			return []any{found.Entries, found.Archived, err}, aboutErr
 		},
 		"AddParticipants": func(ctx context.Context, v victim) (any, error) {

@@ -195,7 +195,7 @@ func TestMovedAccountIsEqual(t *testing.T) {
 		if diff := cmp.Diff(want["entry_numbers"], moved["entry_numbers"]); diff != "" || len(moved["entry_words"]) != len(want["entry_words"]) {
 			t.Errorf("%d rows of entry_words, want %d; entry_numbers (-there +here):\n%s", len(moved["entry_words"]), len(want["entry_words"]), diff)
 		}
-		for _, table := range []string{"entry_numbers", "entry_words", "entry_times"} {
+		for _, table := range []string{"entry_numbers", "entry_words", "entry_blocks"} {
 			if len(moved[table]) == 0 {
 				t.Errorf("%s is empty", table)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 )
 
 // Both databases find the same, in the same order, with the stored times.
@@ -53,7 +54,7 @@ func TestSearchWords(t *testing.T) {
 		}
 		find := func(text, of string) (out []string) {
 			t.Helper()
-			found, err := timeline.SearchWords(t.Context(), s.Tenant(owner, true), timeline.WordQuery{Text: text, ConnectionID: of, Limit: 9})
+			found, err := searchWords(t.Context(), s.Tenant(owner, true), timeline.WordQuery{Text: text, ConnectionID: of, Limit: 9})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +73,7 @@ func TestSearchWords(t *testing.T) {
 				t.Errorf("%q of %q: %s, want %s", c.text, c.of, got, c.want)
 			}
 		}
-		if _, err := timeline.SearchWords(t.Context(), s.Tenant(owner, true), timeline.WordQuery{Text: "x", ConnectionID: theirs.ID, Limit: 1}); !fault.Is(err, fault.NotFound) {
+		if _, err := searchWords(t.Context(), s.Tenant(owner, true), timeline.WordQuery{Text: "x", ConnectionID: theirs.ID, Limit: 1}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("another's person: %v", err)
 		}
 	})
@@ -107,10 +108,19 @@ func BenchmarkSearchWords(b *testing.B) {
 	for name, text := range map[string]string{"everywhere": "sailing boat", "nowhere": "dragons"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := timeline.SearchWords(b.Context(), data, timeline.WordQuery{Text: text, Limit: 10}); err != nil {
+				if _, err := searchWords(b.Context(), data, timeline.WordQuery{Text: text, Limit: 10}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// searchWords searches the notes and interactions as they are now.
+func searchWords(ctx context.Context, r db.Reader, q timeline.WordQuery) (*timeline.WordsFound, error) {
+	blocks := wordindex.NewBlocks()
+	if _, err := blocks.Load(ctx, r, -1); err != nil {
+		return nil, err
+	}
+	return timeline.SearchWords(ctx, r, blocks, q)
 }

@@ -175,7 +175,7 @@ func randomSearch(random *rand.Rand, people []string) wordSearch {
 		s.about = people[random.IntN(len(people))]
 	}
 	if random.IntN(3) == 0 {
-		s.kinds = [][]string{{"note"}, {"call"}, {"call", "meeting"}, {"note", "call"}}[random.IntN(4)]
+		s.kinds = [][]string{{"note"}, {"call"}, {"call", "meeting"}, {"note", "call"}, {"email", "message"}, {"event"}, {"intro", "other"}}[random.IntN(7)]
 	}
 	day := func() time.Time { return time.Date(2020+random.IntN(7), 3, 1, 0, 0, 0, 0, time.UTC) }
 	if random.IntN(4) == 0 {
@@ -228,7 +228,7 @@ func TestSearchNotesFindsWhatTheRowsHave(t *testing.T) {
 					about(), someWords(random, 4), about(), someWords(random, 4))))
 			case 3:
 				did(b.call(t, logCall, fmt.Sprintf(`{"connection_ids":%s,"kind":%q,"summary":%q,"occurred_at":"%d-03-0%d"}`,
-					about(), pick([]string{"call", "meeting"}), someWords(random, 4), 2020+random.IntN(6), 1+random.IntN(2))))
+					about(), pick([]string{"call", "meeting", "email", "message", "event", "intro", "other"}), someWords(random, 4), 2020+random.IntN(6), 1+random.IntN(2))))
 			case 5:
 				if len(entries) > 0 {
 					if one := pick(entries); strings.HasPrefix(one, "not_") {
@@ -291,7 +291,7 @@ func TestSearchNotesOfThousands(t *testing.T) {
 				}
 				c.ID, c.Version, c.CreatedAt, c.UpdatedAt = id.New(id.Connection), 1, tx.Now(), tx.Now()
 				known, batch.Created = append(known, c.ID), append(batch.Created, c)
-				for range 700 { // three times this needs several rows of times
+				for range 700 { // three times this needs several blocks
 					year := 2020 + random.IntN(6)
 					if random.IntN(50) == 0 {
 						year = []int{1900, 1949, 2090, 2100}[random.IntN(4)]

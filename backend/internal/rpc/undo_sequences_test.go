@@ -219,7 +219,7 @@ func (s *stage) objects(t *testing.T, a *actor) []string {
 	var lasting []row
 	for _, r := range s.rows(t, a.tenant) {
 		switch r.table {
-		case "changes", "change_objects", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections", "entry_words", "entry_times":
+		case "changes", "change_objects", "decisions", "credit_balances", "credit_entries", "agent_reads", "tenant_states", "removed_connections", "entry_words", "entry_blocks":
 		case "organizations", "tags":
 			lasting = append(lasting, r)
 		default:

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/wordindex"
 	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )
 
@@ -43,6 +44,8 @@ type RPC struct {
 	DB *db.DB
 	// Index returns the search index of the caller's network.
 	Index func(ctx context.Context) (*index.Index, error)
+	// Blocks returns the times and kinds of the caller's notes and interactions.
+	Blocks func(ctx context.Context) (*wordindex.Blocks, error)
 }
 
 // span returns the moments between which the entries of a list lie, of two days or nil.
@@ -240,7 +243,11 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 	size := q.Limit
 	q.Limit++ // one more entry shows whether there is another page
 	p := tenant.PrincipalFrom(ctx)
-	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	blocks, err := h.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), blocks, q)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ const maxArchived = 3
 // words. Entries about archived people only are left out. It reads the index of words, and of the entries those that it
 // returns, unless many have the same time or are about archived people. It fails with fault.NotFound for a connection
 // that does not exist.
-func SearchWords(ctx context.Context, r db.Reader, q WordQuery) (*WordsFound, error) {
+func SearchWords(ctx context.Context, r db.Reader, blocks *wordindex.Blocks, q WordQuery) (*WordsFound, error) {
 	if q.ConnectionID != "" {
 		if err := people.Live(ctx, r, q.ConnectionID); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func SearchWords(ctx context.Context, r db.Reader, q WordQuery) (*WordsFound, er
 		return out, nil
 	}
 	wanted := wordindex.Query{Words: words, ConnectionID: q.ConnectionID, Kinds: q.Kinds, Since: q.Since, Until: q.Until}
-	found, err := wordindex.Find(ctx, r, wanted)
+	found, err := wordindex.Find(ctx, r, blocks, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ func takePage(ctx context.Context, r db.Reader, q WordQuery, ranking *wordindex.
 		ranking.Skip(q.After.Hits, q.After.OccurredAt)
 	}
 	for len(page) < q.Limit {
-		numbers, hits, err := ranking.Next(ctx, q.Limit)
-		if err != nil || len(numbers) == 0 {
-			return page, hidden, err
+		numbers, hits := ranking.Next(q.Limit)
+		if len(numbers) == 0 {
+			return page, hidden, nil
 		}
 		places, err := readPlaces(ctx, r, numbers)
 		if err != nil {

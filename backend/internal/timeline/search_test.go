@@ -63,7 +63,7 @@ func TestSearchWords(t *testing.T) {
 		"sa":           "", // a prefix must have three letters
 		"!?":           "",
 	} {
-		got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: query, Limit: 9})
+		got, err := searchWords(t.Context(), w, timeline.WordQuery{Text: query, Limit: 9})
 		var ids []string
 		for _, f := range got.Entries {
 			ids = append(ids, strings.TrimPrefix(f.ID, "not_"))
@@ -75,7 +75,7 @@ func TestSearchWords(t *testing.T) {
 			t.Errorf("%q finds %v, %v; want %s", query, ids, err, want)
 		}
 	}
-	got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: "tore", Limit: 9})
+	got, err := searchWords(t.Context(), w, timeline.WordQuery{Text: "tore", Limit: 9})
 	if err != nil || len(got.Entries) != 1 || !strings.Contains(got.Entries[0].Text, "the sail of Łódź tore") || !strings.HasPrefix(got.Entries[0].Text, "…") {
 		t.Errorf("the part around the match: %+v, %v", got, err)
 	}
@@ -96,7 +96,7 @@ func TestPagesOfWords(t *testing.T) {
 		}
 		find := func(q timeline.WordQuery) (ids []string, last *timeline.SearchCursor) {
 			q.Text = "tea"
-			found, err := timeline.SearchWords(context.Background(), w, q)
+			found, err := searchWords(context.Background(), w, q)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -135,7 +135,16 @@ func TestSearchWordsFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: "x", Limit: 1}); err == nil {
+	if _, err := searchWords(t.Context(), w, timeline.WordQuery{Text: "x", Limit: 1}); err == nil {
 		t.Error("nothing failed")
 	}
+}
+
+// searchWords searches the notes and interactions as they are now.
+func searchWords(ctx context.Context, r db.Reader, q timeline.WordQuery) (*timeline.WordsFound, error) {
+	blocks := wordindex.NewBlocks()
+	if _, err := blocks.Load(ctx, r, -1); err != nil {
+		return nil, err
+	}
+	return timeline.SearchWords(ctx, r, blocks, q)
 }

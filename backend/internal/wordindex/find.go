@@ -33,8 +33,9 @@ func (q *Query) Filtered() bool {
 
 // Found is the result of Find: the entries with at least one word of the query.
 type Found struct {
-	reader  db.Reader
 	query   Query
+	blocks  []*block
+	kinds   uint8    // the bits of the kinds; 0 for all
 	end     int      // above the highest number
 	about   []bool   // by number: the entries about the person; nil for all
 	scratch *scratch // nil if the query has no words
@@ -44,7 +45,6 @@ type Found struct {
 // cost more, in garbage collection, than the search.
 type scratch struct {
 	words []wordHits
-	kinds wordHits // the entries of the kinds
 	hits  []uint16 // by number: the hits of all words, unless there is only one
 	have  []uint8  // by number: how many of the words the entry has, unless there is only one
 	level []int32
@@ -55,9 +55,13 @@ var scratches = sync.Pool{New: func() any { return &scratch{} }} //nolint:gochec
 // wordHits are the entries with a word.
 type wordHits struct {
 	hits    []uint8 // by number
-	numbers []int32 // of the entries with hits, in any order
+	entries int     // how many have hits
+	numbers []int32 // of the first few of them, in any order
 	end     int     // above the highest of them
 }
+
+// few is how many entries of a word are listed: others are found by looking at all.
+const few = 4096
 
 // Close gives the memory of the search back.
 func (f *Found) Close() {
@@ -67,36 +71,32 @@ func (f *Found) Close() {
 	}
 	f.scratch = nil
 	for i := range s.words {
-		if w := &s.words[i]; len(s.words) > 1 {
-			for _, number := range w.numbers {
-				s.hits[number], s.have[number] = 0, 0
-			}
-		}
-		s.words[i].clear()
+		w := &s.words[i]
+		clear(w.hits[:w.end])
+		w.numbers, w.entries, w.end = w.numbers[:0], 0, 0
 	}
-	s.kinds.clear()
+	if len(s.words) > 1 {
+		clear(s.hits[:f.end])
+		clear(s.have[:f.end])
+	}
 	scratches.Put(s)
 }
 
-func (w *wordHits) clear() {
-	for _, number := range w.numbers {
-		w.hits[number] = 0
+// Find looks the words of a query up. It takes one statement, and one more for a person's entries. Entries that the blocks don't have yet
+// are left out. Close must be called if there is no error.
+func Find(ctx context.Context, r db.Reader, blocks *Blocks, q Query) (*Found, error) {
+	f := &Found{query: q, blocks: *blocks.all.Load()}
+	for _, kind := range q.Kinds {
+		f.kinds |= bitOf(kind)
 	}
-	w.numbers, w.end = w.numbers[:0], 0
-}
-
-// Find looks the words of a query up. It takes one statement, and one more for a person's entries. Close must be called if there is
-// no error.
-func Find(ctx context.Context, r db.Reader, q Query) (*Found, error) {
-	f := &Found{reader: r, query: q}
 	if q.Words.Len() == 0 {
 		return f, nil
 	}
 	f.scratch = scratches.Get().(*scratch) //nolint:forcetypeassert // nothing else is in the pool
 	f.scratch.words = slices.Grow(f.scratch.words[:0], q.Words.Len())[:q.Words.Len()]
-	err := f.read(ctx)
+	err := f.read(ctx, r)
 	if err == nil && q.ConnectionID != "" {
-		err = f.allowOf(ctx)
+		err = f.allowOf(ctx, r)
 	}
 	if err != nil {
 		return nil, err // without the memory, which may be in any state
@@ -105,12 +105,12 @@ func Find(ctx context.Context, r db.Reader, q Query) (*Found, error) {
 }
 
 // allowOf allows the entries about a person only.
-func (f *Found) allowOf(ctx context.Context) error {
+func (f *Found) allowOf(ctx context.Context, r db.Reader) error {
 	var numbers []int32
-	err := f.reader.NewRaw(`SELECT n.number FROM note_connections l JOIN entry_numbers n ON n.tenant_id = l.tenant_id AND n.entry_id = l.note_id
+	err := r.NewRaw(`SELECT n.number FROM note_connections l JOIN entry_numbers n ON n.tenant_id = l.tenant_id AND n.entry_id = l.note_id
 WHERE l.tenant_id = ?0 AND l.connection_id = ?1
 UNION ALL SELECT n.number FROM interaction_connections l JOIN entry_numbers n ON n.tenant_id = l.tenant_id AND n.entry_id = l.interaction_id
-WHERE l.tenant_id = ?0 AND l.connection_id = ?1`, f.reader.TenantID(), f.query.ConnectionID).Scan(ctx, &numbers)
+WHERE l.tenant_id = ?0 AND l.connection_id = ?1`, r.TenantID(), f.query.ConnectionID).Scan(ctx, &numbers)
 	f.about = make([]bool, f.end)
 	for _, number := range numbers {
 		if int(number) < f.end {
@@ -122,22 +122,27 @@ WHERE l.tenant_id = ?0 AND l.connection_id = ?1`, f.reader.TenantID(), f.query.C
 
 // allows reports whether the filters leave an entry.
 func (f *Found) allows(number int32) bool {
-	if len(f.query.Kinds) > 0 && (int(number) >= f.scratch.kinds.end || f.scratch.kinds.hits[number] == 0) {
+	if f.kinds != 0 && f.kindOf(number)&f.kinds == 0 {
 		return false
 	}
 	return f.about == nil || f.about[number]
 }
 
-// ofKinds stands for a word in the statement of read: the postings are those of kinds.
-const ofKinds = -1
+func (f *Found) kindOf(number int32) uint8 {
+	block, place := int(number/blockSize), int(number%blockSize)
+	if block >= len(f.blocks) || place >= len(f.blocks[block].kinds) {
+		return 0
+	}
+	return f.blocks[block].kinds[place]
+}
 
-// read reads the postings of the words and of the kinds.
-func (f *Found) read(ctx context.Context) error {
+// read reads the postings of the words.
+func (f *Found) read(ctx context.Context, r db.Reader) error {
 	var parts []string
 	var args []any
 	part := func(word int, where string, values ...any) {
 		parts = append(parts, "SELECT ? AS place, word, postings FROM entry_words WHERE tenant_id = ? AND "+where)
-		args = append(append(args, word, f.reader.TenantID()), values...)
+		args = append(append(args, word, r.TenantID()), values...)
 	}
 	for i := range f.query.Words.Len() {
 		terms, prefix := f.query.Words.Terms(i)
@@ -152,14 +157,7 @@ func (f *Found) read(ctx context.Context) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	if len(f.query.Kinds) > 0 {
-		terms := make([]string, len(f.query.Kinds))
-		for i, kind := range f.query.Kinds {
-			terms[i] = kindTerm(kind)
-		}
-		part(ofKinds, "word IN (?)", bun.List(terms))
-	}
-	rows, err := f.reader.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
+	rows, err := r.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
 	if err != nil {
 		return err
 	}
@@ -170,11 +168,7 @@ func (f *Found) read(ctx context.Context) error {
 		if err := rows.Scan(&word, &term, &postings); err != nil {
 			return err
 		}
-		if word == ofKinds {
-			f.scratch.kinds.count(postings, 1)
-		} else {
-			f.scratch.words[word].count(postings, f.query.Words.Weight(word, string(term)))
-		}
+		f.scratch.words[word].count(postings, f.query.Words.Weight(word, string(term)))
 	}
 	f.sum()
 	return rows.Err()
@@ -182,18 +176,21 @@ func (f *Found) read(ctx context.Context) error {
 
 // count adds a row of postings of a term that has a weight.
 func (w *wordHits) count(postings []byte, weight int) {
-	w.numbers = slices.Grow(w.numbers, len(postings))
+	numbers, hits, entries := w.numbers, w.hits, w.entries
 	c := newCursor(postings)
 	for c.next() {
-		if int(c.number) >= len(w.hits) {
-			w.hits = grown(w.hits, int(c.number)+1)
+		if int(c.number) >= len(hits) {
+			hits = grown(hits, int(c.number)+1)
 		}
-		if w.hits[c.number] == 0 {
-			w.numbers = append(w.numbers, c.number)
+		before := hits[c.number]
+		if before == 0 {
+			if entries++; entries <= few {
+				numbers = append(numbers, c.number)
+			}
 		}
-		w.hits[c.number] = uint8(min(int(w.hits[c.number])+c.count*weight, index.MostHits))
+		hits[c.number] = uint8(min(int(before)+c.count*weight, index.MostHits))
 	}
-	w.end = max(w.end, int(c.number)+1)
+	w.numbers, w.hits, w.entries, w.end = numbers, hits, entries, max(w.end, int(c.number)+1)
 }
 
 // grown returns a slice of so many places or more.
@@ -216,10 +213,17 @@ func (f *Found) sum() {
 	}
 	s.hits, s.have = grown(s.hits, f.end), grown(s.have, f.end)
 	for i := range s.words {
-		hits := s.words[i].hits
-		for _, number := range s.words[i].numbers {
-			s.hits[number] += uint16(hits[number])
-			s.have[number]++
+		w := &s.words[i]
+		if w.entries <= few {
+			for _, number := range w.numbers {
+				s.hits[number] += uint16(w.hits[number])
+				s.have[number]++
+			}
+			continue
+		}
+		for number, hits := range w.hits[:w.end] {
+			s.hits[number] += uint16(hits)
+			s.have[number] += min(hits, 1)
 		}
 	}
 }
@@ -230,7 +234,7 @@ func (f *Found) Missing() (words []int) {
 		return nil
 	}
 	for i := range f.scratch.words {
-		if len(f.scratch.words[i].numbers) == 0 {
+		if f.scratch.words[i].entries == 0 {
 			words = append(words, i)
 		}
 	}
@@ -253,12 +257,12 @@ func (f *Found) each(words int, do func(number int32, hits int)) {
 	}
 	rarest := &s.words[0]
 	for i := range s.words {
-		if w := &s.words[i]; len(w.numbers) < len(rarest.numbers) {
+		if w := &s.words[i]; w.entries < rarest.entries {
 			rarest = w
 		}
 	}
 	switch {
-	case words == len(s.words) && len(rarest.numbers) < f.end/sparse:
+	case words == len(s.words) && rarest.entries <= few:
 		slices.Sort(rarest.numbers)
 		for _, number := range rarest.numbers {
 			if !f.allows(number) {
@@ -285,9 +289,6 @@ func (f *Found) each(words int, do func(number int32, hits int)) {
 	}
 }
 
-// sparse is the number of entries of which one has a word if it is faster to sort the list of those that have it than to look at all.
-const sparse = 32
-
 // Ranking takes the entries with the same number of words in the order of a search: those with more hits first, and of equal ones
 // the latest.
 type Ranking struct {
@@ -295,6 +296,7 @@ type Ranking struct {
 	words  int
 	levels []int   // how many entries have so many hits
 	hits   int     // of the entries that are taken
+	listed int     // the hits of the entries in scratch.level
 	latest *byTime // nil before the first of them is taken
 	below  uint32  // the entries of the first hits are of earlier seconds
 }
@@ -302,8 +304,17 @@ type Ranking struct {
 // With returns the ranking of the entries with so many of the words.
 func (f *Found) With(words int) *Ranking {
 	r := &Ranking{found: f, words: words, levels: make([]int, index.MostHits*f.query.Words.Len()+1), below: math.MaxUint32}
-	r.hits = len(r.levels) - 1
-	f.each(words, func(_ int32, hits int) { r.levels[hits]++ })
+	level := f.scratch.level[:0]
+	f.each(words, func(number int32, hits int) {
+		r.levels[hits]++
+		if hits > r.listed {
+			r.listed, level = hits, level[:0]
+		}
+		if hits == r.listed {
+			level = append(level, number)
+		}
+	})
+	r.hits, f.scratch.level = r.listed, level
 	return r
 }
 
@@ -314,43 +325,41 @@ func (r *Ranking) Skip(hits int, after time.Time) {
 	}
 }
 
-// fewEntries is how many entries are taken at once, in no order, without reading when they were.
-const fewEntries = 50
-
 // Next takes about n entries or more: all entries of the same hits and second at once. It returns them in no order, and their hits;
 // none at the end. Entries before Since or from Until on may be among them.
-func (r *Ranking) Next(ctx context.Context, n int) (numbers []int32, hits int, err error) {
+func (r *Ranking) Next(n int) (numbers []int32, hits int) {
 	for ; r.hits > 0; r.hits, r.latest, r.below = r.hits-1, nil, math.MaxUint32 {
 		if r.levels[r.hits] == 0 {
 			continue
 		}
-		few := r.levels[r.hits] <= fewEntries
 		if r.latest == nil {
-			level := r.found.scratch.level[:0]
-			r.found.each(r.words, func(number int32, hits int) {
-				if hits == r.hits {
-					level = append(level, number)
-				}
-			})
-			r.found.scratch.level = level
-			if few {
-				r.levels[r.hits] = 0
-				return level, r.hits, nil
-			}
-			since, below := uint32(noTime+1), r.below
+			r.list()
+			since, below := uint32(1), r.below
 			if q := r.found.query; !q.Since.IsZero() {
 				since = secondOf(q.Since)
 			}
 			if q := r.found.query; !q.Until.IsZero() {
 				below = min(below, secondOf(q.Until)+1)
 			}
-			if r.latest, err = newByTime(ctx, r.found.reader, level, since, below); err != nil {
-				return nil, 0, err
-			}
+			r.latest = newByTime(r.found.blocks, r.found.scratch.level, since, below)
 		}
-		if numbers, err = r.latest.next(ctx, n); err != nil || len(numbers) > 0 {
-			return numbers, r.hits, err
+		if numbers = r.latest.next(n); len(numbers) > 0 {
+			return numbers, r.hits
 		}
 	}
-	return nil, 0, nil
+	return nil, 0
+}
+
+// list lists the entries of the hits that are taken.
+func (r *Ranking) list() {
+	if r.listed == r.hits {
+		return
+	}
+	level := r.found.scratch.level[:0]
+	r.found.each(r.words, func(number int32, hits int) {
+		if hits == r.hits {
+			level = append(level, number)
+		}
+	})
+	r.listed, r.found.scratch.level = r.hits, level
 }

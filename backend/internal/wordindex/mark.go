@@ -99,12 +99,9 @@ type entry struct {
 	names          []string
 }
 
-// kindTerm is the term of all entries of a kind.
-func kindTerm(kind string) string { return ":" + kind }
-
 // terms counts the terms of an entry.
 func (e *entry) terms() map[string]int {
-	counts := map[string]int{kindTerm(e.Kind): 1}
+	counts := map[string]int{}
 	count := func(term string) { counts[term]++ }
 	index.EachTerm(e.Text, count)
 	for _, name := range e.names {
@@ -159,7 +156,7 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 	if err := tx.NewRaw("SELECT coalesce(max(number) + 1, 0) FROM entry_numbers WHERE tenant_id = ?", tx.TenantID()).Scan(ctx, &next); err != nil {
 		return err
 	}
-	changed, times, first := changes{}, map[int32]uint32{}, next
+	changed, stamps, first := changes{}, map[int32]stamp{}, next
 	var stored []entryNumber
 	var gone []string
 	for _, one := range ids {
@@ -169,14 +166,14 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 			continue
 		case e == nil:
 			changed.add(old.Number, split(old.Terms), nil)
-			times[old.Number] = noTime
+			stamps[old.Number] = stamp{}
 			gone = append(gone, one)
 			continue
 		case old == nil:
 			old = &entryNumber{TenantID: tx.TenantID(), EntryID: one, Number: next}
 			next++
 		}
-		times[old.Number] = secondOf(e.At)
+		stamps[old.Number] = stamp{secondOf(e.At), bitOf(e.Kind)}
 		counts := e.terms()
 		if joined := join(counts); joined != old.Terms {
 			changed.add(old.Number, split(old.Terms), counts)
@@ -196,8 +193,11 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 	if err := changed.store(ctx, tx, first); err != nil {
 		return err
 	}
-	return storeTimes(ctx, tx, times)
+	return storeStamps(ctx, tx, stamps)
 }
+
+// noteKind is the kind of the entries that are notes; the others are of the kinds of interactions.
+const noteKind = "note"
 
 // kinds are the two kinds of entries: how their ids begin, and the statements that read them and the names of the people whom they
 // are about.
@@ -245,46 +245,33 @@ func readEntries(ctx context.Context, tx *db.Tx, ids []string) (map[string]*entr
 	return byID, nil
 }
 
-// storeTimes stores the times of entries by their numbers.
-func storeTimes(ctx context.Context, tx *db.Tx, times map[int32]uint32) error {
-	blocks := map[int32]*entryTimes{}
-	for number := range times {
-		blocks[number/blockSize] = nil
+// storeStamps stores the stamps of entries by their numbers.
+func storeStamps(ctx context.Context, tx *db.Tx, stamps map[int32]stamp) error {
+	blocks := map[int32]*entryBlock{}
+	for number := range stamps {
+		blocks[number/blockSize] = &entryBlock{TenantID: tx.TenantID(), Block: number / blockSize}
 	}
 	if len(blocks) == 0 {
 		return nil
 	}
-	var rows []*entryTimes
+	var rows []*entryBlock
 	if err := tx.From(&rows).Where("block IN (?)", bun.List(slices.Collect(maps.Keys(blocks)))).Scan(ctx); err != nil {
 		return err
 	}
 	for _, row := range rows {
 		blocks[row.Block] = row
 	}
-	dirty := map[int32]bool{}
-	for number, at := range times {
-		b := blocks[number/blockSize]
-		if b == nil {
-			b = &entryTimes{TenantID: tx.TenantID(), Block: number / blockSize}
-			blocks[b.Block] = b
-		}
-		if b.set(int(number%blockSize), at) {
-			dirty[b.Block] = true
+	dirty := map[int32]*entryBlock{}
+	for number, s := range stamps {
+		if b := blocks[number/blockSize]; b.set(int(number%blockSize), s) {
+			dirty[b.Block], b.DataVersion = b, tx.Version()
 		}
 	}
 	if len(dirty) == 0 {
 		return nil
 	}
-	rows = rows[:0]
-	for block := range dirty {
-		b := blocks[block]
-		b.Latest = noTime
-		for i := range b.len() {
-			b.Latest = max(b.Latest, int64(b.at(i)))
-		}
-		rows = append(rows, b)
-	}
-	slices.SortFunc(rows, func(a, b *entryTimes) int { return cmp.Compare(a.Block, b.Block) })
-	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, block) DO UPDATE").Set("latest = EXCLUDED.latest").Set("times = EXCLUDED.times").Exec(ctx)
+	rows = slices.SortedFunc(maps.Values(dirty), func(a, b *entryBlock) int { return cmp.Compare(a.Block, b.Block) })
+	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, block) DO UPDATE").Set("data_version = EXCLUDED.data_version").
+		Set("times = EXCLUDED.times").Set("kinds = EXCLUDED.kinds").Exec(ctx)
 	return err
 }

@@ -867,14 +867,16 @@ CREATE TABLE entry_words (
     PRIMARY KEY (tenant_id, word, last)
 );
 
--- The times of a block of entries, by their numbers.
-CREATE TABLE entry_times (
-    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
-    block     INTEGER NOT NULL,
-    latest    BIGINT NOT NULL,  -- in microseconds
-    times     BYTEA NOT NULL,
+-- The times and kinds of a block of entries, by their numbers.
+CREATE TABLE entry_blocks (
+    tenant_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    block        INTEGER NOT NULL,
+    data_version BIGINT NOT NULL,  -- the data version of the write that changed the block last
+    times        BYTEA NOT NULL,
+    kinds        BYTEA NOT NULL,
     PRIMARY KEY (tenant_id, block)
 );
+CREATE INDEX entry_blocks_version ON entry_blocks (tenant_id, data_version);
 
 
 -- Sources -----------------------------------------------------------------------------

@@ -848,14 +848,16 @@ CREATE TABLE entry_words (
     PRIMARY KEY (tenant_id, word, last)
 ) WITHOUT ROWID;
 
--- The times of a block of entries, by their numbers.
-CREATE TABLE entry_times (
-    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
-    block     INTEGER NOT NULL,
-    latest    INTEGER NOT NULL,  -- in microseconds
-    times     BLOB NOT NULL,
+-- The times and kinds of a block of entries, by their numbers.
+CREATE TABLE entry_blocks (
+    tenant_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    block        INTEGER NOT NULL,
+    data_version BIGINT NOT NULL,  -- the data version of the write that changed the block last
+    times        BLOB NOT NULL,
+    kinds        BLOB NOT NULL,
     PRIMARY KEY (tenant_id, block)
 ) WITHOUT ROWID;
+CREATE INDEX entry_blocks_version ON entry_blocks (tenant_id, data_version);
 
 
 -- Sources -----------------------------------------------------------------------------
