@@ -286,7 +286,7 @@ func TestDue(t *testing.T) {
 	rows := insights.MeetingRows{
 		People: []people.Connection{c}, Groups: []insights.Membership{{ConnectionID: "con_1", GroupID: "grp_1", CadenceDays: 30}},
 		Reminders: []insights.Reminder{{ID: "rem_2", ConnectionID: "con_1", Text: "send deck", DueOn: "2026-11-22"}, {ID: "rem_1", ConnectionID: "con_1", Text: "call", DueOn: "2026-11-21"}},
-		Next: map[string]*sources.Meeting{"con_1": {StartsAt: now.Add(15 * time.Hour), Title: "Plans"}},
+		Next:      map[string]*sources.Meeting{"con_1": {StartsAt: now.Add(15 * time.Hour), Title: "Plans"}},
 	}
 	var got []string
 	for _, e := range insights.Prepare(rows, "", now, zone).People[0].Due {

@@ -42,7 +42,7 @@ type MeetingRows struct {
 	// Next is the next meeting of the calendars with each of the people, by their ids.
 	Next     map[string]*sources.Meeting
 	Contacts []Contact
-	Notes     []Note
+	Notes    []Note
 	// Joint are interactions of two or more of the people, latest first.
 	Joint []Joint
 }
