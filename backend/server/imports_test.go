@@ -61,7 +61,7 @@ func needs() map[string][]string {
 		"people":    {"history", "search/index", "wordindex"},
 		"groups":    {"people"},
 		"photos":    {"people"},
-		"reminders": {"people"},
+		"reminders": {"people", "sources"},
 		"views":     {"db", "text"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
