@@ -157,7 +157,7 @@ func TestMeetingsAreDue(t *testing.T) {
 		for limit := 1; limit <= 6; limit++ {
 			q := reminders.DueQuery{Today: now.Truncate(24 * time.Hour), Until: now.Truncate(24*time.Hour).AddDate(0, 0, 7), Now: now, Zone: zone, Limit: limit}
 			var got []string
-			for page := 0; page < 9; page++ {
+			for range 9 {
 				due, counts, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q)
 				if err != nil || counts.Meetings != 4 {
 					t.Fatalf("%+v, %v", counts, err)
