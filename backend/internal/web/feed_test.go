@@ -342,3 +342,38 @@ func TestFeedIsOff(t *testing.T) {
 		want(t, s.Browser(t).Get("/calendar/"+secret+".ics"), http.StatusNotFound)
 	})
 }
+
+// TestFeedIsBounded: a feed of more entries than it may have says so, and stays small.
+func TestFeedIsBounded(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		until(t, s, "2026-11-29T12:00:00Z")
+		b := s.SignedIn(t, "maria")
+		confirmed(t, s, b.Owner, "Europe/Berlin", "en-GB")
+		const size = 5_000
+		add := func(from, to int) {
+			rows := make([]reminders.Reminder, to-from)
+			for i := range rows {
+				rows[i] = reminders.Reminder{
+					TenantID: b.Owner, ID: fmt.Sprintf("rem_%06d", from+i), Text: strings.Repeat("long ", 100), DueOn: "2027-03-01", StartsOn: "2027-03-01",
+					Recurrence: reminders.RecursNever, State: reminders.Open, Version: 1, CreatedAt: s.Store.Now(), UpdatedAt: s.Store.Now(),
+				}
+			}
+			writeAs(t, s, b.Owner, db.Actor{}, func(ctx context.Context, tx *db.Tx) error { return tx.InsertAll(ctx, &rows, len(rows)) })
+		}
+		add(0, size)
+		path := feedPath(t, s, makeFeed(b, webtest.Values("feed_name", "Everything")))
+		const says = "2026-11-29 This calendar has only 5,000 entries of each kind: limit it to a group in Kith"
+		if got := feedDays(t, s.Browser(t).Get(path).Body, "2026-11-29", "2028-01-01"); len(got) != size || got[0] == says {
+			t.Errorf("a full calendar has %d entries, the first of which is %s", len(got), got[0])
+		}
+		add(size, size+1)
+		read := s.Browser(t).Get(path)
+		if got := feedDays(t, read.Body, "2026-11-29", "2028-01-01"); len(got) != size+1 || got[0] != says {
+			t.Errorf("a calendar that is too large has %d entries, the first of which is %s", len(got), got[0])
+		}
+		if n := len(read.Body); n > 4<<20 {
+			t.Errorf("it has %d bytes", n)
+		}
+	})
+}

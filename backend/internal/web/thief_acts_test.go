@@ -264,6 +264,19 @@ func accessThefts() []theft {
 				return p
 			},
 		},
+		{
+			name: "Make a calendar feed", ends: byNotMe,
+			try: func(h *heist) *webtest.Page {
+				p := h.submit("/settings/devices", "/settings/devices/feeds", webtest.Values("feed_name", "thiefs"))
+				if p.Status == http.StatusSeeOther {
+					h.kept = strings.TrimPrefix(webtest.TextOf(h.thief.Follow(p).ByID("feed-address")), h.URL)
+				}
+				return p
+			},
+			done: func(h *heist, _ *webtest.Page) bool {
+				return h.kept != "" && h.Browser(h.t).Get(h.kept).Status == http.StatusOK
+			},
+		},
 		{name: "Allow an agent to change things", ends: byNotMe, done: bearer, try: consents()},
 		{name: "Allow an agent to read", ends: byNotMe, done: bearer, try: consents("scope", "connections")},
 	}

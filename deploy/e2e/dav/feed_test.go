@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/dav -run TestFeed
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/dav -run 'TestFeed|TestFeedOverTwentyYears'
 
 package dav
 
@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
@@ -34,7 +37,7 @@ func TestFeed(t *testing.T) {
 		agent := ada.Agent(t)
 		grace := agent.Create(t, harness.Arguments{"name": "Grace, Hopper; PhD", "important_dates": []harness.Arguments{{"kind": "birthday", "date": "--02-29"}}})
 		due := time.Now().AddDate(0, 0, 30).Format(time.DateOnly)
-		agent.Call(t, "create_reminder", harness.Arguments{"text": "Ask about COBOL", "due_on": due, "recurrence": "monthly", "connection_ids": []string{grace}})
+		agent.Call(t, "create_reminder", harness.Arguments{"text": "Ask about COBOL", "due_on": due, "recurrence": "weekly", "connection_ids": []string{grace}})
 		path := newFeed(t, ada)
 
 		root := t.TempDir()
@@ -105,6 +108,66 @@ url = "%[2]s"
 			if got := s.Send(t, http.MethodGet, missing, ""); got.Status != http.StatusNotFound || !strings.Contains(got.Body, `"code":"not_found"`) {
 				t.Errorf("%s: %d %s", missing, got.Status, got.Body)
 			}
+		}
+	})
+}
+
+// TestFeedOverTwentyYears: ical.js shows birthdays and recurring reminders on the days on which Kith reminds, also where months are short.
+func TestFeedOverTwentyYears(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		agent := ada.Agent(t)
+		today := time.Now().UTC().Truncate(24 * time.Hour)
+		until := today.AddDate(20, 0, 0)
+		var want []string
+		// recur adds the days that are whole numbers of months after a first one, in a shorter month the last day.
+		recur := func(first time.Time, months int, title string) {
+			for n := 0; ; n += months {
+				day := time.Date(first.Year(), first.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+				day = day.AddDate(0, 0, min(first.Day(), day.AddDate(0, 1, -1).Day())-1)
+				if day.After(until) {
+					return
+				}
+				want = append(want, day.Format(time.DateOnly)+" "+title)
+			}
+		}
+		for _, r := range []struct {
+			day, month int // 0 is any month
+			recurrence string
+			months     int
+		}{
+			{29, 0, "monthly", 1}, {30, 0, "monthly", 1}, {31, 0, "monthly", 1}, {15, 0, "monthly", 1}, {29, 11, "quarterly", 3}, {30, 8, "quarterly", 3}, {31, 8, "quarterly", 3},
+			{30, 4, "quarterly", 3}, {29, 2, "yearly", 12}, {31, 12, "yearly", 12},
+		} {
+			first := today.AddDate(0, 0, 1)
+			for first.Day() != r.day || r.month > 0 && int(first.Month()) != r.month {
+				first = first.AddDate(0, 0, 1)
+			}
+			title := fmt.Sprintf("%s on %d of %d", r.recurrence, r.day, r.month)
+			agent.Call(t, "create_reminder", harness.Arguments{"text": title, "due_on": first.Format(time.DateOnly), "recurrence": r.recurrence})
+			recur(first, r.months, title)
+		}
+		agent.Create(t, harness.Arguments{"name": "Léa \\ 🎂", "important_dates": []harness.Arguments{{"kind": "birthday", "date": "--02-29"}}})
+		agent.Create(t, harness.Arguments{"name": "Grace Hopper", "important_dates": []harness.Arguments{{"kind": "birthday", "date": "2012-02-29"}, {"kind": "anniversary", "date": "1906-12-09"}}})
+		recur(time.Date(1972, 2, 29, 0, 0, 0, 0, time.UTC), 12, "Birthday of Léa \\ 🎂")
+		want = append(want, "1970-02-28 Birthday of Léa \\ 🎂", "1971-02-28 Birthday of Léa \\ 🎂")
+		recur(time.Date(2012, 2, 29, 0, 0, 0, 0, time.UTC), 12, "Birthday of Grace Hopper (2012)")
+		recur(time.Date(1970, 12, 9, 0, 0, 0, 0, time.UTC), 12, "Anniversary of Grace Hopper (1906)")
+
+		file := filepath.Join(t.TempDir(), "feed.ics")
+		if err := os.WriteFile(file, []byte(s.Send(t, http.MethodGet, newFeed(t, ada), "").Body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		harness.NodeScript(t, "ical.js", "package.json")
+		read := harness.RunNode(t, nil, harness.Repository("deploy", "e2e", "dav", "feed.mjs"), file, until.Format(time.DateOnly))
+		if read.Code != 0 {
+			t.Fatal(read.Stderr)
+		}
+		got := strings.Split(strings.TrimSpace(read.Stdout), "\n")
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
 }
