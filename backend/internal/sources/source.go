@@ -198,6 +198,35 @@ func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string
 	return src, err
 }
 
+// Change changes from when on meetings of a source are read, and which of them count. A preview is read again, and fails with fault.Invalid if
+// the calendar can't be read; another source is due at once. It fails with fault.NotFound if there is no such source.
+func (s *Sources) Change(ctx context.Context, data *db.Tenant, sourceID string, since time.Time, o Options) error {
+	src, err := Get(ctx, data, sourceID)
+	if err != nil {
+		return err
+	}
+	src.Since, src.Options, src.NextAt = since.UTC(), o.clean(), s.Store.Now()
+	columns := []string{"since", "options", "next_at"}
+	if src.State == Preview {
+		p, err := s.plan(ctx, src)
+		if err != nil {
+			return err
+		}
+		src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.report
+		src.Report.Sample = p.sample()
+		columns = append(columns, "tried_at", "succeeded_at", "report")
+	}
+	return data.Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error {
+		if _, err := Get(ctx, tx, sourceID); err != nil {
+			return err
+		}
+		if _, err := tx.NewUpdate().Model(src).Column(columns...).WherePK().Exec(ctx); err != nil || src.State != On {
+			return err
+		}
+		return StartJob(ctx, tx)
+	})
+}
+
 // Actor is in whose name the runs of a source change something.
 func (src *Source) Actor() db.Actor {
 	return db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
