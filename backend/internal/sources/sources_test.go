@@ -331,6 +331,25 @@ func TestMemberEdits(t *testing.T) {
 	})
 }
 
+// TestNextWith checks that the next meeting with each person is found, and none that is over, cancelled, or with others.
+func TestNextWith(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		vera, kofi, ida := w.person("vera"), w.person("kofi"), w.person("ida")
+		w.publish(
+			meeting("a", "09 09:00", "Over", "vera"), meeting("b", "12 09:00", "Later", "vera", "kofi"), meeting("c", "11 09:00", "Next", "vera", "stranger"),
+			meeting("d", "10 15:00", "Cancelled", "vera", "kofi")+"\nSTATUS:CANCELLED",
+		)
+		w.add(sources.Options{})
+		w.run()
+		next, err := sources.NextWith(t.Context(), w.data, w.clock(), []string{vera, kofi, ida})
+		if err != nil || next[vera] == nil || next[vera].Title != "Next" || next[kofi] == nil || next[kofi].Title != "Later" || next[ida] != nil {
+			t.Errorf("%v, %v", next, err)
+		}
+	})
+}
+
 // TestPostponed checks that a logged meeting that is moved ahead is no longer logged, but for what the member has changed of it or deleted.
 func TestPostponed(t *testing.T) {
 	t.Parallel()
