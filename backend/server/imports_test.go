@@ -61,11 +61,11 @@ func needs() map[string][]string {
 		"people":    {"history", "search/index", "wordindex"},
 		"groups":    {"people"},
 		"photos":    {"people"},
-		"reminders": {"people"},
+		"reminders": {"people", "sources"},
 		"views":     {"db", "text"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
-		"insights":  {"search", "timeline"},
+		"insights":  {"search", "sources", "timeline"},
 		"export":    {"content", "decision", "groups", "oauth", "oauth/signin", "photos", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export

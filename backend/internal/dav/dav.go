@@ -149,7 +149,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) authenticate(r *http.Request) (*tenant.Principal, error) {
 	username, password, ok := r.BasicAuth()
 	if !ok || len(r.Header.Values("Authorization")) != 1 {
-		return nil, fault.New(fault.Unauthenticated, "send the user name and the app password of a device, which the people who run this service make with kith device create")
+		return nil, fault.New(fault.Unauthenticated, "send the user name and the app password of a device, which you make at /settings/devices")
 	}
 	who, err := oauth.AuthenticateDevice(r.Context(), s.Store, username, password)
 	if err == nil {

@@ -119,7 +119,8 @@ func (v *request) property(to resource, c *card, version int64, name xml.Name) (
 	case nameIn(spaceServer, "getctag"):
 		return v.token(version), to.kind == bookKind
 	case cardName("supported-address-data"):
-		return `<card:address-data-type content-type="text/vcard" version="3.0"/><card:address-data-type content-type="text/vcard" version="4.0"/>`, to.kind == bookKind
+		// Version 4.0 is read, and written for requests that ask for it. It is not named, because clients then write it, and macOS reads none.
+		return `<card:address-data-type content-type="text/vcard" version="3.0"/>`, to.kind == bookKind
 	case cardName("supported-collation-set"):
 		return collations(), to.kind == bookKind
 	case cardName("addressbook-description"):

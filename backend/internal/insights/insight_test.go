@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kith-crm/kith/backend/internal/insights"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"pgregory.net/rapid"
 )
 
@@ -285,12 +286,14 @@ func TestDue(t *testing.T) {
 	rows := insights.MeetingRows{
 		People: []people.Connection{c}, Groups: []insights.Membership{{ConnectionID: "con_1", GroupID: "grp_1", CadenceDays: 30}},
 		Reminders: []insights.Reminder{{ID: "rem_2", ConnectionID: "con_1", Text: "send deck", DueOn: "2026-11-22"}, {ID: "rem_1", ConnectionID: "con_1", Text: "call", DueOn: "2026-11-21"}},
+		Next:      map[string]*sources.Meeting{"con_1": {StartsAt: now.Add(15 * time.Hour), Title: "Plans"}},
 	}
 	var got []string
 	for _, e := range insights.Prepare(rows, "", now, zone).People[0].Due {
 		got = append(got, fmt.Sprint(e.Text, e.Sources))
 	}
 	want := []string{
+		"Meets you 2026-11-22 15:30: Plans[con_1]",
 		"Overdue since 2026-11-21: call[rem_1]", "Due 2026-11-22: send deck[rem_2]",
 		"Birthday on 2026-11-22, turning 40[dat_1 con_1]", "Founding on 2026-12-22[dat_2 con_1]",
 		"Overdue for a contact since 2026-10-23: wanted every 30 days, the last was on 2026-09-23[con_1 grp_1]",
@@ -299,7 +302,8 @@ func TestDue(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	rows.People[0].SnoozedUntil = now.AddDate(0, 1, 0)
-	if due := insights.Prepare(rows, "", now, zone).People[0].Due; len(due) != 4 {
+	rows.Next["con_1"].AllDay = true
+	if due := insights.Prepare(rows, "", now, zone).People[0].Due; len(due) != 5 || due[0].Text != "Meets you 2026-11-22: Plans" {
 		t.Errorf("snoozed: %v", due)
 	}
 }

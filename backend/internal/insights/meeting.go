@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/people/cadence"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/uptrace/bun"
 )
@@ -38,8 +39,10 @@ type MeetingRows struct {
 	// Names are the names of all people in the relationships, by id.
 	Names     map[string]string
 	Reminders []Reminder
-	Contacts  []Contact
-	Notes     []Note
+	// Next is the next meeting of the calendars with each of the people, by their ids.
+	Next     map[string]*sources.Meeting
+	Contacts []Contact
+	Notes    []Note
 	// Joint are interactions of two or more of the people, latest first.
 	Joint []Joint
 }
@@ -278,10 +281,17 @@ const (
 	maxReminders = 10
 )
 
-// due returns what the member should do: open reminders, dates within DueDays, and a
+// due returns what is ahead: the next meeting, open reminders, dates within DueDays, and a
 // keep-in-touch interval that has passed.
 func (r MeetingRows) due(c *people.Connection, today time.Time, zone *time.Location) []Evidence {
 	var out []Evidence
+	if m := r.Next[c.ID]; m != nil {
+		form := time.DateOnly + " 15:04"
+		if m.AllDay {
+			form = time.DateOnly
+		}
+		out = append(out, line("Meets you "+m.StartsAt.In(zone).Format(form)+": "+text.Truncate(m.Title, maxExcerpt), c.ID))
+	}
 	reminders := slices.Clone(r.Reminders)
 	slices.SortFunc(reminders, func(a, b Reminder) int {
 		return cmp.Or(cmp.Compare(a.DueOn, b.DueOn), cmp.Compare(a.ID, b.ID))
@@ -476,6 +486,9 @@ func LoadMeeting(ctx context.Context, t *db.Tenant, who []string, now time.Time)
 			}
 		}
 		var err error
+		if out.Next, err = sources.NextWith(ctx, q, now, who); err != nil {
+			return err
+		}
 		out.Strengths, err = people.Strengths(ctx, q, who, now)
 		return err
 	})

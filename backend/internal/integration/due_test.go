@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"pgregory.net/rapid"
@@ -110,6 +112,73 @@ func TestListDue(t *testing.T) {
 		q.ConnectionID = gone.ID
 		if _, _, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q); !fault.Is(err, fault.Conflict) {
 			t.Errorf("an archived person: %v", err)
+		}
+	})
+}
+
+// Meetings of calendars that are ahead are listed by their time, once for two calendars, on any page.
+func TestMeetingsAreDue(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 2, 25, 15, 0, 0, 0, time.UTC)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, func() time.Time { return now })
+		owner := dbtest.Member(t, s, "maria")
+		ana, ben := create(t, s, owner, people.Draft{Name: "Ana"}), create(t, s, owner, people.Draft{Name: "Ben"})
+		addReminder(t, s, owner, reminders.Reminder{Text: "Call", DueOn: "2026-02-26"})
+		zone := time.FixedZone("ahead", 3600)
+		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
+			for _, calendar := range []string{"src_a", "src_b"} {
+				src := &sources.Source{TenantID: owner, ID: calendar, Name: calendar, State: sources.On, Since: now, ImportID: "imp_" + calendar, NextAt: now, CreatedAt: now}
+				if _, err := u.NewInsert().Model(src).Exec(ctx); err != nil {
+					return err
+				}
+				meet := func(key, title string, after time.Duration, allDay bool, logged string, who ...string) error {
+					_, err := u.NewInsert().Model(&sources.Meeting{
+						TenantID: owner, SourceID: calendar, Key: key, StartsAt: now.Add(after), EndsAt: now.Add(after + time.Hour), AllDay: allDay, Title: title, ConnectionIDs: who, InteractionID: logged,
+					}).Exec(ctx)
+					return err
+				}
+				if err := errors.Join(
+					meet("begun", "Begun", -time.Minute, false, "", ana.ID), meet("logged", "Logged", time.Hour, false, "int_1", ana.ID),
+					meet("b", "Plans", time.Hour, false, "", ana.ID, ben.ID), meet("a", "Same time", time.Hour, false, "", ben.ID),
+					meet("late", "Tomorrow there", 8*time.Hour+30*time.Minute, false, "", ben.ID), meet("day", "Trip", 32*time.Hour, true, "", ana.ID), meet("far", "Far", 240*time.Hour, false, "", ana.ID),
+				); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"2026-02-25 Ben Meets you at 17:00: Same time", "2026-02-25 Ana Meets you at 17:00: Plans", "2026-02-26 Ben Meets you at 00:30: Tomorrow there", "2026-02-26  Call", "2026-02-27 Ana Meets you: Trip",
+		}
+		for limit := 1; limit <= 6; limit++ {
+			q := reminders.DueQuery{Today: now.Truncate(24 * time.Hour), Until: now.Truncate(24*time.Hour).AddDate(0, 0, 7), Now: now, Zone: zone, Limit: limit}
+			var got []string
+			for range 9 {
+				due, counts, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q)
+				if err != nil || counts.Meetings != 4 {
+					t.Fatalf("%+v, %v", counts, err)
+				}
+				for _, d := range due {
+					got = append(got, d.DueOn+" "+d.Name+" "+d.Text)
+				}
+				if len(due) < limit {
+					break
+				}
+				after := due[limit-1].Cursor()
+				q.After = &after
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("pages of %d:\n%s\nwant\n%s", limit, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+		q := reminders.DueQuery{Today: now.Truncate(24 * time.Hour), Until: now.Truncate(24 * time.Hour), Now: now, Zone: zone, Limit: 50, ConnectionID: ben.ID, Kinds: []string{reminders.KindMeeting}}
+		due, counts, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q)
+		if err != nil || len(due) != 2 || counts.Meetings != 2 || due[1].Name != "Ben" || len(due[1].Others) != 1 || due[1].Others[0].Name != "Ana" {
+			t.Errorf("of Ben: %+v, %+v, %v", due, counts, err)
 		}
 	})
 }

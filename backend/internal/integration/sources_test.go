@@ -40,6 +40,9 @@ func sourceReads(data *db.Tenant) map[string]attempt {
 		"Ahead": func(ctx context.Context, _ victim) (any, error) {
 			return sources.Ahead(ctx, data, time.Now().AddDate(-1, 0, 0), time.Now().AddDate(1, 0, 0))
 		},
+		"NextWith": func(ctx context.Context, v victim) (any, error) {
+			return sources.NextWith(ctx, data, time.Now().AddDate(-1, 0, 0), []string{v.connection})
+		},
 	}
 }
 

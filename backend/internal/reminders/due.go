@@ -12,11 +12,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/uptrace/bun"
 )
 
 // The kinds of due entries, in the order in which those of one day are listed.
 const (
+	KindMeeting  = "meeting"
 	KindReminder = "reminder"
 	KindDate     = "date"
 	KindCadence  = "cadence"
@@ -29,6 +31,8 @@ type DueQuery struct {
 	Zone  *time.Location
 	// Until is the last day to read, today or later.
 	Until time.Time
+	// Now is the time from which on meetings are ahead.
+	Now time.Time
 	// Kinds is empty for all.
 	Kinds []string
 	// ConnectionID is empty for all people.
@@ -65,9 +69,10 @@ func (q DueQuery) start(kind string) (day time.Time, id string) {
 }
 
 // Rows are the rows from which the list is made, as far as the query asks for them: open
-// reminders due by its last day, dates that may recur until then, and people with a
-// keep-in-touch interval. Archived people are left out.
+// reminders due by its last day, dates that may recur until then, people with a
+// keep-in-touch interval, and meetings of calendars that are ahead. Archived people are left out.
 type Rows struct {
+	Meetings  []MeetingRow
 	Reminders []ReminderRow
 	Dates     []DateRow
 	// People have their GroupCadence, but not their lists.
@@ -83,6 +88,16 @@ type ReminderRow struct {
 
 // Person is a person whom a reminder is about.
 type Person struct{ ID, Name string }
+
+// MeetingRow is a meeting with the people on file who take part.
+type MeetingRow struct {
+	sources.Meeting
+
+	People []Person
+}
+
+// id returns the place of the meeting among those of a day.
+func (m MeetingRow) id() string { return m.StartsAt.UTC().Format(time.RFC3339) + " " + m.Key }
 
 // DateRow is a date, and the name of the person it belongs to.
 type DateRow struct {
@@ -102,7 +117,7 @@ type Due struct {
 	// ReminderID is empty for other kinds; ConnectionID and Name are empty for a reminder
 	// about no person.
 	ReminderID, ConnectionID, Name string
-	// Others are the other people that a reminder is about.
+	// Others are the other people that a reminder is about, or who are at a meeting.
 	Others []Person
 	// Recurrence is how often a reminder recurs; empty for never, and for other kinds.
 	Recurrence string
@@ -117,7 +132,7 @@ type Due struct {
 func (d Due) Cursor() Cursor { return Cursor{DueOn: d.DueOn, Kind: d.Kind, ID: d.id} }
 
 // Counts is how many entries there are in all.
-type Counts struct{ Reminders, Dates, Cadences, Overdue int }
+type Counts struct{ Meetings, Reminders, Dates, Cadences, Overdue int }
 
 // List returns a page of due entries, soonest first, and the counts of all pages. For the
 // whole network it counts dates and people in the member's search index, and reads no more
@@ -150,6 +165,8 @@ func (rows Rows) Counts(q DueQuery) Counts {
 	var counts Counts
 	for _, d := range rows.entries(q) {
 		switch d.Kind {
+		case KindMeeting:
+			counts.Meetings++
 		case KindReminder:
 			counts.Reminders++
 		case KindDate:
@@ -168,24 +185,29 @@ func compare(a, b Cursor) int {
 	return cmp.Or(strings.Compare(a.DueOn, b.DueOn), cmp.Compare(rank(a.Kind), rank(b.Kind)), strings.Compare(a.ID, b.ID))
 }
 
-func rank(kind string) int { return slices.Index([]string{KindReminder, KindDate, KindCadence}, kind) }
+func rank(kind string) int {
+	return slices.Index([]string{KindMeeting, KindReminder, KindDate, KindCadence}, kind)
+}
 
 // entries returns the due entries in no particular order.
 func (rows Rows) entries(q DueQuery) []Due {
 	var all []Due
 	today, until := q.Today.Format(time.DateOnly), q.Until.Format(time.DateOnly)
+	for _, m := range rows.Meetings {
+		if !q.Wants(KindMeeting) {
+			continue
+		}
+		due := Due{Kind: KindMeeting, DueOn: civil.Of(m.StartsAt, q.Zone).Format(time.DateOnly), Text: meetingText(m, q.Zone), id: m.id()}
+		due.about(m.People, q.ConnectionID)
+		all = append(all, due)
+	}
 	for _, r := range rows.Reminders {
 		if q.Wants(KindReminder) && r.DueOn <= until {
 			due := Due{Kind: KindReminder, DueOn: r.DueOn, Overdue: r.DueOn < today, Text: r.Text, ReminderID: r.ID, id: r.ID}
 			if r.Recurrence != RecursNever {
 				due.Recurrence = r.Recurrence
 			}
-			if len(r.People) > 0 {
-				// The person who was asked for comes first.
-				first := max(0, slices.IndexFunc(r.People, func(p Person) bool { return p.ID == q.ConnectionID }))
-				due.ConnectionID, due.Name = r.People[first].ID, r.People[first].Name
-				due.Others = slices.Delete(slices.Clone(r.People), first, first+1)
-			}
+			due.about(r.People, q.ConnectionID)
 			all = append(all, due)
 		}
 	}
@@ -204,6 +226,27 @@ func (rows Rows) entries(q DueQuery) []Due {
 		}
 	}
 	return all
+}
+
+// about sets the people of an entry. The one who was asked for comes first.
+func (d *Due) about(people []Person, asked string) {
+	if len(people) > 0 {
+		first := max(0, slices.IndexFunc(people, func(p Person) bool { return p.ID == asked }))
+		d.ConnectionID, d.Name = people[first].ID, people[first].Name
+		d.Others = slices.Delete(slices.Clone(people), first, first+1)
+	}
+}
+
+// meetingText describes a meeting.
+func meetingText(m MeetingRow, zone *time.Location) string {
+	said := "Meets you"
+	if !m.AllDay {
+		said += " at " + m.StartsAt.In(zone).Format("15:04")
+	}
+	if m.Title != "" {
+		said += ": " + m.Title
+	}
+	return said
 }
 
 // dateText describes a date on the day on which it recurs.
@@ -270,7 +313,7 @@ func counted(n int, unit string) string {
 }
 
 // readPage reads the rows of a page about the whole network, and the counts of all pages. It
-// takes three statements at most.
+// takes six statements at most.
 func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery) (rows Rows, counts Counts, err error) {
 	if query.Wants(KindCadence) {
 		day, id := query.start(KindCadence)
@@ -289,6 +332,16 @@ func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery
 			}
 		}
 	}
+	if query.Wants(KindMeeting) {
+		if counts.Meetings, err = sources.CountAhead(ctx, q, query.Now, query.end()); err != nil {
+			return rows, counts, err
+		}
+		if counts.Meetings > 0 {
+			if rows.Meetings, err = meetingsDue(ctx, q, query); err != nil {
+				return rows, counts, err
+			}
+		}
+	}
 	if !query.Wants(KindReminder) {
 		return rows, counts, nil
 	}
@@ -299,6 +352,44 @@ func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery
 	counts.Overdue += overdue
 	rows.Reminders, err = remindersDue(ctx, q, query)
 	return rows, counts, err
+}
+
+// end returns when the last day ends.
+func (q DueQuery) end() time.Time { return civil.Start(q.Until.AddDate(0, 0, 1), q.Zone) }
+
+// meetingsDue reads the meetings ahead in the order of the list, with the names of who takes part.
+func meetingsDue(ctx context.Context, q db.Reader, query DueQuery) ([]MeetingRow, error) {
+	ahead := sources.AheadQuery{From: query.Now, Until: query.end(), ConnectionID: query.ConnectionID, Limit: query.Limit}
+	if day, id := query.start(KindMeeting); !day.IsZero() {
+		from := civil.Start(day, query.Zone)
+		begins, key, _ := strings.Cut(id, " ")
+		if at, err := time.Parse(time.RFC3339, begins); err == nil {
+			from, ahead.After = at, key
+		}
+		if from.Before(query.Now) {
+			from, ahead.After = query.Now, ""
+		}
+		ahead.From = from
+	}
+	meetings, err := sources.ListAhead(ctx, q, ahead)
+	if err != nil || len(meetings) == 0 {
+		return nil, err
+	}
+	var who []string
+	for _, m := range meetings {
+		who = append(who, m.ConnectionIDs...)
+	}
+	names, err := people.ListNames(ctx, q, people.DistinctIDs(who))
+	rows := make([]MeetingRow, len(meetings))
+	for i, m := range meetings {
+		rows[i].Meeting = m
+		for _, id := range m.ConnectionIDs {
+			if names[id] != "" { // otherwise deleted since
+				rows[i].People = append(rows[i].People, Person{id, names[id]})
+			}
+		}
+	}
+	return rows, err
 }
 
 // connectionsOf returns what the index knows of people, as far as a due entry shows it.
@@ -325,6 +416,11 @@ func readPerson(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) 
 		return out, people.NoConnection(ctx, q, query.ConnectionID)
 	}
 	query.After, query.Limit = nil, maxOfPerson
+	if query.Wants(KindMeeting) {
+		if out.Meetings, err = meetingsDue(ctx, q, query); err != nil {
+			return out, err
+		}
+	}
 	if query.Wants(KindReminder) {
 		if out.Reminders, err = remindersDue(ctx, q, query); err != nil {
 			return out, err

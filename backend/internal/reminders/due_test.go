@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"pgregory.net/rapid"
 )
 
@@ -145,6 +146,9 @@ func TestPagesOfTheList(t *testing.T) {
 				ID: fmt.Sprintf("con_%d", n), CadenceDays: 1 + days.Draw(rt, "cadence"), LastInteractionAt: at("2026-03-10T12:00:00Z"),
 			})
 		}
+		for n := range rapid.IntRange(0, 9).Draw(rt, "meetings") {
+			rows.Meetings = append(rows.Meetings, reminders.MeetingRow{Meeting: sources.Meeting{Key: fmt.Sprint("key ", n), StartsAt: date("2026-03-10").AddDate(0, 0, days.Draw(rt, "meeting"))}})
+		}
 		q := reminders.DueQuery{Today: date("2026-03-10"), Until: date("2026-03-12"), Zone: time.UTC, Limit: 100}
 		whole, counts := rows.Page(q), rows.Counts(q)
 		var paged []reminders.Due
@@ -160,7 +164,7 @@ func TestPagesOfTheList(t *testing.T) {
 		if !slices.EqualFunc(paged, whole, func(a, b reminders.Due) bool { return reflect.DeepEqual(a, b) }) {
 			rt.Fatalf("pages hold %d of %d", len(paged), len(whole))
 		}
-		if n := counts.Reminders + counts.Dates + counts.Cadences; n != len(whole) {
+		if n := counts.Meetings + counts.Reminders + counts.Dates + counts.Cadences; n != len(whole) {
 			rt.Fatalf("%d counted, %d listed", n, len(whole))
 		}
 	})

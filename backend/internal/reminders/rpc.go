@@ -35,7 +35,8 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 	if req.Days != nil {
 		days = int(req.GetDays())
 	}
-	q.Today = civil.Of(h.Now(), q.Zone)
+	q.Now = h.Now()
+	q.Today = civil.Of(q.Now, q.Zone)
 	q.Until = q.Today.AddDate(0, 0, days)
 	if req.Limit != nil {
 		q.Limit = int(req.GetLimit())
@@ -63,6 +64,9 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 		Counts: &remindersv1.DueCounts{
 			Reminders: new(int32(counts.Reminders)), Dates: new(int32(counts.Dates)), Cadences: new(int32(counts.Cadences)), Overdue: new(int32(counts.Overdue)),
 		},
+	}
+	if counts.Meetings > 0 {
+		res.Counts.Meetings = new(int32(counts.Meetings))
 	}
 	if res.HasMore {
 		due = due[:size]

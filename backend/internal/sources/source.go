@@ -198,6 +198,35 @@ func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string
 	return src, err
 }
 
+// Change changes from when on meetings of a source are read, and which of them count. A preview is read again, and fails with fault.Invalid if
+// the calendar can't be read; another source is due at once. It fails with fault.NotFound if there is no such source.
+func (s *Sources) Change(ctx context.Context, data *db.Tenant, sourceID string, since time.Time, o Options) error {
+	src, err := Get(ctx, data, sourceID)
+	if err != nil {
+		return err
+	}
+	src.Since, src.Options, src.NextAt = since.UTC(), o.clean(), s.Store.Now()
+	columns := []string{"since", "options", "next_at"}
+	if src.State == Preview {
+		p, err := s.plan(ctx, src)
+		if err != nil {
+			return err
+		}
+		src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.report
+		src.Report.Sample = p.sample()
+		columns = append(columns, "tried_at", "succeeded_at", "report")
+	}
+	return data.Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error {
+		if _, err := Get(ctx, tx, sourceID); err != nil {
+			return err
+		}
+		if _, err := tx.NewUpdate().Model(src).Column(columns...).WherePK().Exec(ctx); err != nil || src.State != On {
+			return err
+		}
+		return StartJob(ctx, tx)
+	})
+}
+
 // Actor is in whose name the runs of a source change something.
 func (src *Source) Actor() db.Actor {
 	return db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
@@ -333,9 +362,67 @@ func AddPeople(ctx context.Context, tx *db.Tx, sourceID string, emails []string)
 
 // Ahead returns the meetings of a span that have not been logged, by their start. A meeting of two calendars is returned once.
 func Ahead(ctx context.Context, data db.Reader, from, until time.Time) ([]Meeting, error) {
+	return ListAhead(ctx, data, AheadQuery{From: from, Until: until})
+}
+
+// AheadQuery says which meetings that are ahead to read.
+type AheadQuery struct {
+	From, Until time.Time
+	// After leaves out the meetings at From with this key or an earlier one.
+	After string
+	// ConnectionID is empty for all people, Limit 0 for all meetings.
+	ConnectionID string
+	Limit        int
+}
+
+// ListAhead returns the meetings that have not been logged, by their start and key. A meeting of two calendars is returned once.
+func ListAhead(ctx context.Context, data db.Reader, q AheadQuery) ([]Meeting, error) {
 	var all []Meeting
-	err := data.From(&all).Where("starts_at >= ? AND starts_at < ? AND interaction_id = ''", from.UTC(), until.UTC()).Order("starts_at", "key", "source_id").Scan(ctx)
-	return slices.CompactFunc(all, func(a, b Meeting) bool { return a.Key == b.Key }), err
+	from, until := q.From.UTC(), q.Until.UTC()
+	rows := data.From(&all).Where("starts_at >= ? AND starts_at < ? AND interaction_id = ''", from, until).Order("starts_at", "key", "source_id")
+	if q.After != "" {
+		rows = rows.Where("(starts_at > ? OR key > ?)", from, q.After)
+	}
+	if q.ConnectionID != "" {
+		rows = rows.Where("connection_ids LIKE ?", `%"`+q.ConnectionID+`"%`)
+	}
+	if q.Limit > 0 {
+		rows = rows.Limit(int64(q.Limit) * MaxSources)
+	}
+	err := rows.Scan(ctx)
+	all = slices.CompactFunc(all, func(a, b Meeting) bool { return a.Key == b.Key && a.StartsAt.Equal(b.StartsAt) })
+	if q.Limit > 0 {
+		all = all[:min(len(all), q.Limit)]
+	}
+	return all, err
+}
+
+// CountAhead returns how many meetings of a span have not been logged. A meeting of two calendars counts once.
+func CountAhead(ctx context.Context, data db.Reader, from, until time.Time) (n int, err error) {
+	err = data.NewRaw(`SELECT count(*) FROM (SELECT DISTINCT starts_at, key FROM source_meetings
+WHERE tenant_id = ? AND starts_at >= ? AND starts_at < ? AND interaction_id = '') AS ahead`, data.TenantID(), from.UTC(), until.UTC()).Scan(ctx, &n)
+	return n, err
+}
+
+// NextWith returns the next meeting that is ahead with each of some people, by their ids.
+func NextWith(ctx context.Context, data db.Reader, now time.Time, who []string) (map[string]*Meeting, error) {
+	var all []Meeting
+	next := map[string]*Meeting{}
+	with := func(q *bun.SelectQuery) *bun.SelectQuery {
+		for _, id := range who {
+			q = q.WhereOr("connection_ids LIKE ?", `%"`+id+`"%`)
+		}
+		return q
+	}
+	err := data.From(&all).Where("starts_at >= ? AND interaction_id = ''", now.UTC()).WhereGroup(" AND ", with).Order("starts_at", "key", "source_id").Scan(ctx)
+	for i := range all {
+		for _, id := range all[i].ConnectionIDs {
+			if next[id] == nil {
+				next[id] = &all[i]
+			}
+		}
+	}
+	return next, err
 }
 
 // keyOf returns the stored form of a calendar's key, which may be long: a hash of the event's UID, and one of all.

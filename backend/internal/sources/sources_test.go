@@ -331,6 +331,25 @@ func TestMemberEdits(t *testing.T) {
 	})
 }
 
+// TestNextWith checks that the next meeting with each person is found, and none that is over, cancelled, or with others.
+func TestNextWith(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		vera, kofi, ida := w.person("vera"), w.person("kofi"), w.person("ida")
+		w.publish(
+			meeting("a", "09 09:00", "Over", "vera"), meeting("b", "12 09:00", "Later", "vera", "kofi"), meeting("c", "11 09:00", "Next", "vera", "stranger"),
+			meeting("d", "10 15:00", "Cancelled", "vera", "kofi")+"\nSTATUS:CANCELLED",
+		)
+		w.add(sources.Options{})
+		w.run()
+		next, err := sources.NextWith(t.Context(), w.data, w.clock(), []string{vera, kofi, ida})
+		if err != nil || next[vera] == nil || next[vera].Title != "Next" || next[kofi] == nil || next[kofi].Title != "Later" || next[ida] != nil {
+			t.Errorf("%v, %v", next, err)
+		}
+	})
+}
+
 // TestPostponed checks that a logged meeting that is moved ahead is no longer logged, but for what the member has changed of it or deleted.
 func TestPostponed(t *testing.T) {
 	t.Parallel()
@@ -464,6 +483,53 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("offered %v", got)
 		}
 		w.wantLogged("with the new person", "09 15:00 60 Coffee: Kofi", "09 11:00 60 Lunch: Kofi", "09 09:00 60 Budget: Kofi, Vera")
+	})
+}
+
+// TestChange checks that other choices apply to what was logged: what they leave out is removed unless the member changed it, and what they add
+// is logged, once.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		w.publish(meeting("a", "09 09:00", "Budget", "vera"), meeting("b", "09 15:00", "Coffee", "vera"), meeting("c", "11 08:00", "Coffee again", "vera"), meeting("d", "02 08:00", "Before", "vera"))
+		src := w.add(sources.Options{})
+		change := func(days int, o sources.Options) {
+			t.Helper()
+			if err := w.Change(t.Context(), w.data, src.ID, w.clock().AddDate(0, 0, -days), o); err != nil {
+				t.Fatal(err)
+			}
+			w.work()
+		}
+		coffee := sources.Options{Words: []string{"coffee"}}
+		w.run()
+		w.wantLogged("at first", "09 15:00 60 Coffee: Vera", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
+		change(5, coffee)
+		w.wantLogged("without coffee", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
+		if got := w.ahead(); len(got) != 0 {
+			t.Errorf("ahead is %v", got)
+		}
+		change(5, sources.Options{})
+		w.wantLogged("with coffee again", "09 15:00 60 Coffee: Vera", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
+		if got := w.ahead(); len(got) != 1 {
+			t.Errorf("ahead is %v", got)
+		}
+		entries, err := timeline.ListTimeline(t.Context(), w.data, timeline.Query{Limit: 1})
+		if err != nil || len(entries) != 1 {
+			t.Fatal(entries, err)
+		}
+		w.write(func(ctx context.Context, tx *db.Tx) error {
+			summary := "Coffee with cake"
+			_, err := timeline.UpdateInteraction(ctx, tx, timeline.InteractionPatch{ID: entries[0].ID, Summary: &summary})
+			return err
+		})
+		change(5, coffee)
+		change(5, sources.Options{})
+		w.wantLogged("after the member changed it", "09 15:00 60 Coffee with cake: Vera", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
+		if err := w.Change(t.Context(), w.data, "src_none", w.clock(), coffee); !fault.Is(err, fault.NotFound) {
+			t.Errorf("of no source: %v", err)
+		}
 	})
 }
 

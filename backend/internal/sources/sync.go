@@ -211,6 +211,7 @@ func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised,
 		switch {
 		case src.Options.leavesOut(m):
 			p.report.Filtered++
+			p.cancel(before, zone)
 			continue
 		case m.Cancelled:
 			p.cancel(before, zone)
@@ -237,7 +238,7 @@ func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised,
 	})
 }
 
-// cancel removes a meeting that the calendar says is cancelled.
+// cancel removes a meeting that the calendar says is cancelled, or that the options leave out.
 func (p *plan) cancel(before *Meeting, zone *time.Location) {
 	if before == nil {
 		return

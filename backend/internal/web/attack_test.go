@@ -23,7 +23,7 @@ func posts() map[string]string {
 		"/settings/agents/ask": "/settings/agents", "/decide/approve": "/decide", "/decide/refuse": "/decide",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
 		"/activity/undo": "/activity", "/people/bin/restore": "/people", "/people/bin/delete": "/people", "/settings/search": "/settings/search",
-		"/settings/sources": "/settings/sources", "/settings/sources/{id}": "/settings/sources", "/settings/sources/{id}/people": "/settings/sources",
+		"/settings/sources": "/settings/sources", "/settings/sources/{id}": "/settings/sources", "/settings/sources/{id}/people": "/settings/sources", "/settings/sources/{id}/choices": "/settings/sources",
 		"/settings/security/email": "/settings/security", "/settings/security/email/confirm": "/settings/security",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/import": "/settings/imports", "/import/{id}": "/settings/imports", "/import/{id}/preview": "/settings/imports",

@@ -91,7 +91,7 @@ async function bring(page) {
 /** Adds a calendar from a server of this test, with one meeting that is over. */
 async function addCalendar(page) {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const feed = ['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'UID:1', `DTSTART:${yesterday}`, 'DURATION:PT1H', 'SUMMARY:Budget', 'ATTENDEE;CN=Ada Stone:mailto:ada@helios.example', 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n');
+  const feed = ['BEGIN:VCALENDAR', 'X-WR-CALNAME:Work', 'BEGIN:VEVENT', 'UID:1', `DTSTART:${yesterday}`, 'DURATION:PT1H', 'SUMMARY:Budget', 'ATTENDEE;CN=Ada Stone:mailto:ada@home.example', 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n');
   const server = createServer((_, answer) => answer.setHeader('Content-Type', 'text/calendar').end(feed));
   await new Promise((listening) => { server.listen(0, '127.0.0.1', listening); });
   try {
@@ -99,6 +99,7 @@ async function addCalendar(page) {
     await page.getByLabel('Address of the calendar').fill(`http://127.0.0.1:${server.address().port}/calendar.ics`);
     await press(page, 'Read the calendar');
     await page.getByText('Nothing is logged until you start it.').waitFor();
+    await page.getByText('Budget with Ada Stone').waitFor();
     examples['/settings/sources/{id}'] = new URL(page.url()).pathname;
   } finally {
     server.close();

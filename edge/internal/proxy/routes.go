@@ -245,6 +245,7 @@ func settingsPages() []route.Route {
 		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
 		{Name: "settings-sources", Methods: both, Pattern: "/settings/sources", Summary: "The calendars whose meetings are logged, and the form that adds one."},
 		{Name: "settings-source", Methods: both, Pattern: "/settings/sources/{id}", Summary: "One calendar: how it was read, and the form that starts, pauses and removes it."},
+		{Name: "settings-source-choices", Methods: post, Pattern: "/settings/sources/{id}/choices", Summary: "Changes which meetings of a calendar count."},
 		{Name: "settings-source-people", Methods: post, Pattern: "/settings/sources/{id}/people", Summary: "Adds people whom the member met, or no longer offers them."},
 		{Name: "settings-notifications", Methods: both, Pattern: "/settings/notifications", Summary: "When the member gets a digest by mail."},
 		{Name: "settings-notifications-now", Methods: post, Pattern: "/settings/notifications/now", Summary: "Sends the member a digest at once."},

@@ -28,10 +28,11 @@ var Templates embed.FS
 // tool is the name under which changes made on the pages are recorded.
 const tool = "sources"
 
-// The paths of the page of a calendar, and of its form about people.
+// The paths of the page of a calendar, and of its forms about what counts and about people.
 const (
-	pathOne    = page.PathSources + "/{id}"
-	pathPeople = pathOne + "/people"
+	pathOne     = page.PathSources + "/{id}"
+	pathChoices = pathOne + "/choices"
+	pathPeople  = pathOne + "/people"
 )
 
 // shownStrangers is how many people a page offers to add.
@@ -54,6 +55,7 @@ func Routes(s *sources.Sources, wake func()) []page.Route {
 		{Pattern: "POST " + page.PathSources, Handle: with((*request).add)},
 		{Pattern: "GET " + pathOne, Handle: with((*request).showOne)},
 		{Pattern: "POST " + pathOne, Handle: with((*request).act)},
+		{Pattern: "POST " + pathChoices, Handle: with((*request).change)},
 		{Pattern: "POST " + pathPeople, Handle: with((*request).choosePeople)},
 	}
 }
@@ -68,9 +70,15 @@ type listContent struct {
 
 // addForm is the form that adds a calendar.
 type addForm struct {
+	choicesForm
+
 	Address, Name page.Field
-	Since         page.Select
-	More          []page.Field
+}
+
+// choicesForm are the fields of which meetings count.
+type choicesForm struct {
+	Since page.Select
+	More  []page.Field
 	// Open is set if the further fields are to be seen.
 	Open bool
 }
@@ -89,6 +97,7 @@ type sourceRow struct {
 type oneContent struct {
 	sourceRow
 
+	Choices   choicesForm
 	Sample    []sampleRow
 	Strangers []sources.Stranger
 }
@@ -128,27 +137,58 @@ func (v *request) showList() error {
 	return v.renderList(http.StatusOK, v.form(defaultSpan, &page.Mistakes{}), nil)
 }
 
+// typed returns the value of a field as it was typed.
+func (v *request) typed(name string) string { return strings.TrimSpace(v.R.PostForm.Get(name)) }
+
 // form returns the form that adds a calendar, with what was typed.
 func (v *request) form(span string, m *page.Mistakes) addForm {
-	typed := func(name string) string { return strings.TrimSpace(v.R.PostForm.Get(name)) }
 	form := addForm{
+		choicesForm: v.choices(v.typed, m),
 		Address: page.Field{
-			Name: "address", Label: "Address of the calendar", Value: typed("address"), Required: true, Plain: true, Kind: "url", Autocomplete: "off", Error: m.Of("address"),
+			Name: "address", Label: "Address of the calendar", Value: v.typed("address"), Required: true, Plain: true, Kind: "url", Autocomplete: "off", Error: m.Of("address"),
 			Hint: "The secret address in iCal format: it begins with https:// or webcal://.",
 		},
-		Name:  page.Field{Name: "name", Label: "Name", Value: typed("name"), Autocomplete: "off", Hint: "If you leave it empty, the calendar’s own."},
-		Since: page.Select{Name: "since", Label: "Log meetings of", Options: page.Choose(span, spans()...)},
-		More: []page.Field{
-			{Name: "own", Label: "Your other e-mail addresses", Value: typed("own"), Rows: 2, Plain: true, Hint: "One per line. So that you are not taken for somebody whom you met."},
-			{Name: "words", Label: "Leave out meetings with these words", Value: typed("words"), Rows: 2, Hint: "One per line, such as: dentist"},
-			{Name: "domains", Label: "Domains of colleagues", Value: typed("domains"), Rows: 2, Plain: true, Hint: "One per line, such as: example.com. They are not offered as new people."},
-			{Name: "max_people", Label: "Leave out meetings with more people than", Value: typed("max_people"), Kind: "number", Error: m.Of("max_people")},
-		},
+		Name: page.Field{Name: "name", Label: "Name", Value: v.typed("name"), Autocomplete: "off", Hint: "If you leave it empty, the calendar’s own."},
 	}
+	form.Since = page.Select{Name: "since", Label: "Log meetings of", Options: page.Choose(span, spans()...)}
 	for _, f := range form.More {
 		form.Open = form.Open || f.Value != ""
 	}
 	return form
+}
+
+// choices returns the fields of the options, with their values by name.
+func (v *request) choices(value func(name string) string, m *page.Mistakes) choicesForm {
+	return choicesForm{
+		More: []page.Field{
+			{Name: "own", Label: "Your other e-mail addresses", Value: value("own"), Rows: 2, Plain: true, Hint: "One per line. So that you are not taken for somebody whom you met."},
+			{Name: "words", Label: "Leave out meetings with these words", Value: value("words"), Rows: 2, Hint: "One per line, such as: dentist"},
+			{Name: "domains", Label: "Domains of colleagues", Value: value("domains"), Rows: 2, Plain: true, Hint: "One per line, such as: example.com. They are not offered as new people."},
+			{Name: "max_people", Label: "Leave out meetings with more people than", Value: value("max_people"), Kind: "number", Error: m.Of("max_people")},
+		},
+	}
+}
+
+// options reads the fields of choices.
+func (v *request) options(m *page.Mistakes) sources.Options {
+	o := sources.Options{Own: lines(v.typed("own")), Words: lines(v.typed("words")), Domains: lines(v.typed("domains"))}
+	if most := v.typed("max_people"); most != "" {
+		n, err := strconv.Atoi(most)
+		if err != nil || n < 1 || n > 1000 {
+			m.Add("max_people", "Write a number from 1 to 1000, or nothing.")
+		}
+		o.MaxPeople = n
+	}
+	return o
+}
+
+// since returns the time from which on meetings of a span are read.
+func (v *request) since(span string) time.Time {
+	days, _ := strconv.Atoi(span)
+	if days == 0 {
+		return v.At
+	}
+	return civil.Start(v.Today().AddDate(0, 0, -days), v.Zone)
 }
 
 func (v *request) renderList(status int, form addForm, wrong []page.FieldError) error {
@@ -165,26 +205,16 @@ func (v *request) renderList(status int, form addForm, wrong []page.FieldError) 
 
 // add adds a calendar, which the page of the calendar then shows as a preview.
 func (v *request) add() error {
-	given, m := v.R.PostForm, &page.Mistakes{}
-	span := given.Get("since")
+	m := &page.Mistakes{}
+	span := v.typed("since")
 	if !page.HasOption(spans(), span) {
 		span = defaultSpan
 	}
-	days, _ := strconv.Atoi(span)
-	o := sources.Options{Own: lines(given.Get("own")), Words: lines(given.Get("words")), Domains: lines(given.Get("domains"))}
-	if most := strings.TrimSpace(given.Get("max_people")); most != "" {
-		n, err := strconv.Atoi(most)
-		if err != nil || n < 1 || n > 1000 {
-			m.Add("max_people", "Write a number from 1 to 1000, or nothing.")
-			return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
-		}
-		o.MaxPeople = n
+	o := v.options(m)
+	if len(m.List) > 0 {
+		return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
 	}
-	since := civil.Start(v.Today().AddDate(0, 0, -days), v.Zone)
-	if days == 0 {
-		since = v.At
-	}
-	src, err := v.sources.Add(v.Ctx, v.Data(), v.Line("name"), given.Get("address"), since, o)
+	src, err := v.sources.Add(v.Ctx, v.Data(), v.Line("name"), v.typed("address"), v.since(span), o)
 	if fault.Is(err, fault.Full) {
 		m.Add("address", page.Sentence(err.Error()))
 		err = nil
@@ -206,7 +236,29 @@ func (v *request) showOne() error {
 	if err != nil {
 		return err
 	}
-	content := oneContent{sourceRow: v.row(*src)}
+	return v.renderOne(http.StatusOK, src, func(name string) string {
+		switch o := src.Options; name {
+		case "own":
+			return strings.Join(o.Own, "\n")
+		case "words":
+			return strings.Join(o.Words, "\n")
+		case "domains":
+			return strings.Join(o.Domains, "\n")
+		case "max_people":
+			if o.MaxPeople > 0 {
+				return strconv.Itoa(o.MaxPeople)
+			}
+		}
+		return ""
+	}, &page.Mistakes{})
+}
+
+// renderOne renders the page of a calendar, with the values of the choices by name.
+func (v *request) renderOne(status int, src *sources.Source, value func(name string) string, m *page.Mistakes) (err error) {
+	content := oneContent{sourceRow: v.row(*src), Choices: v.choices(value, m)}
+	content.Choices.Open = len(m.List) > 0
+	now := page.Option{Label: v.Text("Since %s", v.Format().Day(content.Since))}
+	content.Choices.Since = page.Select{Name: "since", Label: "Log meetings of", Options: page.Choose(value("since"), append([]page.Option{now}, spans()...)...)}
 	if content.Strangers, err = sources.Strangers(v.Ctx, v.Data(), src.ID, shownStrangers); err != nil {
 		return err
 	}
@@ -218,7 +270,7 @@ func (v *request) showOne() error {
 			return err
 		}
 	}
-	return v.Render(http.StatusOK, "calendar", page.Page{Title: src.Name, Section: page.PathSources, Content: content})
+	return v.Render(status, "calendar", page.Page{Title: src.Name, Section: page.PathSources, Errors: m.List, Content: content})
 }
 
 // sample returns the meetings of a preview with the names of who took part.
@@ -255,6 +307,29 @@ func (v *request) act() error {
 		return v.remove(src, act == "remove-all")
 	}
 	return page.Refuse(http.StatusBadRequest, "Nothing to do", "The form is an old one. Load the page again.")
+}
+
+// change changes which meetings of a calendar count.
+func (v *request) change() error {
+	src, err := sources.Get(v.Ctx, v.Data(), v.R.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	m := &page.Mistakes{}
+	o, since := v.options(m), src.Since
+	if span := v.typed("since"); page.HasOption(spans(), span) {
+		since = v.since(span)
+	}
+	if len(m.List) == 0 {
+		if err := m.Take("since", v.sources.Change(v.Ctx, v.Data(), src.ID, since, o)); err != nil {
+			return err
+		}
+	}
+	if len(m.List) > 0 {
+		return v.renderOne(http.StatusUnprocessableEntity, src, v.typed, m)
+	}
+	v.wake()
+	return v.RedirectDone(pathOf(src.ID), "calendar-changed")
 }
 
 // choosePeople adds the chosen people, or no longer offers them.

@@ -119,6 +119,11 @@ func TestCalendar(t *testing.T) {
 		if strings.Contains(p.Body, "secret-77") {
 			t.Error("the page has the secret address")
 		}
+		want(t, b.Submit(p, path+"/choices", webtest.Values("max_people", "many")), http.StatusUnprocessableEntity, "Write a number from 1 to 1000")
+		p = b.Follow(b.Submit(p, path+"/choices", webtest.Values("words", "coffee\nplans")))
+		want(t, p, http.StatusOK, "Saved.", "1 meeting with people on file", "0 ahead")
+		p = b.Follow(b.Submit(p, path+"/choices", webtest.Values("words", "")))
+		want(t, p, http.StatusOK, "2 meetings with people on file", "Coffee with Vera Holm")
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "start")))
 		want(t, p, http.StatusOK, "Started.", "It waits to be read.")
 		worked(t, s, b, sources.JobKind)
@@ -138,6 +143,10 @@ func TestCalendar(t *testing.T) {
 		}
 		want(t, b.Get("/people"), http.StatusOK, "Kofi Mensah")
 
+		want(t, b.Follow(b.Submit(p, path+"/choices", webtest.Values("words", "coffee", "since", "365"))), http.StatusOK, "Saved.")
+		worked(t, s, b, sources.JobKind)
+		p = b.Get(path)
+		want(t, p, http.StatusOK, "1 removed, 1 left out by your choices")
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "pause")))
 		want(t, p, http.StatusOK, "Paused. It is not read until you go on.")
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "remove-all")))
@@ -167,8 +176,8 @@ func TestCalendarsOfOthers(t *testing.T) {
 				token = webtest.Attr(input, "value")
 			}
 		}
-		for _, act := range []string{"start", "pause", "remove", "remove-all", "add", "dismiss"} {
-			if p := ben.Post(path+map[bool]string{true: "/people"}[act == "add" || act == "dismiss"], webtest.Values("form_token", token, "act", act, "email", "x@example.com")); p.Status != http.StatusNotFound {
+		for _, act := range []string{"start", "pause", "remove", "remove-all", "change", "add", "dismiss"} {
+			if p := ben.Post(path+map[string]string{"add": "/people", "dismiss": "/people", "change": "/choices"}[act], webtest.Values("form_token", token, "act", act, "email", "x@example.com")); p.Status != http.StatusNotFound {
 				t.Errorf("%s: status %d", act, p.Status)
 			}
 		}

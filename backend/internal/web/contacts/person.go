@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -226,7 +227,9 @@ func (v *request) entriesOf(c *connectionsv1.Connection) (*timelinev1.ListTimeli
 	if err := v.pinnedFirst(c.GetId(), entries); err != nil {
 		return nil, nil, err
 	}
-	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{ConnectionId: new(c.GetId()), Days: new(int32(dueDays)), Limit: new(int32(dueSize))})
+	due, err := v.Reminders.ListDue(v.Ctx, &remindersv1.ListDueRequest{
+		ConnectionId: new(c.GetId()), Kinds: []string{reminders.KindReminder, reminders.KindDate, reminders.KindCadence}, Days: new(int32(dueDays)), Limit: new(int32(dueSize)),
+	})
 	return entries, due.GetItems(), err
 }
 

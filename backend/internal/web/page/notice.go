@@ -147,6 +147,7 @@ var notices = map[string]string{
 	"calendar-read":    "The calendar can be read. Nothing is logged until you start it.",
 	"calendar-started": "Started. The meetings are being logged.",
 	"calendar-due":     "The calendar is being read.",
+	"calendar-changed": "Saved.",
 	"calendar-paused":  "Paused. It is not read until you go on.",
 	"calendar-removed": "The calendar is removed.",
 	"people-dismissed": "They are not offered again.",

@@ -175,7 +175,7 @@ func (v *request) addAsked(c *content) error {
 // addDue adds the overdue entries, and those of this day and the next seven: first those of the
 // member's week, which ends where their locale says.
 func (v *request) addDue(c *content, ix *index.Index) error {
-	req := &remindersv1.ListDueRequest{Limit: new(int32(dueSize))}
+	req := &remindersv1.ListDueRequest{Limit: new(int32(dueSize)), Kinds: []string{reminders.KindReminder, reminders.KindDate, reminders.KindCadence}}
 	if v.R.Method == http.MethodGet {
 		page.Fill(req, url.Values{"cursor": v.R.URL.Query()["cursor"]})
 	}

@@ -567,7 +567,7 @@ type PersonBriefing struct {
 	Recent []*Evidence `protobuf:"bytes,3,rep,name=recent,proto3" json:"recent,omitempty"`
 	// Notes: pinned ones, those about the topic, the latest.
 	Notes []*Evidence `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
-	// Open reminders, dates within 30 days, an overdue keep-in-touch interval.
+	// The next meeting, open reminders, dates within 30 days, an overdue keep-in-touch interval.
 	Due           []*Evidence `protobuf:"bytes,5,rep,name=due,proto3" json:"due,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -291,7 +291,9 @@ type DueCounts struct {
 	// People to get in touch with.
 	Cadences *int32 `protobuf:"varint,3,opt,name=cadences,proto3,oneof" json:"cadences,omitempty"`
 	// Overdue entries of any kind.
-	Overdue       *int32 `protobuf:"varint,4,opt,name=overdue,proto3,oneof" json:"overdue,omitempty"`
+	Overdue *int32 `protobuf:"varint,4,opt,name=overdue,proto3,oneof" json:"overdue,omitempty"`
+	// Meetings ahead; absent if there is none.
+	Meetings      *int32 `protobuf:"varint,5,opt,name=meetings,proto3,oneof" json:"meetings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,16 +356,23 @@ func (x *DueCounts) GetOverdue() int32 {
 	return 0
 }
 
+func (x *DueCounts) GetMeetings() int32 {
+	if x != nil && x.Meetings != nil {
+		return *x.Meetings
+	}
+	return 0
+}
+
 // An entry that is due.
 type DueItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// reminder, date or cadence.
+	// reminder, date, cadence or meeting (of a calendar).
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The day, YYYY-MM-DD.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
 	// Whether it is overdue: the day has passed; for cadence, one and a half intervals have.
 	Overdue bool `protobuf:"varint,3,opt,name=overdue,proto3" json:"overdue,omitempty"`
-	// One line: the reminder's text, "Birthday, turns 40", "Every 30 days, last contact 45 days ago".
+	// One line: the reminder's text, "Birthday, turns 40", "Every 30 days, last contact 45 days ago", "Meets you at 10:00: Plans".
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The reminder's id; empty for other kinds.
 	ReminderId string `protobuf:"bytes,5,opt,name=reminder_id,proto3" json:"reminder_id,omitempty"`
@@ -375,7 +384,7 @@ type DueItem struct {
 	LastContactOn string `protobuf:"bytes,8,opt,name=last_contact_on,proto3" json:"last_contact_on,omitempty"`
 	// weekly, monthly, quarterly or yearly; empty if it does not recur.
 	Recurrence string `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// The other people that a reminder is about: id and name.
+	// The other people that a reminder is about, or who are at a meeting: id and name.
 	Others        []*v1.Participant `protobuf:"bytes,10,rep,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1124,11 +1133,11 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"recurrence\x12\x1d\n" +
-	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\"\xcd\x02\n" +
+	"\x05state\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05state\"\xd6\x02\n" +
 	"\x0eListDueRequest\x12#\n" +
 	"\x04days\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xee\x02(\x00H\x00R\x04days\x88\x01\x01\x12A\n" +
-	"\x05kinds\x18\x02 \x03(\tB+\xbaH$\x92\x01!\x10\x03\x18\x01\"\x1br\x19R\breminderR\x04dateR\acadence\x88\xf4\x18\x01R\x05kinds\x12L\n" +
+	"\xbaH\a\x1a\x05\x18\xee\x02(\x00H\x00R\x04days\x88\x01\x01\x12J\n" +
+	"\x05kinds\x18\x02 \x03(\tB4\xbaH-\x92\x01*\x10\x04\x18\x01\"$r\"R\breminderR\x04dateR\acadenceR\ameeting\x88\xf4\x18\x01R\x05kinds\x12L\n" +
 	"\rconnection_id\x18\x03 \x01(\tB!\xbaH\x1ar\x18\x18\x0e2\x14^con_[0-9a-z]{1,10}$\x88\xf4\x18\x01H\x01R\rconnection_id\x88\x01\x01\x12(\n" +
 	"\x05limit\x18\x04 \x01(\x05B\r\xbaH\x06\x1a\x04\x182(\x01\x88\xf4\x18\x01H\x02R\x05limit\x88\x01\x01\x12+\n" +
 	"\x06cursor\x18\x05 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\x88\xf4\x18\x01H\x03R\x06cursor\x88\x01\x01B\a\n" +
@@ -1143,18 +1152,20 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x1c.kith.reminders.v1.DueCountsR\x06counts\x12 \n" +
 	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xba\x01\n" +
+	"\f_next_cursor\"\xe8\x01\n" +
 	"\tDueCounts\x12!\n" +
 	"\treminders\x18\x01 \x01(\x05H\x00R\treminders\x88\x01\x01\x12\x19\n" +
 	"\x05dates\x18\x02 \x01(\x05H\x01R\x05dates\x88\x01\x01\x12\x1f\n" +
 	"\bcadences\x18\x03 \x01(\x05H\x02R\bcadences\x88\x01\x01\x12\x1d\n" +
-	"\aoverdue\x18\x04 \x01(\x05H\x03R\aoverdue\x88\x01\x01B\f\n" +
+	"\aoverdue\x18\x04 \x01(\x05H\x03R\aoverdue\x88\x01\x01\x12\x1f\n" +
+	"\bmeetings\x18\x05 \x01(\x05H\x04R\bmeetings\x88\x01\x01B\f\n" +
 	"\n" +
 	"_remindersB\b\n" +
 	"\x06_datesB\v\n" +
 	"\t_cadencesB\n" +
 	"\n" +
-	"\b_overdue\"\xb6\x03\n" +
+	"\b_overdueB\v\n" +
+	"\t_meetings\"\xb6\x03\n" +
 	"\aDueItem\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x1f\n" +
 	"\x06due_on\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +

@@ -52,9 +52,9 @@ const (
 
 // ReminderServiceClient is a client for the kith.reminders.v1.ReminderService service.
 type ReminderServiceClient interface {
-	// List what is due, soonest first: reminders, birthdays and other dates, and
-	// people the member is losing touch with. Overdue ones are flagged. Use it for
-	// "what is up this week" and "whom should I get back to". Changes nothing.
+	// List what is due, soonest first: meetings, reminders, birthdays and other dates,
+	// and people the member is losing touch with. Use it for "what is up this week" and
+	// "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
 	// Remind the member on a day, once or repeatedly, also about people. Adds one
 	// reminder; undo with change_id.
@@ -173,9 +173,9 @@ func (c *reminderServiceClient) SetCadence(ctx context.Context, req *v1.SetCaden
 
 // ReminderServiceHandler is an implementation of the kith.reminders.v1.ReminderService service.
 type ReminderServiceHandler interface {
-	// List what is due, soonest first: reminders, birthdays and other dates, and
-	// people the member is losing touch with. Overdue ones are flagged. Use it for
-	// "what is up this week" and "whom should I get back to". Changes nothing.
+	// List what is due, soonest first: meetings, reminders, birthdays and other dates,
+	// and people the member is losing touch with. Use it for "what is up this week" and
+	// "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
 	// Remind the member on a day, once or repeatedly, also about people. Adds one
 	// reminder; undo with change_id.
