@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -164,6 +165,10 @@ func TestRefusedCards(t *testing.T) {
 			t.Errorf("a refused card made %+v", c)
 		}
 		refused := s.waiting()[0].ID
+		exported, err := export.ReadAccount(t.Context(), s.store, s.data(), s.owner)
+		if err != nil || len(exported.Proposals) != 1 || exported.Proposals[0].ID != refused || exported.Proposals[0].Card != edited {
+			t.Errorf("the export has %+v, %v", exported.Proposals, err)
+		}
 		s.write(func(ctx context.Context, tx *db.Tx) error { return dav.Refuse(ctx, tx, refused) })
 		d.want(http.StatusPreconditionFailed, "PUT", path, edited, "If-Match", etag)
 		if n := len(s.waiting()); n != 0 {

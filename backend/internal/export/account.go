@@ -20,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/views"
@@ -44,6 +45,10 @@ type Account struct {
 	Reads []billing.Reads
 	// Decisions are the calls of agents that the member was asked about first.
 	Decisions []decision.Decision
+	// Calendars are those whose meetings are logged.
+	Calendars []sources.Source
+	// Proposals are the cards of devices that the member decides on.
+	Proposals []proposalShape
 }
 
 // ReadAccount reads what is stored about a member, whose data is given, or fails with fault.NotFound.
@@ -75,8 +80,23 @@ func ReadAccount(ctx context.Context, s *db.DB, data *db.Tenant, owner tenant.ID
 	if a.Reads, err = billing.ListReads(ctx, data, time.Time{}); err != nil {
 		return a, err
 	}
-	a.Decisions, err = decision.List(ctx, data)
-	return a, err
+	if a.Decisions, err = decision.List(ctx, data); err != nil {
+		return a, err
+	}
+	if a.Calendars, err = sources.List(ctx, data); err != nil {
+		return a, err
+	}
+	// Package dav, whose rows these are, imports this package.
+	err = data.NewRaw(`SELECT id, connection_id, device_name, fields AS lines, card, state, coalesce(change_id, '') AS change_id, created_at, decided_at
+FROM proposals WHERE tenant_id = ? ORDER BY created_at DESC, id`, data.TenantID()).Scan(ctx, &a.Proposals)
+	if err != nil {
+		return a, err
+	}
+	for i := range a.Proposals {
+		p := &a.Proposals[i]
+		p.Fields = slices.Collect(strings.FieldsFuncSeq(p.Lines, func(r rune) bool { return r == '\n' }))
+	}
+	return a, nil
 }
 
 // WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.
@@ -391,6 +411,28 @@ type (
 		ExpiresAt      time.Time `json:"expires_at"`
 		DecidedAt      time.Time `json:"decided_at,omitzero"`
 	}
+	proposalShape struct {
+		ID           string    `json:"id"`
+		ConnectionID string    `json:"connection_id,omitempty"`
+		DeviceName   string    `json:"device_name"`
+		Fields       []string  `json:"fields,omitempty" bun:"-"`
+		Lines        string    `json:"-"`
+		Card         string    `json:"card,omitempty"`
+		State        string    `json:"state"`
+		ChangeID     string    `json:"change_id,omitempty"`
+		CreatedAt    time.Time `json:"created_at"`
+		DecidedAt    time.Time `json:"decided_at,omitzero"`
+	}
+	calendarShape struct {
+		ID          string          `json:"id"`
+		Name        string          `json:"name"`
+		Host        string          `json:"host"`
+		State       string          `json:"state"`
+		Since       time.Time       `json:"since"`
+		Options     sources.Options `json:"options"`
+		CreatedAt   time.Time       `json:"created_at"`
+		SucceededAt time.Time       `json:"succeeded_at,omitzero"`
+	}
 	organizationShape struct {
 		ID        string    `json:"id"`
 		Name      string    `json:"name"`
@@ -477,6 +519,10 @@ func (a Account) objects(now time.Time) []named {
 			d.ID, d.CredentialID, d.CredentialName, d.Tool, d.Why(), d.State, d.Preview.Summary, d.ChangeID, d.CreatedAt, d.ExpiresAt, d.DecidedAt,
 		})
 	}
+	calendars := []calendarShape{}
+	for _, c := range a.Calendars {
+		calendars = append(calendars, calendarShape{c.ID, c.Name, c.Host, c.State, c.Since, c.Options, c.CreatedAt, c.SucceededAt})
+	}
 	return []named{
 		{"format", AccountFormat},
 		{"exported_at", now.UTC()},
@@ -490,6 +536,8 @@ func (a Account) objects(now time.Time) []named {
 		{"linked_identities", identities},
 		{"agent_reads", reads},
 		{"decisions", decisions},
+		{"proposals", nonNil(a.Proposals)},
+		{"calendars", calendars},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
@@ -509,6 +510,10 @@ func TestChange(t *testing.T) {
 		w.wantLogged("without coffee", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
 		if got := w.ahead(); len(got) != 0 {
 			t.Errorf("ahead is %v", got)
+		}
+		exported, err := export.ReadAccount(t.Context(), w.Store, w.data, w.data.TenantID())
+		if err != nil || len(exported.Calendars) != 1 || exported.Calendars[0].Name != "Work" || !slices.Equal(exported.Calendars[0].Options.Words, coffee.Words) {
+			t.Errorf("the export has %+v, %v", exported.Calendars, err)
 		}
 		change(5, sources.Options{})
 		w.wantLogged("with coffee again", "09 15:00 60 Coffee: Vera", "09 09:00 60 Budget: Vera", "02 08:00 60 Before: Vera")
