@@ -538,6 +538,32 @@ func TestChange(t *testing.T) {
 	})
 }
 
+// TestOnlyAhead checks that a calendar which no longer has what is over is understood: a meeting that was ahead is logged when it is over, unless
+// the calendar still has earlier ones.
+func TestOnlyAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		w.person("vera")
+		before, soon, later := meeting("a", "09 09:00", "Budget", "vera"), meeting("b", "10 13:00", "Coffee", "vera"), meeting("c", "11 08:00", "Plans", "vera")
+		w.publish(before, soon, later)
+		w.add(sources.Options{})
+		w.run()
+		w.pass(3 * time.Hour)
+		w.publish(before, later)
+		w.run()
+		w.wantLogged("after it was taken out", "09 09:00 60 Budget: Vera")
+		w.publish(later)
+		w.run()
+		w.pass(24 * time.Hour)
+		w.publish(meeting("d", "13 08:00", "Next", "vera"))
+		w.run()
+		w.wantLogged("when the calendar has only what is ahead", "11 08:00 60 Plans: Vera", "09 09:00 60 Budget: Vera")
+		w.run()
+		w.wantLogged("once more", "11 08:00 60 Plans: Vera", "09 09:00 60 Budget: Vera")
+	})
+}
+
 // TestForgottenPeople checks that the rows of a source keep nothing of people who were deleted, and that their meetings are not logged again.
 func TestForgottenPeople(t *testing.T) {
 	t.Parallel()

@@ -229,7 +229,12 @@ func (p *plan) compare(src *Source, meetings []calendar.Meeting, who recognised,
 		}, before, zone, now)
 	}
 	for _, row := range stored { // what the calendar no longer has
-		if row.Key != "" && row.InteractionID == "" {
+		switch {
+		case row.Key == "" || row.InteractionID != "":
+		case len(meetings) > 0 && row.EndsAt.Before(meetings[0].Start) && !row.EndsAt.After(now): // the calendar has only what is ahead
+			p.report.Meetings++
+			p.work = append(p.work, work{row: *row, sourced: &timeline.Sourced{Now: row.interaction(zone)}})
+		default:
 			p.work = append(p.work, work{row: *row, drop: true})
 		}
 	}
