@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/kinds"
@@ -168,6 +169,10 @@ func TestRefusedCards(t *testing.T) {
 		exported, err := export.ReadAccount(t.Context(), s.store, s.data(), s.owner)
 		if err != nil || len(exported.Proposals) != 1 || exported.Proposals[0].ID != refused || exported.Proposals[0].Card != edited {
 			t.Errorf("the export has %+v, %v", exported.Proposals, err)
+		}
+		otto := dbtest.Member(t, s.store, "otto")
+		if others, err := export.ReadAccount(t.Context(), s.store, s.store.Tenant(otto, true), otto); err != nil || len(others.Proposals) != 0 {
+			t.Errorf("the export of another member has %+v, %v", others.Proposals, err)
 		}
 		s.write(func(ctx context.Context, tx *db.Tx) error { return dav.Refuse(ctx, tx, refused) })
 		d.want(http.StatusPreconditionFailed, "PUT", path, edited, "If-Match", etag)

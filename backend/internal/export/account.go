@@ -86,17 +86,18 @@ func ReadAccount(ctx context.Context, s *db.DB, data *db.Tenant, owner tenant.ID
 	if a.Calendars, err = sources.List(ctx, data); err != nil {
 		return a, err
 	}
-	// Package dav, whose rows these are, imports this package.
+	a.Proposals, err = listProposals(ctx, data)
+	return a, err
+}
+
+// listProposals reads the proposals of a member, newest first. Package dav, whose rows they are, imports this package.
+func listProposals(ctx context.Context, data *db.Tenant) (all []proposalShape, err error) {
 	err = data.NewRaw(`SELECT id, connection_id, device_name, fields AS lines, card, state, coalesce(change_id, '') AS change_id, created_at, decided_at
-FROM proposals WHERE tenant_id = ? ORDER BY created_at DESC, id`, data.TenantID()).Scan(ctx, &a.Proposals)
-	if err != nil {
-		return a, err
+FROM proposals WHERE tenant_id = ? ORDER BY created_at DESC, id`, data.TenantID()).Scan(ctx, &all)
+	for i := range all {
+		all[i].Fields = slices.Collect(strings.FieldsFuncSeq(all[i].Lines, func(r rune) bool { return r == '\n' }))
 	}
-	for i := range a.Proposals {
-		p := &a.Proposals[i]
-		p.Fields = slices.Collect(strings.FieldsFuncSeq(p.Lines, func(r rune) bool { return r == '\n' }))
-	}
-	return a, nil
+	return all, err
 }
 
 // WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.
