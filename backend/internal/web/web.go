@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/passkey"
@@ -60,6 +61,11 @@ type Web struct {
 	dummyHash string
 }
 
+// pages are those of all areas. A process parses them once, since they are the same for every site.
+var pages = sync.OnceValues(func() (*page.Pages, error) { //nolint:gochecknoglobals // what the binary has
+	return page.ParsePages(templates, today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates, calendars.Templates)
+})
+
 // New builds the pages.
 func New(c Config) (*Web, error) {
 	c, err := c.resolved()
@@ -80,6 +86,10 @@ func New(c Config) (*Web, error) {
 		return nil, err
 	}
 	web.members = append(web.members, calendars.Routes(c.Sources, func() { c.Handlers.Imports.Jobs.Wake() })...)
+	parsed, err := pages()
+	if err != nil {
+		return nil, err
+	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		SessionIdle: c.SessionIdle, Used: c.Used, ClientAddress: c.ClientAddress, Now: c.Now, Logger: c.Logger, MustEnroll: web.mustEnroll,
@@ -89,7 +99,7 @@ func New(c Config) (*Web, error) {
 		Record: func(v *page.Request, kind account.EventKind, object string) {
 			(&request{Web: web, Request: v}).record(kind, v.Owner, object)
 		},
-	}, templates, today.Templates, contacts.Templates, grouping.Templates, network.Templates, review.Templates, connect.Templates, importing.Templates, calendars.Templates)
+	}, parsed)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,11 @@ import (
 // Write refuses a read-only member before it calls a handler, or the database.
 func TestWriteRefusesReadOnlyMember(t *testing.T) {
 	t.Parallel()
-	site, err := New(Config{BaseURL: "https://kith.example"})
+	pages, err := ParsePages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := New(Config{BaseURL: "https://kith.example"}, pages)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,9 +175,8 @@ func titled(t time.Time, text, whole string) template.HTML {
 	return template.HTML(`<time datetime="` + machine(t) + `" title="` + html.EscapeString(whole) + `">` + html.EscapeString(text) + "</time>") //nolint:gosec // it is escaped
 }
 
-// pageSets are the templates of the pages, in each format that was used. It is safe for
-// concurrent use.
-type pageSets struct {
+// Pages are the templates of the pages, in each language and format that was used. Sites may share them. They are safe for concurrent use.
+type Pages struct {
 	folders []fs.FS
 	mu      sync.Mutex
 	// parsed are the pages in each language that was used. They are never executed, because an executed template
@@ -191,8 +190,17 @@ type pageKey struct {
 	format Format
 }
 
+// ParsePages returns the pages of the given folders, one templates/*.html for each page.
+func ParsePages(folders ...fs.FS) (*Pages, error) {
+	if _, err := catalogues(); err != nil {
+		return nil, err
+	}
+	english, err := parsePages(folders, nil)
+	return &Pages{folders: folders, parsed: map[*words]map[string]*template.Template{nil: english}, ready: map[pageKey]*template.Template{}}, err
+}
+
 // get returns the templates of a page in a format.
-func (s *pageSets) get(name string, format Format) (*template.Template, error) {
+func (s *Pages) get(name string, format Format) (*template.Template, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := pageKey{name, format}

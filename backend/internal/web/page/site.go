@@ -14,8 +14,6 @@ package page
 
 import (
 	"fmt"
-	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -99,25 +97,17 @@ type Site struct {
 
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
-	pages       pageSets
+	pages       *Pages
 	assets      assets
 	checker     *arguments.Checker
 }
 
-// New returns a site with the pages of the given folders, one templates/*.html for each page.
-func New(c Config, folders ...fs.FS) (*Site, error) {
-	s := &Site{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection()}
+// New returns a site with pages.
+func New(c Config, pages *Pages) (s *Site, err error) {
+	s = &Site{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection(), pages: pages}
 	if err := s.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
-	if _, err := catalogues(); err != nil {
-		return nil, err
-	}
-	english, err := parsePages(folders, nil)
-	if err != nil {
-		return nil, err
-	}
-	s.pages = pageSets{folders: folders, parsed: map[*words]map[string]*template.Template{nil: english}, ready: map[pageKey]*template.Template{}}
 	if s.checker, err = arguments.New(); err != nil {
 		return nil, err
 	}
