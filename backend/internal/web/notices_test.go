@@ -88,6 +88,8 @@ func TestNotMe(t *testing.T) {
 			t.Errorf("the email about the wait links to %s", again)
 		}
 		want(t, thief.Submit(thief.Get("/forgot"), "/forgot", webtest.Values("login", "thief@people.example")), http.StatusOK, "Check your email")
+		thief.Submit(thief.Get("/forgot"), "/forgot", webtest.Values("login", "other@people.example"))
+		p.link(t, s, "other@people.example", resetSubject) // the one before was decided on before it
 		want(t, reader.Follow(reader.Submit(page, notMePath, nil)), http.StatusOK, "All access is ended")
 		s.Clock.Advance(account.RestoreWait)
 		page = reader.Get(link)
