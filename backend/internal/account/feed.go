@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// KindFeed is the kind of personal tokens that are the secret address of a calendar, to which other programs subscribe, and the
-// tenant.Credential kind of them. Such a secret is no bearer token: it calls no tool. Its scopes are FeedParts and, if the calendar is
+// KindFeed is the kind of personal tokens of calendar feeds, and the tenant.Credential kind of them. The secret is part of the address
+// that calendar programs subscribe to. It is no bearer token: it calls no tool. Its scopes are FeedParts and, if the calendar is
 // limited to the people of a group, the group's id.
 const KindFeed = "feed"
 

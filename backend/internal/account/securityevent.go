@@ -52,7 +52,7 @@ const (
 	TokenCreated EventKind = "token_created"
 	// DeviceAdded is a new app password for a device.
 	DeviceAdded EventKind = "device_added"
-	// FeedAdded is a new address of a calendar, to which other programs subscribe.
+	// FeedAdded is that a calendar feed was made.
 	FeedAdded     EventKind = "feed_added"
 	AccessRevoked EventKind = "access_revoked"
 	// AgentNarrowed means that the member removed scopes or tools from an agent.

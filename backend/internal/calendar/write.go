@@ -13,12 +13,12 @@ import (
 type Entry struct {
 	// UID is the same whenever the entry is written.
 	UID string
-	// Day is the first day. Rule is the recurrence rule of further ones (RFC 5545, section 3.3.10); empty for none.
+	// Day is the day of the entry, the first one if it recurs. Rule is its recurrence rule (RFC 5545, section 3.3.10); empty if it does not.
 	Day  time.Time
 	Rule string
 	// Title is one line. URL is the address of a page about the entry; empty for none.
 	Title, URL string
-	// ChangedAt is when the entry last changed. Programs keep the latest version.
+	// ChangedAt is when the entry last changed: programs show the version that changed last.
 	ChangedAt time.Time
 }
 

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata/*.txt")
 
-// What separates the exchanges of a conversation, and the request of an exchange from its answer.
+// betweenExchanges separates two exchanges of a conversation, betweenBoth a request and its answer.
 const (
 	betweenExchanges = "\n----\n"
 	betweenBoth      = "\n=>\n"

@@ -87,7 +87,7 @@ func New(c Config) *Handlers {
 	return h
 }
 
-// blockMemory bounds the times and kinds of notes and interactions that are held: about six million.
+// blockMemory is how many bytes the times and kinds of notes and interactions may take in memory: enough for about six million entries.
 const blockMemory = 32 << 20
 
 // blocksOfCaller returns a function that returns the times and kinds of the caller's notes and interactions, which are read from the

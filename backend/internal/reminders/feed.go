@@ -15,7 +15,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// FeedQuery says what a calendar shows to which other programs subscribe.
+// FeedQuery says which entries a calendar feed has.
 type FeedQuery struct {
 	// Today is the current day for the member, in the time zone Zone.
 	Today time.Time

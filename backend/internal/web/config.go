@@ -52,7 +52,7 @@ type Config struct {
 	Kinds history.Kinds
 	// SignUpOpen lets people create an account themselves.
 	SignUpOpen bool
-	// DAV is set if members' people are served to the address books of their devices, and calendars to other programs.
+	// DAV is set if devices can synchronise members' people (CardDAV), and calendar programs can subscribe to members' dates.
 	DAV bool
 	// SandboxOn is set if agents can try the demo account.
 	SandboxOn bool

@@ -177,7 +177,7 @@ type feedRow struct {
 	ID, Name string
 	// Parts lists what it has, in words.
 	Parts string
-	// Limited is set if it has only the people of Group; Group is empty for one that is gone.
+	// Limited is set if it has only the people of one group. Group is its name; empty if the group was deleted.
 	Limited               bool
 	Group                 string
 	CreatedAt, LastUsedAt time.Time

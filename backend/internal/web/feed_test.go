@@ -323,7 +323,7 @@ func TestFeedInGerman(t *testing.T) {
 	})
 }
 
-// TestFeedIsOff: a server without devices serves no feed, and makes none.
+// TestFeedIsOff: without DAV, feeds are neither served nor made.
 func TestFeedIsOff(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{Web: func(c *web.Config) { c.DAV = false }}, func(t *testing.T, s *webtest.Site) {
