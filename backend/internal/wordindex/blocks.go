@@ -116,7 +116,6 @@ func (b *Blocks) Load(ctx context.Context, r db.Reader, since int64) (version in
 
 // byTime takes entries from the latest to the first.
 type byTime struct {
-	since uint32 // the first second that entries are taken of
 	below uint32 // entries of this second and later ones were taken
 	runs  []run  // that with the latest block first
 }
@@ -128,15 +127,13 @@ type run struct {
 	numbers []int32
 }
 
-// newByTime returns the order of entries, by their numbers, of the seconds from since on and before below.
-func newByTime(blocks []*block, numbers []int32, since, below uint32) *byTime {
-	t := &byTime{since: since, below: below}
+// newByTime returns the order of entries, by their numbers, of the seconds before below.
+func newByTime(blocks []*block, numbers []int32, below uint32) *byTime {
+	t := &byTime{below: below}
 	for len(numbers) > 0 && int(numbers[0]/blockSize) < len(blocks) {
 		place := numbers[0] / blockSize
 		end, _ := slices.BinarySearch(numbers[:min(len(numbers), blockSize)], (place+1)*blockSize)
-		if b := blocks[place]; b.latest >= since {
-			t.runs = append(t.runs, run{b, numbers[:end]})
-		}
+		t.runs = append(t.runs, run{blocks[place], numbers[:end]})
 		numbers = numbers[end:]
 	}
 	slices.SortFunc(t.runs, func(a, b run) int { return cmp.Compare(b.latest, a.latest) })
@@ -155,7 +152,7 @@ func (t *byTime) next(n int) []int32 {
 			if place >= len(r.times) {
 				break
 			}
-			if at := r.times[place]; at < t.below && at >= t.since {
+			if at := r.times[place]; at < t.below && at > 0 {
 				l.offer(number, at)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -36,17 +37,20 @@ type Found struct {
 	query   Query
 	blocks  []*block
 	kinds   uint8    // the bits of the kinds; 0 for all
-	end     int      // above the highest number
+	end     int      // above the highest number, a multiple of lanes
 	about   []bool   // by number: the entries about the person; nil for all
 	scratch *scratch // nil if the query has no words
+	rarest  *wordHits
+	// Whether the filters were applied, to the numbers of the rarest word and to the arrays.
+	numbersFiltered, arraysFiltered bool
 }
 
 // scratch is the memory of a search. It is used again: for a word of 400,000 entries it is some megabytes, and to allocate them would
 // cost more, in garbage collection, than the search.
 type scratch struct {
 	words []wordHits
-	hits  []uint16 // by number: the hits of all words, unless there is only one
-	have  []uint8  // by number: how many of the words the entry has, unless there is only one
+	hits  []uint8 // by number: the hits of all words, unless there is only one
+	have  []uint8 // by number: how many of the words the entry has, unless there is only one
 	level []int32
 }
 
@@ -57,7 +61,7 @@ type wordHits struct {
 	hits    []uint8 // by number
 	entries int     // how many have hits
 	numbers []int32 // of the first few of them, in any order
-	end     int     // above the highest of them
+	end     int     // above the highest of them, a multiple of lanes
 }
 
 // few is how many entries of a word are listed: others are found by looking at all.
@@ -120,20 +124,18 @@ WHERE l.tenant_id = ?0 AND l.connection_id = ?1`, r.TenantID(), f.query.Connecti
 	return err
 }
 
-// allows reports whether the filters leave an entry.
+// allows reports whether the filters leave an entry: of those by time, whether they leave an entry of the same second.
 func (f *Found) allows(number int32) bool {
-	if f.kinds != 0 && f.kindOf(number)&f.kinds == 0 {
+	block, place := int(number/blockSize), int(number%blockSize)
+	if block >= len(f.blocks) || place >= len(f.blocks[block].kinds) || f.about != nil && !f.about[number] {
 		return false
 	}
-	return f.about == nil || f.about[number]
-}
-
-func (f *Found) kindOf(number int32) uint8 {
-	block, place := int(number/blockSize), int(number%blockSize)
-	if block >= len(f.blocks) || place >= len(f.blocks[block].kinds) {
-		return 0
+	b := f.blocks[block]
+	if f.kinds != 0 && b.kinds[place]&f.kinds == 0 {
+		return false
 	}
-	return f.blocks[block].kinds[place]
+	at := b.times[place]
+	return (f.query.Since.IsZero() || at >= secondOf(f.query.Since)) && (f.query.Until.IsZero() || at <= secondOf(f.query.Until))
 }
 
 // read reads the postings of the words.
@@ -190,14 +192,14 @@ func (w *wordHits) count(postings []byte, weight int) {
 		}
 		hits[c.number] = uint8(min(int(before)+c.count*weight, index.MostHits))
 	}
-	w.numbers, w.hits, w.entries, w.end = numbers, hits, entries, max(w.end, int(c.number)+1)
+	w.numbers, w.hits, w.entries, w.end = numbers, hits, entries, max(w.end, roundUp(int(c.number)+1))
 }
 
-// grown returns a slice of so many places or more.
-func grown[T any](all []T, size int) []T {
-	if missing := size - len(all); missing > 0 {
-		all = append(all, make([]T, missing)...)
-		all = all[:cap(all)] // append has cleared the rest
+// grown returns a slice of so many places or more; their number is a multiple of lanes.
+func grown(all []uint8, size int) []uint8 {
+	if missing := roundUp(size) - len(all); missing > 0 {
+		all = append(all, make([]uint8, missing)...)
+		all = all[:cap(all)/lanes*lanes] // append has cleared the rest
 	}
 	return all
 }
@@ -205,8 +207,13 @@ func grown[T any](all []T, size int) []T {
 // sum adds up the hits of all words.
 func (f *Found) sum() {
 	s := f.scratch
+	f.rarest = &s.words[0]
 	for i := range s.words {
-		f.end = max(f.end, s.words[i].end)
+		w := &s.words[i]
+		f.end = max(f.end, w.end)
+		if w.entries < f.rarest.entries {
+			f.rarest = w
+		}
 	}
 	if len(s.words) == 1 {
 		return
@@ -216,14 +223,16 @@ func (f *Found) sum() {
 		w := &s.words[i]
 		if w.entries <= few {
 			for _, number := range w.numbers {
-				s.hits[number] += uint16(w.hits[number])
+				s.hits[number] += w.hits[number]
 				s.have[number]++
 			}
 			continue
 		}
-		for number, hits := range w.hits[:w.end] {
-			s.hits[number] += uint16(hits)
-			s.have[number] += min(hits, 1)
+		for at := 0; at < w.end; at += lanes {
+			if hits := load(w.hits, at); hits != 0 {
+				store(s.hits, at, load(s.hits, at)+hits)
+				store(s.have, at, load(s.have, at)+positive(hits))
+			}
 		}
 	}
 }
@@ -241,52 +250,103 @@ func (f *Found) Missing() (words []int) {
 	return words
 }
 
-// MostWords returns how many words an entry has at most, whatever the filters.
+// MostWords returns how many words an entry has at most, whatever the filters. It must be called before With.
 func (f *Found) MostWords() (most int) {
 	if f.end == 0 || len(f.scratch.words) == 1 {
 		return min(f.end, 1)
 	}
-	return int(slices.Max(f.scratch.have[:f.end]))
+	var all uint64
+	for at := 0; at < f.end; at += lanes {
+		all = highest(all, load(f.scratch.have, at))
+	}
+	return highestLane(all)
 }
 
-// each calls do with the entries that have so many of the words and that the filters leave, and their hits, in ascending order.
-func (f *Found) each(words int, do func(number int32, hits int)) {
-	s := f.scratch
-	if f.end == 0 || words < 1 || words > len(s.words) {
+// listed reports whether the numbers of the rarest word have all entries with so many words.
+func (f *Found) listed(words int) bool {
+	return words == len(f.scratch.words) && f.rarest.entries <= few
+}
+
+// filter leaves out the entries that the filters leave out, of those with so many words.
+func (f *Found) filter(words int) {
+	if f.listed(words) && !f.numbersFiltered {
+		f.rarest.numbers = slices.DeleteFunc(f.rarest.numbers, func(number int32) bool { return !f.allows(number) })
+		slices.Sort(f.rarest.numbers)
+		f.numbersFiltered = true
+	}
+	if f.listed(words) || f.arraysFiltered || !f.query.Filtered() {
 		return
 	}
-	rarest := &s.words[0]
-	for i := range s.words {
-		if w := &s.words[i]; w.entries < rarest.entries {
-			rarest = w
+	f.arraysFiltered = true
+	of := f.scratch.have
+	if len(f.scratch.words) == 1 {
+		of = f.scratch.words[0].hits
+	}
+	for number, n := range of[:f.end] {
+		if n > 0 && !f.allows(int32(number)) {
+			of[number] = 0
 		}
 	}
+}
+
+// hitsAt returns the hits of eight entries from a number on, and 0 for those that have not so many of the words.
+func (f *Found) hitsAt(words, at int) uint64 {
+	if len(f.scratch.words) == 1 {
+		return load(f.scratch.words[0].hits, at)
+	}
+	return load(f.scratch.hits, at) & equal(load(f.scratch.have, at), uint8(words))
+}
+
+// hitsOf returns the hits of an entry, and 0 if it has not so many of the words.
+func (f *Found) hitsOf(words int, number int32) int {
 	switch {
-	case words == len(s.words) && rarest.entries <= few:
-		slices.Sort(rarest.numbers)
-		for _, number := range rarest.numbers {
-			if !f.allows(number) {
-				continue
-			}
-			if len(s.words) == 1 {
-				do(number, int(rarest.hits[number]))
-			} else if int(s.have[number]) == words {
-				do(number, int(s.hits[number]))
+	case len(f.scratch.words) == 1:
+		return int(f.scratch.words[0].hits[number])
+	case int(f.scratch.have[number]) != words:
+		return 0
+	}
+	return int(f.scratch.hits[number])
+}
+
+// most returns the most hits, up to a limit, of the entries with so many words; 0 for none.
+func (f *Found) most(words, limit int) int {
+	if limit <= 0 {
+		return 0
+	}
+	if f.listed(words) {
+		most := 0
+		for _, number := range f.rarest.numbers {
+			if hits := f.hitsOf(words, number); hits <= limit {
+				most = max(most, hits)
 			}
 		}
-	case len(s.words) == 1:
-		for number, hits := range rarest.hits[:f.end] {
-			if hits > 0 && f.allows(int32(number)) {
-				do(int32(number), int(hits))
-			}
-		}
-	default:
-		for number, has := range s.have[:f.end] {
-			if int(has) == words && f.allows(int32(number)) {
-				do(int32(number), int(s.hits[number]))
-			}
+		return most
+	}
+	var most uint64
+	for at := 0; at < f.end; at += lanes {
+		if hits := f.hitsAt(words, at); hits != 0 {
+			most = highest(most, hits&^above(hits, uint8(limit)))
 		}
 	}
+	return highestLane(most)
+}
+
+// with appends the numbers of the entries with so many words and hits, ascending.
+func (f *Found) with(numbers []int32, words, hits int) []int32 {
+	if f.listed(words) {
+		for _, number := range f.rarest.numbers {
+			if f.hitsOf(words, number) == hits {
+				numbers = append(numbers, number)
+			}
+		}
+		return numbers
+	}
+	for at := 0; at < f.end; at += lanes {
+		for found := equal(f.hitsAt(words, at), uint8(hits)) & lowBits; found != 0; found &= found - 1 {
+			numbers = append(numbers, int32(at+bits.TrailingZeros64(found)/8))
+		}
+	}
+	return numbers
 }
 
 // Ranking takes the entries with the same number of words in the order of a search: those with more hits first, and of equal ones
@@ -294,28 +354,17 @@ func (f *Found) each(words int, do func(number int32, hits int)) {
 type Ranking struct {
 	found  *Found
 	words  int
-	levels []int   // how many entries have so many hits
 	hits   int     // of the entries that are taken
-	listed int     // the hits of the entries in scratch.level
 	latest *byTime // nil before the first of them is taken
 	below  uint32  // the entries of the first hits are of earlier seconds
 }
 
 // With returns the ranking of the entries with so many of the words.
 func (f *Found) With(words int) *Ranking {
-	r := &Ranking{found: f, words: words, levels: make([]int, index.MostHits*f.query.Words.Len()+1), below: math.MaxUint32}
-	level := f.scratch.level[:0]
-	f.each(words, func(number int32, hits int) {
-		r.levels[hits]++
-		if hits > r.listed {
-			r.listed, level = hits, level[:0]
-		}
-		if hits == r.listed {
-			level = append(level, number)
-		}
-	})
-	r.hits, f.scratch.level = r.listed, level
-	return r
+	if f.end > 0 {
+		f.filter(words)
+	}
+	return &Ranking{found: f, words: words, hits: index.MostHits * f.query.Words.Len(), below: math.MaxUint32}
 }
 
 // Skip leaves out the entries with more hits, and most of those with as many hits that are later than a time.
@@ -326,40 +375,24 @@ func (r *Ranking) Skip(hits int, after time.Time) {
 }
 
 // Next takes about n entries or more: all entries of the same hits and second at once. It returns them in no order, and their hits;
-// none at the end. Entries before Since or from Until on may be among them.
+// none at the end. Of the seconds of Since and Until, entries before and after these may be among them.
 func (r *Ranking) Next(n int) (numbers []int32, hits int) {
-	for ; r.hits > 0; r.hits, r.latest, r.below = r.hits-1, nil, math.MaxUint32 {
-		if r.levels[r.hits] == 0 {
-			continue
-		}
+	f := r.found
+	if f.end == 0 || r.words < 1 || r.words > len(f.scratch.words) {
+		return nil, 0
+	}
+	for r.hits > 0 {
 		if r.latest == nil {
-			r.list()
-			since, below := uint32(1), r.below
-			if q := r.found.query; !q.Since.IsZero() {
-				since = secondOf(q.Since)
+			if most := f.most(r.words, r.hits); most < r.hits {
+				r.hits, r.below = most, math.MaxUint32
 			}
-			if q := r.found.query; !q.Until.IsZero() {
-				below = min(below, secondOf(q.Until)+1)
-			}
-			r.latest = newByTime(r.found.blocks, r.found.scratch.level, since, below)
+			f.scratch.level = f.with(f.scratch.level[:0], r.words, r.hits)
+			r.latest = newByTime(f.blocks, f.scratch.level, r.below)
 		}
 		if numbers = r.latest.next(n); len(numbers) > 0 {
 			return numbers, r.hits
 		}
+		r.hits, r.latest, r.below = r.hits-1, nil, math.MaxUint32
 	}
 	return nil, 0
-}
-
-// list lists the entries of the hits that are taken.
-func (r *Ranking) list() {
-	if r.listed == r.hits {
-		return
-	}
-	level := r.found.scratch.level[:0]
-	r.found.each(r.words, func(number int32, hits int) {
-		if hits == r.hits {
-			level = append(level, number)
-		}
-	})
-	r.listed, r.found.scratch.level = r.hits, level
 }
