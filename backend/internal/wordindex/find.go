@@ -148,7 +148,9 @@ func (f *Found) read(ctx context.Context, r db.Reader) error {
 	}
 	for i := range f.query.Words.Len() {
 		terms, prefix := f.query.Words.Terms(i)
-		if prefix != "" {
+		if of := beginningOf(prefix); of == beginningMark+prefix {
+			part(i, "word = ?", of)
+		} else if prefix != "" {
 			part(i, "word >= ? AND word < ?", prefix, prefix+string(unicode.MaxRune))
 			terms = slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return strings.HasPrefix(term, prefix) })
 		}
@@ -170,14 +172,30 @@ func (f *Found) read(ctx context.Context, r db.Reader) error {
 		if err := rows.Scan(&word, &term, &postings); err != nil {
 			return err
 		}
-		f.scratch.words[word].count(postings, f.query.Words.Weight(word, string(term)))
+		f.scratch.words[word].count(postings, f.weight(word, string(term)))
 	}
 	f.sum()
 	return rows.Err()
 }
 
+// weight returns how many hits of a word each posting of a term is. The term of a beginning has the words that begin with it too.
+func (f *Found) weight(word int, term string) int {
+	_, prefix := f.query.Words.Terms(word)
+	if strings.HasPrefix(term, beginningMark) {
+		return index.PartHit
+	}
+	weight := f.query.Words.Weight(word, term)
+	if beginningOf(prefix) == beginningMark+prefix && strings.HasPrefix(term, prefix) {
+		return weight - index.PartHit
+	}
+	return weight
+}
+
 // count adds a row of postings of a term that has a weight.
-func (w *wordHits) count(postings []byte, weight int) {
+func (w *wordHits) count(row []byte, weight int) {
+	first, bitmap, postings := split(row)
+	w.countBits(int(first), bitmap, weight)
+	counted := min(len(bitmap), 1) // of each posting, by countBits
 	numbers, hits, entries := w.numbers, w.hits, w.entries
 	c := newCursor(postings)
 	for c.next() {
@@ -190,9 +208,29 @@ func (w *wordHits) count(postings []byte, weight int) {
 				numbers = append(numbers, c.number)
 			}
 		}
-		hits[c.number] = uint8(min(int(before)+c.count*weight, index.MostHits))
+		hits[c.number] = uint8(min(int(before)+(c.count-counted)*weight, index.MostHits))
 	}
 	w.numbers, w.hits, w.entries, w.end = numbers, hits, entries, max(w.end, roundUp(int(c.number)+1))
+}
+
+// countBits adds one posting for each bit, from a number on.
+func (w *wordHits) countBits(first int, bitmap []byte, weight int) {
+	if len(bitmap) == 0 {
+		return
+	}
+	end := first + lanes*len(bitmap)
+	w.hits, w.end = grown(w.hits, end), max(w.end, roundUp(end))
+	for i, one := range bitmap {
+		at := first + lanes*i
+		before := load(w.hits, at)
+		after := atMost(before+spread(one)*uint64(weight), index.MostHits)
+		store(w.hits, at, after)
+		added := positive(after) &^ positive(before)
+		w.entries += bits.OnesCount64(added)
+		for ; added != 0 && w.entries <= few; added &= added - 1 {
+			w.numbers = append(w.numbers, int32(at+bits.TrailingZeros64(added)/8))
+		}
+	}
 }
 
 // grown returns a slice of so many places or more; their number is a multiple of lanes.
@@ -381,9 +419,13 @@ func (r *Ranking) Next(n int) (numbers []int32, hits int) {
 	if f.end == 0 || r.words < 1 || r.words > len(f.scratch.words) {
 		return nil, 0
 	}
-	for r.hits > 0 {
+	for {
 		if r.latest == nil {
-			if most := f.most(r.words, r.hits); most < r.hits {
+			most := f.most(r.words, r.hits)
+			if most == 0 {
+				return nil, 0
+			}
+			if most < r.hits {
 				r.hits, r.below = most, math.MaxUint32
 			}
 			f.scratch.level = f.with(f.scratch.level[:0], r.words, r.hits)
@@ -394,5 +436,4 @@ func (r *Ranking) Next(n int) (numbers []int32, hits int) {
 		}
 		r.hits, r.latest, r.below = r.hits-1, nil, math.MaxUint32
 	}
-	return nil, 0
 }

@@ -30,6 +30,15 @@ func above(v uint64, n uint8) uint64 {
 	return filled((v + (highBits - lowBits*uint64(n+1))) & highBits)
 }
 
+// atMost returns the lanes, and n instead of those that are above n.
+func atMost(v uint64, n uint8) uint64 {
+	mask := above(v, n)
+	return v&^mask | lowBits*uint64(n)&mask
+}
+
+// spread returns a lane for each bit, the lowest first: 1 if it is set.
+func spread(one byte) uint64 { return positive(uint64(one) * lowBits & 0x8040_2010_0804_0201) }
+
 // highest returns the higher of two lanes.
 func highest(a, b uint64) uint64 {
 	mask := filled(((a | highBits) - b) & highBits)

@@ -32,6 +32,8 @@ func TestLanes(t *testing.T) {
 				"positive": {of(positive(a)), min(as[i], 1)},
 				"equal":    {of(equal(a, n)), all(as[i] == n)},
 				"above":    {of(above(a, n)), all(as[i] > n)},
+				"atMost":   {of(atMost(a, n)), min(as[i], n)},
+				"spread":   {of(spread(bs[0])), bs[0] >> i & 1},
 				"highest":  {of(highest(a, b)), max(as[i], bs[i])},
 			} {
 				if c.got != c.want {

@@ -113,6 +113,39 @@ func (e *entry) terms() map[string]int {
 	return counts
 }
 
+// beginning is how many letters of words are indexed as a term of their own: hundreds of words can begin with them. Longer beginnings are
+// looked up as the words that have them.
+const beginning = 3
+
+// beginningOf returns the term for all words that begin as a term does; "" if it is shorter than a beginning.
+func beginningOf(term string) string {
+	letters := 0
+	for i := range term {
+		if letters == beginning {
+			return beginningMark + term[:i]
+		}
+		letters++
+	}
+	if letters < beginning {
+		return ""
+	}
+	return beginningMark + term
+}
+
+// beginningMark begins such a term: no word has it.
+const beginningMark = "\t"
+
+// withBeginnings returns terms, and the beginnings of them.
+func withBeginnings(counts map[string]int) map[string]int {
+	all := maps.Clone(counts)
+	for term, n := range counts {
+		if of := beginningOf(term); of != "" {
+			all[of] = min(all[of]+n, mostCounted)
+		}
+	}
+	return all
+}
+
 // join writes terms one a line, with a tab and the count of those that occur more than once.
 func join(counts map[string]int) string {
 	var b strings.Builder
@@ -127,8 +160,8 @@ func join(counts map[string]int) string {
 	return b.String()
 }
 
-// split reads terms that join wrote.
-func split(terms string) map[string]int {
+// readTerms reads terms that join wrote.
+func readTerms(terms string) map[string]int {
 	counts := map[string]int{}
 	for line := range strings.Lines(terms) {
 		term, count, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -165,7 +198,7 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 		case old == nil && e == nil:
 			continue
 		case e == nil:
-			changed.add(old.Number, split(old.Terms), nil)
+			changed.add(old.Number, withBeginnings(readTerms(old.Terms)), nil)
 			stamps[old.Number] = stamp{}
 			gone = append(gone, one)
 			continue
@@ -176,7 +209,7 @@ func indexEntries(ctx context.Context, tx *db.Tx, ids []string) error {
 		stamps[old.Number] = stamp{secondOf(e.At), bitOf(e.Kind)}
 		counts := e.terms()
 		if joined := join(counts); joined != old.Terms {
-			changed.add(old.Number, split(old.Terms), counts)
+			changed.add(old.Number, withBeginnings(readTerms(old.Terms)), withBeginnings(counts))
 			stored = append(stored, entryNumber{TenantID: old.TenantID, EntryID: one, Number: old.Number, Terms: joined})
 		}
 	}

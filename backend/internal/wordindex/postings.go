@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -18,7 +20,7 @@ const (
 	countBits = 3
 	// mostCounted is the highest count of a term in an entry: no word has more hits.
 	mostCounted = index.MostHits
-	// rowBytes is the length of postings from which a row is cut. Both databases keep such a row in its page.
+	// rowBytes is the most of a row. Both databases keep such a row in its page.
 	rowBytes = 900
 	// open is the last number of the row that new postings are added to.
 	open = math.MaxInt32
@@ -38,12 +40,100 @@ type entryWord struct {
 	Postings []byte
 }
 
+// A row of postings is of one of two forms, whichever is shorter: a number for each posting, or, after a byte 0, a bit for each number
+// from the first to the last, and a number for each posting of more than one. Words that many entries have are so read by eight.
+
 // encode appends a posting whose number is higher than the one before; -1 for none.
 func encode(to []byte, p posting, before int32) []byte {
 	return binary.AppendUvarint(to, uint64(p.number-before)<<countBits|uint64(p.count))
 }
 
-// cursor reads the postings of a row.
+// rowWriter writes the postings of a row in both forms.
+type rowWriter struct {
+	sparse, bitmap, often    []byte
+	first, last, beforeOften int32
+}
+
+// most bytes of the numbers that begin the second form, and of a posting.
+const headerBytes, postingBytes = 1 + 2*binary.MaxVarintLen32, binary.MaxVarintLen64
+
+// fits reports whether the row is not too long with another posting.
+func (w *rowWriter) fits(p posting) bool {
+	return len(w.sparse)+postingBytes <= rowBytes ||
+		w.bitmap != nil && headerBytes+int(p.number-w.first)/8+1+len(w.often)+postingBytes <= rowBytes
+}
+
+// add adds a posting whose number is higher than the one before.
+func (w *rowWriter) add(p posting) {
+	if len(w.sparse) == 0 {
+		*w = rowWriter{bitmap: []byte{}, first: p.number, last: -1, beforeOften: -1}
+	}
+	w.sparse, w.last = encode(w.sparse, p, w.last), p.number
+	place := int(p.number - w.first)
+	if w.bitmap == nil || place/8 >= rowBytes {
+		w.bitmap = nil
+		return
+	}
+	w.bitmap = append(w.bitmap, make([]byte, place/8+1-len(w.bitmap))...)
+	w.bitmap[place/8] |= 1 << (place % 8)
+	if p.count > 1 {
+		w.often, w.beforeOften = encode(w.often, p, w.beforeOften), p.number
+	}
+}
+
+// bytes returns the row; nil if it has no postings.
+func (w *rowWriter) bytes() []byte {
+	if w.bitmap == nil || headerBytes+len(w.bitmap)+len(w.often) >= len(w.sparse) {
+		return w.sparse
+	}
+	row := binary.AppendUvarint([]byte{0}, uint64(w.first))
+	row = binary.AppendUvarint(row, uint64(len(w.bitmap)))
+	return append(append(row, w.bitmap...), w.often...)
+}
+
+// split returns the bits of a row of the second form, the number of the first bit, and the postings of more than one; of a row of the
+// first form no bits and all postings.
+func split(row []byte) (first int32, bitmap, postings []byte) {
+	if len(row) == 0 || row[0] != 0 {
+		return 0, nil, row
+	}
+	number, n := binary.Uvarint(row[1:])
+	row = row[1+max(n, 0):]
+	length, m := binary.Uvarint(row)
+	if n <= 0 || m <= 0 || length > uint64(len(row)-m) {
+		return 0, nil, nil
+	}
+	row = row[m:]
+	return int32(number), row[:length], row[length:]
+}
+
+// postingsOf returns the postings of a row, in order.
+func postingsOf(row []byte) iter.Seq[posting] {
+	return func(yield func(posting) bool) {
+		first, bitmap, rest := split(row)
+		c := newCursor(rest)
+		more := c.next()
+		for i, one := range bitmap {
+			for ; one != 0; one &= one - 1 {
+				p := posting{first + int32(8*i+bits.TrailingZeros8(one)), 1}
+				if more && c.number == p.number {
+					p.count = c.count
+					more = c.next()
+				}
+				if !yield(p) {
+					return
+				}
+			}
+		}
+		for ; more && bitmap == nil; more = c.next() {
+			if !yield(posting{c.number, c.count}) {
+				return
+			}
+		}
+	}
+}
+
+// cursor reads postings that encode wrote.
 type cursor struct {
 	rest   []byte
 	number int32
@@ -172,21 +262,18 @@ func merged(owner tenant.ID, word string, rows []entryWord, changed []posting) (
 		if end == 0 {
 			continue
 		}
-		list := changed[:end]
+		list := combine(row.Postings, changed[:end])
 		stored := len(row.Postings) > 0
-		before := lastOf(row.Postings)
-		if before >= list[0].number || slices.ContainsFunc(list, func(p posting) bool { return p.count == 0 }) {
-			list, before = combine(row.Postings, list), -1
-			row.Postings = nil
-		}
 		changed = changed[end:]
+		var w rowWriter
 		for _, p := range list {
-			if len(row.Postings) >= rowBytes {
-				kept = append(kept, entryWord{TenantID: owner, Word: word, Last: before, Postings: row.Postings})
-				row.Postings, before = nil, -1
+			if !w.fits(p) {
+				kept = append(kept, entryWord{TenantID: owner, Word: word, Last: w.last, Postings: w.bytes()})
+				w = rowWriter{}
 			}
-			row.Postings, before = encode(row.Postings, p, before), p.number
+			w.add(p)
 		}
+		row.Postings = w.bytes()
 		switch {
 		case len(row.Postings) > 0:
 			kept = append(kept, row)
@@ -195,14 +282,6 @@ func merged(owner tenant.ID, word string, rows []entryWord, changed []posting) (
 		}
 	}
 	return kept, gone
-}
-
-// lastOf returns the highest number of a row; -1 for none.
-func lastOf(postings []byte) int32 {
-	c := newCursor(postings)
-	for c.next() {
-	}
-	return c.number
 }
 
 // combine returns the postings of a row after changes, both sorted by number.
@@ -216,10 +295,10 @@ func combine(row []byte, changed []posting) []posting {
 			changed = changed[1:]
 		}
 	}
-	for c := newCursor(row); c.next(); {
-		take(c.number)
-		if len(changed) == 0 || changed[0].number != c.number { // otherwise the change replaces it
-			list = append(list, posting{c.number, c.count})
+	for p := range postingsOf(row) {
+		take(p.number)
+		if len(changed) == 0 || changed[0].number != p.number { // otherwise the change replaces it
+			list = append(list, p)
 		}
 	}
 	take(math.MaxInt32)

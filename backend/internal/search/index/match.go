@@ -544,7 +544,8 @@ func (w Words) Terms(i int) (terms []string, prefix string) {
 // must not rank above a short one with all words.
 const (
 	wholeHit = 2
-	partHit  = 1
+	// PartHit is how much a term counts that only begins with the word.
+	PartHit = 1
 	// MostHits is the largest number of hits of one word.
 	MostHits = 6
 )
@@ -555,13 +556,13 @@ func (w Words) Weight(i int, term string) int { return w.tokens[i].weight(term) 
 func (t *token) weight(term string) int {
 	switch {
 	case t.unspaced && strings.HasPrefix(term, t.folded):
-		return partHit
+		return PartHit
 	case t.unspaced:
 		return 0
 	case slices.Contains(t.forms, term):
 		return wholeHit
 	case t.runes >= minWordyPrefix && strings.HasPrefix(term, t.folded):
-		return partHit
+		return PartHit
 	}
 	return 0
 }
