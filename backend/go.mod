@@ -56,6 +56,8 @@ require github.com/teambition/rrule-go v1.8.2
 
 require github.com/google/jsonschema-go v0.4.3
 
+require github.com/icholy/digest v1.2.0
+
 require (
 	cel.dev/cel-go v0.32.0 // indirect
 	cel.dev/expr v0.25.3 // indirect

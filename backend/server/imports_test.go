@@ -81,6 +81,7 @@ func needs() map[string][]string {
 		"digest": {"account", "mail"}, // when digests are sent; package web writes them
 
 		"sources":  {"account", "calendar", "job", "outbound", "secretkey", "timeline"}, // calendars that are read again and again
+		"books":    {"dav"},                                                             // address books that are read again and again
 		"dav":      {"importer"},                                                        // people as an address book
 		"research": {"account", "insights"},                                             // as documents
 		"handlers": {"importer", "research"},                                            // of all features, for rpc and web

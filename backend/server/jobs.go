@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/books"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/decision"
 	"github.com/kith-crm/kith/backend/internal/digest"
@@ -73,7 +74,11 @@ func sendDigests(j *jobs, m *counters) job.Kind {
 
 // newJobs returns the workers.
 func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) *jobs {
-	j := &jobs{Hub: &job.Hub{}, queue: job.NewQueue(data, ledger), sources: &sources.Sources{Store: data, Fetcher: sources.NewFetcher(outbound.Options{}, c.PrivateSources)}}
+	fetcher := sources.NewFetcher(outbound.Options{}, c.PrivateSources)
+	j := &jobs{
+		Hub: &job.Hub{}, queue: job.NewQueue(data, ledger),
+		sources: &sources.Sources{Store: data, Fetcher: fetcher, Books: &books.Reader{Store: data, Fetcher: fetcher}},
+	}
 	config := job.Config{
 		Queue:   j.queue,
 		Kinds:   append(jobKinds(c, data, ledger, provider, j.sources, m), decisions(j), sendDigests(j, m)),

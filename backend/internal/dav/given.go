@@ -50,8 +50,10 @@ func compress(card string) []byte {
 }
 
 // text returns the card.
-func (c *deviceCard) text() (string, error) {
-	card, err := io.ReadAll(flate.NewReaderDict(bytes.NewReader(c.Card), []byte(usualLines)))
+func (c *deviceCard) text() (string, error) { return expand(c.Card) }
+
+func expand(compressed []byte) (string, error) {
+	card, err := io.ReadAll(flate.NewReaderDict(bytes.NewReader(compressed), []byte(usualLines)))
 	return string(card), err
 }
 

@@ -236,15 +236,9 @@ func checkPhoto(tx *db.Tx, c *card, sent *importer.Card) {
 
 // add adds the person of a card, at the address that the device chose.
 func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid string) error {
-	written, err := people.Add(ctx, tx, &sent.Card)
+	person, err := addPerson(ctx, tx, sent)
 	if err != nil {
 		return cardError(err)
-	}
-	person := written.Connection.ID
-	if sent.Photo != nil {
-		if err := photos.Insert(ctx, tx, map[string]*photos.Photo{person: sent.Photo}); err != nil {
-			return err
-		}
 	}
 	// A person who is archived or in the bin may have had this address, by a row or by their id. They get another one.
 	derived, _ := strings.CutSuffix(v.to.name, ending)
@@ -287,18 +281,8 @@ func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer
 	if sent.Card.Photo == "" && (given == nil || given.Photo == "") { // the device removes no photo that it never had
 		sent.Card.Photo = r.Base.Photo
 	}
-	stored, err := people.GetConnection(ctx, tx, c.ID)
+	_, conflicts, err := revise(ctx, tx, r, c.ID, sent, base)
 	if err != nil {
-		return err
-	}
-	after, conflicts, err := r.Apply(stored)
-	if err != nil {
-		return cardError(err)
-	}
-	if err := insertPhoto(ctx, tx, sent, stored, after); err != nil {
-		return err
-	}
-	if _, err := people.Revise(ctx, tx, stored, after); err != nil {
 		return cardError(err)
 	}
 	if len(conflicts) > 0 {
@@ -308,11 +292,40 @@ func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer
 			return err
 		}
 	}
-	if err := v.putSent(ctx, tx, c.ID, sent.Photo); err != nil {
-		return err
+	return v.putSent(ctx, tx, c.ID, sent.Photo)
+}
+
+// addPerson adds the person of a card, with the photo.
+func addPerson(ctx context.Context, tx *db.Tx, sent *importer.Card) (personID string, err error) {
+	written, err := people.Add(ctx, tx, &sent.Card)
+	if err != nil {
+		return "", err
+	}
+	if sent.Photo != nil {
+		err = photos.Insert(ctx, tx, map[string]*photos.Photo{written.Connection.ID: sent.Photo})
+	}
+	return written.Connection.ID, err
+}
+
+// revise makes a revision to a person, with the photo and the notes that sent has and base has not. It returns the fields that are in conflict.
+func revise(ctx context.Context, tx *db.Tx, r people.Revision, personID string, sent, base *importer.Card) (changed bool, conflicts []string, err error) {
+	stored, err := people.GetConnection(ctx, tx, personID)
+	if err != nil {
+		return false, nil, err
+	}
+	after, conflicts, err := r.Apply(stored)
+	if err != nil {
+		return false, nil, err
+	}
+	if err := insertPhoto(ctx, tx, sent, stored, after); err != nil {
+		return false, nil, err
+	}
+	written, err := people.Revise(ctx, tx, stored, after)
+	if err != nil {
+		return false, nil, err
 	}
 	fresh := slices.DeleteFunc(slices.Clone(sent.Notes), func(body string) bool { return slices.Contains(base.Notes, body) })
-	return addNotes(ctx, tx, c.ID, fresh)
+	return written.ChangeID != "", conflicts, addNotes(ctx, tx, personID, fresh)
 }
 
 // readGiven reads a card that the device had.

@@ -253,7 +253,7 @@ func tenantTables() map[string][]tenantTable {
 			guarded("connections", "removed_connections", "cards", "proposals", "photos", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships", "distinct_pairs",
 				"groups", "group_connections", "tags", "connection_tags", "custom_fields",
 				"notes", "note_connections", "interactions", "interaction_connections", "entry_numbers", "entry_words", "entry_blocks",
-				"sources", "source_meetings", "source_people", "saved_views", "digests", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "files", "source_keys", "jobs", "decisions"),
+				"sources", "source_meetings", "source_people", "source_cards", "saved_views", "digests", "reminders", "reminder_connections", "changes", "change_objects", "embeddings", "files", "source_keys", "jobs", "decisions"),
 			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions, kept_bytes)"},
 			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
 			// A device can be removed from a read-only tenant too.

@@ -41,7 +41,11 @@ func (s *DB) TenantIn(tx Querier, t tenant.ID, now time.Time, version int64) *Tx
 func (t *Tenant) Service() *DB { return t.service }
 
 // Actor is the credential and the tool with which a write is made.
-type Actor struct{ CredentialID, CredentialName, Tool string }
+type Actor struct {
+	CredentialID, CredentialName, Tool string
+	// ImportID is the import that the changes are part of; empty for none.
+	ImportID string
+}
 
 // Tx is one write transaction of one tenant. All writes of a tenant happen one after the
 // other: each begins by incrementing the tenant's data version.

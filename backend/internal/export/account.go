@@ -45,7 +45,7 @@ type Account struct {
 	Reads []billing.Reads
 	// Decisions are the calls of agents that the member was asked about first.
 	Decisions []decision.Decision
-	// Calendars are those whose meetings are logged.
+	// Calendars are the sources that are read: calendars and address books.
 	Calendars []sources.Source
 	// Proposals are the cards of devices that the member decides on.
 	Proposals []proposalShape
@@ -426,6 +426,7 @@ type (
 	}
 	calendarShape struct {
 		ID          string          `json:"id"`
+		Kind        string          `json:"kind"`
 		Name        string          `json:"name"`
 		Host        string          `json:"host"`
 		State       string          `json:"state"`
@@ -522,7 +523,7 @@ func (a Account) objects(now time.Time) []named {
 	}
 	calendars := []calendarShape{}
 	for _, c := range a.Calendars {
-		calendars = append(calendars, calendarShape{c.ID, c.Name, c.Host, c.State, c.Since, c.Options, c.CreatedAt, c.SucceededAt})
+		calendars = append(calendars, calendarShape{c.ID, c.Kind, c.Name, c.Host, c.State, c.Since, c.Options, c.CreatedAt, c.SucceededAt})
 	}
 	return []named{
 		{"format", AccountFormat},

@@ -161,7 +161,7 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 	row := Change{
 		ID: id.New(id.Change), TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
 		Tool: tx.Actor().Tool, Summary: text.Truncate(text.Line(draft.Summary), maxSummary), Effects: effects, FinalAt: finalAt,
-		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
+		Undoes: draft.Undoes, ImportID: cmp.Or(draft.ImportID, tx.Actor().ImportID), CreatedAt: tx.Now(),
 	}
 	_, err = tx.NewInsert().Model(&row).Value("number", "(SELECT coalesce(max(number), 0) + 1 FROM changes WHERE tenant_id = ?)", row.TenantID).Exec(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -20,6 +21,8 @@ type Card struct {
 	Photo *photos.Photo
 	// Notes are texts and values that no field of a person takes.
 	Notes []string
+
+	entry *entry
 }
 
 // ReadCard reads the vCard of one person, as an import of a file does. It fails with fault.Invalid if the text is not exactly one card,
@@ -40,7 +43,7 @@ func ReadCard(ctx context.Context, text []byte, o Options, photo bool) (*Card, e
 		if e.Err != nil {
 			return nil, e.Err
 		}
-		c := &Card{UID: strings.TrimSpace(rec.Person.ID), Notes: rec.Notes}
+		c := &Card{UID: strings.TrimSpace(rec.Person.ID), Notes: rec.Notes, entry: e}
 		if photo {
 			if err := readPhotos(ctx, []*entry{e}); err != nil {
 				return nil, err
@@ -57,4 +60,13 @@ func ReadCard(ctx context.Context, text []byte, o Options, photo bool) (*Card, e
 		return c, nil
 	}
 	return nil, fault.New(fault.Invalid, "the vCard has no person")
+}
+
+// FindCard returns the person whom an import would take for the one of a card that ReadCard returned; empty for somebody new.
+func FindCard(ctx context.Context, q db.Reader, c *Card) (string, error) {
+	found, err := FindPeople(ctx, q, wanted([]*entry{c.entry}, "", false))
+	if err != nil {
+		return "", err
+	}
+	return found.find(c.entry, nil).id, nil
 }

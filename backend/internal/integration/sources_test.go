@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/sources"
@@ -14,7 +15,7 @@ import (
 // the source.
 func arrangeSource(ctx context.Context, u *db.Tx, connectionID, word string) (string, error) {
 	src := &sources.Source{
-		TenantID: u.TenantID(), ID: id.New(id.Source), Name: word, Host: word, Address: word, State: sources.On, Since: u.Now(), ImportID: id.New(id.Import), NextAt: u.Now(), CreatedAt: u.Now(),
+		TenantID: u.TenantID(), ID: id.New(id.Source), Kind: sources.Calendar, Name: word, Host: word, Address: word, State: sources.On, Since: u.Now(), ImportID: id.New(id.Import), NextAt: u.Now(), CreatedAt: u.Now(),
 	}
 	meeting := &sources.Meeting{
 		TenantID: u.TenantID(), SourceID: src.ID, Key: word, StartsAt: u.Now().Add(time.Hour), EndsAt: u.Now().Add(2 * time.Hour), Title: word, ConnectionIDs: []string{connectionID},
@@ -25,7 +26,9 @@ func arrangeSource(ctx context.Context, u *db.Tx, connectionID, word string) (st
 			return "", err
 		}
 	}
-	return src.ID, nil
+	_, err := u.NewRaw(`INSERT INTO source_cards (tenant_id, source_id, key, etag, hash, connection_id, photo, card, gone, problem)
+VALUES (?0, ?1, ?3, '', '', ?2, '', ?4, ?5, ?3)`, u.TenantID(), src.ID, connectionID, word, []byte(word), false).Exec(ctx)
+	return src.ID, err
 }
 
 // sourceReads are the reads of calendars.
@@ -45,6 +48,9 @@ func sourceReads(data *db.Tenant) map[string]attempt {
 		},
 		"CountAhead": func(ctx context.Context, _ victim) (any, error) {
 			return sources.CountAhead(ctx, data, time.Now().AddDate(-1, 0, 0), time.Now().AddDate(1, 0, 0))
+		},
+		"LivePeople": func(ctx context.Context, v victim) (any, error) {
+			return dav.LivePeople(ctx, data, []string{v.connection})
 		},
 		"NextWith": func(ctx context.Context, v victim) (any, error) {
 			return sources.NextWith(ctx, data, time.Now().AddDate(-1, 0, 0), []string{v.connection})

@@ -50,7 +50,7 @@ func leftOut() map[string]string {
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator, "installation": operator,
 		"schema_migrations": operator,
 		"sources":           "encrypted with the secret key of this installation: the member adds them again, and what they have logged is known by its external key",
-		"source_meetings":   "belongs to a source", "source_people": "belongs to a source",
+		"source_meetings":   "belongs to a source", "source_people": "belongs to a source", "source_cards": "belongs to a source",
 		"entry_numbers": derived, "entry_words": derived, "entry_blocks": derived,
 	}
 }

@@ -27,9 +27,11 @@ const (
 	atOnce = 4
 )
 
-// Fetcher fetches calendars from addresses that members choose. It is safe for concurrent use.
+// Fetcher reads sources at addresses that members choose. It is safe for concurrent use.
 type Fetcher struct {
 	client *http.Client
+	// direct follows no redirects.
+	direct *http.Client
 	slots  chan struct{}
 	// private allows private addresses, and http.
 	private bool
@@ -46,8 +48,9 @@ func NewFetcher(o outbound.Options, private bool) *Fetcher {
 		if len(via) > maxRedirects {
 			return errors.New("too many redirects")
 		}
-		return f.check(r.URL)
+		return f.Check(r.URL)
 	}}
+	f.direct = &http.Client{Transport: f.client.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return f
 }
 
@@ -61,10 +64,11 @@ func (f *Fetcher) Parse(address string) (*url.URL, error) {
 	if strings.EqualFold(u.Scheme, "webcal") || strings.EqualFold(u.Scheme, "webcals") {
 		u.Scheme = "https"
 	}
-	return u, f.check(u)
+	return u, f.Check(u)
 }
 
-func (f *Fetcher) check(u *url.URL) error {
+// Check fails with fault.Invalid unless an address may be requested.
+func (f *Fetcher) Check(u *url.URL) error {
 	switch {
 	case u.Hostname() == "":
 		return fault.New(fault.Invalid, "this is no address: it begins with https://, and ends in .ics most of the time")
@@ -82,26 +86,17 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-ctx.Done():
-		return nil, fault.New(fault.Unavailable, "too many calendars are being read")
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the address can't be requested")
 	}
 	r.Header.Set("Accept", "text/calendar, */*;q=0.1")
 	r.Header.Set("User-Agent", "Kith (calendar)")
-	response, err := f.client.Do(r)
+	a, err := f.do(f.client, r, calendar.MaxBytes)
 	if err != nil {
-		return nil, f.unreachable(err)
+		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }()
-	switch status := response.StatusCode; {
+	switch status := a.Status; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return nil, fault.New(fault.Invalid, "the calendar asks for a sign-in; use its secret address (iCal)")
 	case status == http.StatusNotFound || status == http.StatusGone:
@@ -109,14 +104,42 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	case status != http.StatusOK:
 		return nil, fault.New(fault.Invalid, "the calendar's server answers with status %d", status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, calendar.MaxBytes+1))
+	return a.Body, nil
+}
+
+// Answer is the answer to a request.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do makes a request to an address that was checked by Parse or Check, and follows no redirect. Of a body that is longer than most, one byte
+// more is read. It fails with fault.Invalid if there is no answer. The messages contain no address.
+func (f *Fetcher) Do(r *http.Request, most int64) (*Answer, error) { return f.do(f.direct, r, most) }
+
+func (f *Fetcher) do(client *http.Client, r *http.Request, most int64) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), f.timeout)
+	defer cancel()
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return nil, fault.New(fault.Unavailable, "too many sources are being read")
+	}
+	response, err := client.Do(r.WithContext(ctx))
+	if err != nil {
+		return nil, f.unreachable(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err == nil {
 		err = ctx.Err() // the server may end its answer because the timeout closes the connection
 	}
 	if err != nil {
 		return nil, f.unreachable(err)
 	}
-	return body, nil
+	return &Answer{response.StatusCode, response.Header, body}, nil
 }
 
 // unreachable keeps the cause without the URL, which has a secret.
@@ -130,7 +153,7 @@ func (f *Fetcher) unreachable(cause error) error {
 	case errors.Is(cause, outbound.ErrNotAllowed):
 		return fault.Wrap(cause, fault.Invalid, "the address leads to a private network, which this Kith does not read from; its owner can allow that with KITH_PRIVATE_SOURCES")
 	case errors.Is(cause, context.DeadlineExceeded):
-		return fault.Wrap(cause, fault.Invalid, "the calendar's server did not answer within %d seconds", f.timeout/time.Second)
+		return fault.Wrap(cause, fault.Invalid, "the server did not answer within %d seconds", f.timeout/time.Second)
 	}
-	return fault.Wrap(cause, fault.Invalid, "the calendar's server can't be reached")
+	return fault.Wrap(cause, fault.Invalid, "the server can't be reached")
 }

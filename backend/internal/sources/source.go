@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -50,14 +51,32 @@ type Options struct {
 	Domains []string `json:"domains"`
 	// MaxPeople leaves out meetings with more people; 0 means no limit.
 	MaxPeople int `json:"max_people"`
+	// Book is the key of the chosen address book; empty for the first one.
+	Book string `json:"book,omitempty"`
 }
 
-// Source is a calendar that is read again and again.
+// The kinds of sources.
+const (
+	Calendar = "calendar"
+	Book     = "book"
+)
+
+// Access is where a source is, and what signs in there.
+type Access struct {
+	Address string `json:"address"`
+	// Username and Password sign in at the server of an address book, Book is the address of the one that is read.
+	Username string `json:"username,omitempty"`
+	Password string `json:"password,omitempty"`
+	Book     string `json:"book,omitempty"`
+}
+
+// Source is a calendar or an address book that is read again and again.
 type Source struct {
 	TenantID tenant.ID `bun:",pk"`
 	ID       string    `bun:",pk"`
+	Kind     string
 	Name     string
-	// Host is the host of the address, which is shown. Address is the whole, sealed.
+	// Host is the host of the address, which is shown. Address is its Access, sealed.
 	Host, Address string
 	State         string
 	// Since is the time from which on meetings are read.
@@ -92,8 +111,30 @@ type Report struct {
 	// Filtered is how many meetings the options left out, Shared how many addresses several people have, so that none of them was taken.
 	Filtered int `json:"filtered"`
 	Shared   int `json:"shared"`
+	// Cards is how many cards an address book has, and Looked how many of them a preview has looked at; Lists are those of groups, which are
+	// left out.
+	Cards  int `json:"cards,omitempty"`
+	Looked int `json:"looked,omitempty"`
+	Lists  int `json:"lists,omitempty"`
+	// Added are new people, Known those who were on file already and got a card, Waiting the cards of which something waits for the member.
+	Added   int `json:"added,omitempty"`
+	Known   int `json:"known,omitempty"`
+	Waiting int `json:"waiting,omitempty"`
+	// Gone is how many people the address book has no longer, Left how many cards are of people whom the member has deleted.
+	Gone int `json:"gone,omitempty"`
+	Left int `json:"left,omitempty"`
+	// Books are the address books of the account, of a preview.
+	Books []BookName `json:"books,omitempty"`
 	// Sample are some of the meetings of a preview, the latest first.
 	Sample []Sample `json:"sample,omitempty"`
+}
+
+// BookName is an address book that can be chosen.
+type BookName struct {
+	// Key is a hash of the address.
+	Key    string `json:"key"`
+	Name   string `json:"name"`
+	Chosen bool   `json:"chosen"`
 }
 
 // Sample is a meeting of a preview.
@@ -140,6 +181,8 @@ type Sources struct {
 	Store   *db.DB
 	Secrets *secretkey.File
 	Fetcher *Fetcher
+	// Books reads address books.
+	Books Books
 	// Observe is called after each reading with how it ended, as metrics.NewSourceRuns counts it; it may be nil.
 	Observe func(outcome string)
 }
@@ -149,10 +192,44 @@ const page = "sources"
 
 func actor() db.Actor { return db.Actor{Tool: page} }
 
+// Reading is what was read of a source, and compared with what is stored.
+type Reading interface {
+	// Name is the source's own.
+	Name() string
+	// Report says what was found, and after Write what was done.
+	Report() Report
+	// Write writes what differs, each step in one transaction.
+	Write(ctx context.Context, step Step) error
+	// Finish writes what ends a run.
+	Finish(ctx context.Context, tx *db.Tx) error
+}
+
+// Step writes a step of a run.
+type Step func(ctx context.Context, fn func(ctx context.Context, tx *db.Tx) error) error
+
+// Books reads address books. Package books implements it.
+type Books interface {
+	// Read reads the address book of a source. It sets Access.Book, to one that is not among taken, if the book is not chosen yet, and
+	// fails with fault.Invalid if there is none or it can't be read.
+	Read(ctx context.Context, src *Source, a *Access, taken []string) (Reading, error)
+}
+
 // Add reads a calendar, and stores it as a source with a report of what it would log. It fails with fault.Invalid, on the field name or address,
 // if the calendar can't be read.
 func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string, since time.Time, o Options) (*Source, error) {
-	u, err := s.Fetcher.Parse(address)
+	return s.add(ctx, data, &Source{Kind: Calendar, Name: name, Since: since.UTC(), Options: o.clean()}, &Access{Address: address})
+}
+
+// AddBook does the same with an address book, of which the address of its server is enough.
+func (s *Sources) AddBook(ctx context.Context, data *db.Tenant, name string, a Access) (*Source, error) {
+	if a.Address = strings.TrimSpace(a.Address); a.Address != "" && !strings.Contains(a.Address, "://") {
+		a.Address = "https://" + a.Address
+	}
+	return s.add(ctx, data, &Source{Kind: Book, Name: name, Since: s.Store.Now(), Options: Options{}.clean()}, &a)
+}
+
+func (s *Sources) add(ctx context.Context, data *db.Tenant, src *Source, a *Access) (*Source, error) {
+	u, err := s.Fetcher.Parse(a.Address)
 	if err != nil {
 		return nil, fault.InvalidField("address", "%s", err.Error())
 	}
@@ -163,34 +240,26 @@ func (s *Sources) Add(ctx context.Context, data *db.Tenant, name, address string
 	if len(known) >= MaxSources {
 		return nil, fault.New(fault.Full, "there are %d sources, the most that a member can have", MaxSources)
 	}
+	a.Address = u.String()
 	for i := range known {
-		if other, err := s.address(&known[i]); err == nil && other == u.String() {
+		if other, err := s.access(&known[i]); err == nil && src.Kind == Calendar && other.Address == a.Address {
 			return nil, fault.InvalidField("address", "this calendar is a source already: %s", known[i].Name)
 		}
 	}
-	src := &Source{
-		TenantID: data.TenantID(), ID: id.New(id.Source), Host: u.Hostname(), State: Preview, Since: since.UTC(), Options: o.clean(), ImportID: id.New(id.Import),
-		NextAt: s.Store.Now(), CreatedAt: s.Store.Now(),
-	}
-	if src.Address, err = s.Secrets.Seal(u.String(), Purpose, src.Owner()); err != nil {
-		return nil, err
-	}
-	p, err := s.plan(ctx, src)
+	src.TenantID, src.ID, src.Host, src.State, src.ImportID = data.TenantID(), id.New(id.Source), u.Hostname(), Preview, id.New(id.Import)
+	src.NextAt, src.CreatedAt = s.Store.Now(), s.Store.Now()
+	p, err := s.read(ctx, src, a, known)
 	if fault.Is(err, fault.Invalid) {
 		return nil, fault.InvalidField("address", "%s", err.Error())
 	}
 	if err != nil {
 		return nil, err
 	}
-	src.Name = text.Truncate(text.Line(name), maxName)
-	if src.Name == "" {
-		src.Name = text.Truncate(p.calendar, maxName)
+	src.Name = cmp.Or(text.Truncate(text.Line(src.Name), maxName), text.Truncate(p.Name(), maxName), src.Host)
+	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.Report()
+	if err := s.seal(src, a); err != nil {
+		return nil, err
 	}
-	if src.Name == "" {
-		src.Name = src.Host
-	}
-	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.report
-	src.Report.Sample = p.sample()
 	err = data.Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.NewInsert().Model(src).Exec(ctx)
 		return err
@@ -208,13 +277,10 @@ func (s *Sources) Change(ctx context.Context, data *db.Tenant, sourceID string, 
 	src.Since, src.Options, src.NextAt = since.UTC(), o.clean(), s.Store.Now()
 	columns := []string{"since", "options", "next_at"}
 	if src.State == Preview {
-		p, err := s.plan(ctx, src)
-		if err != nil {
+		if err := s.readAgain(ctx, data, src); err != nil {
 			return err
 		}
-		src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.report
-		src.Report.Sample = p.sample()
-		columns = append(columns, "tried_at", "succeeded_at", "report")
+		columns = append(columns, "address", "tried_at", "succeeded_at", "report")
 	}
 	return data.Write(ctx, actor(), func(ctx context.Context, tx *db.Tx) error {
 		if _, err := Get(ctx, tx, sourceID); err != nil {
@@ -227,20 +293,53 @@ func (s *Sources) Change(ctx context.Context, data *db.Tenant, sourceID string, 
 	})
 }
 
+// readAgain reads a preview again. The address book may be another one of the account.
+func (s *Sources) readAgain(ctx context.Context, data *db.Tenant, src *Source) error {
+	a, err := s.access(src)
+	if err != nil {
+		return err
+	}
+	known, err := List(ctx, data)
+	if err != nil {
+		return err
+	}
+	a.Book = ""
+	p, err := s.read(ctx, src, a, slices.DeleteFunc(known, func(other Source) bool { return other.ID == src.ID }))
+	if err != nil {
+		return err
+	}
+	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.Report()
+	return s.seal(src, a)
+}
+
 // Actor is in whose name the runs of a source change something.
 func (src *Source) Actor() db.Actor {
-	return db.Actor{CredentialID: src.ID, CredentialName: "Calendar " + src.Name}
+	kind := map[string]string{Calendar: "Calendar ", Book: "Address book "}[src.Kind]
+	return db.Actor{CredentialID: src.ID, CredentialName: kind + src.Name, ImportID: src.ImportID}
 }
 
 // Owner is what the sealed address is bound to.
 func (src *Source) Owner() string { return string(src.TenantID) + " " + src.ID }
 
-// address returns the address of a source. It fails with fault.Invalid if its key was lost.
-func (s *Sources) address(src *Source) (string, error) {
+// access returns the access of a source. It fails with fault.Invalid if its key was lost.
+func (s *Sources) access(src *Source) (*Access, error) {
 	if src.Address == "" {
-		return "", fault.New(fault.Invalid, "the key that its address was encrypted with is lost; remove it, and add the calendar again")
+		return nil, fault.New(fault.Invalid, "the key that its address was encrypted with is lost; remove it, and add it again")
 	}
-	return s.Secrets.Open(src.Address, Purpose, src.Owner())
+	a := &Access{}
+	sealed, err := s.Secrets.Open(src.Address, Purpose, src.Owner())
+	if err == nil {
+		err = json.Unmarshal([]byte(sealed), a)
+	}
+	return a, err
+}
+
+func (s *Sources) seal(src *Source, a *Access) error {
+	whole, err := json.Marshal(a)
+	if err == nil {
+		src.Address, err = s.Secrets.Seal(string(whole), Purpose, src.Owner())
+	}
+	return err
 }
 
 // ListAddresses returns the sources of all members, with only what Reseal needs.

@@ -689,7 +689,7 @@ func TestFullAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.work()
-		if full := w.source(src.ID); !strings.HasPrefix(full.Problem, "nothing can be logged: The account is full") || !full.NextAt.After(w.clock()) {
+		if full := w.source(src.ID); !strings.HasPrefix(full.Problem, "nothing can be stored: The account is full") || !full.NextAt.After(w.clock()) {
 			t.Errorf("%q, next at %v", full.Problem, full.NextAt)
 		}
 		w.wantLogged("full")

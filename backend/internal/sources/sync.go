@@ -55,6 +55,7 @@ type work struct {
 
 // plan is what a run of a source has to do.
 type plan struct {
+	src       *Source
 	calendar  string // its own name
 	report    Report
 	work      []work
@@ -63,12 +64,23 @@ type plan struct {
 	rekeyed map[string]Meeting
 }
 
-// plan fetches the calendar of a source, and compares it with what is stored. It fails with fault.Invalid if it can't be read.
-func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
-	address, err := s.address(src)
-	if err != nil {
-		return nil, err
+// read reads a source, and compares it with what is stored. known are the other sources. It fails with fault.Invalid if the source can't be
+// read.
+func (s *Sources) read(ctx context.Context, src *Source, a *Access, known []Source) (Reading, error) {
+	if src.Kind == Calendar {
+		return s.plan(ctx, src, a.Address)
 	}
+	var taken []string
+	for i := range known {
+		if other, err := s.access(&known[i]); err == nil && other.Book != "" {
+			taken = append(taken, other.Book)
+		}
+	}
+	return s.Books.Read(ctx, src, a, taken)
+}
+
+// plan fetches the calendar of a source, and compares it with what is stored. It fails with fault.Invalid if it can't be read.
+func (s *Sources) plan(ctx context.Context, src *Source, address string) (*plan, error) {
 	feed, err := s.Fetcher.Fetch(ctx, address)
 	if err != nil {
 		return nil, err
@@ -82,7 +94,7 @@ func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{calendar: read.Name, report: Report{Events: read.Events, Skipped: read.Skipped, Warnings: append([]string{}, read.Warnings...)}}
+	p := &plan{src: src, calendar: read.Name, report: Report{Events: read.Events, Skipped: read.Skipped, Warnings: append([]string{}, read.Warnings...)}}
 	data := s.Store.Tenant(src.TenantID, true)
 	who, err := recognise(ctx, data, read.Meetings)
 	if err != nil {
@@ -95,6 +107,9 @@ func (s *Sources) plan(ctx context.Context, src *Source) (*plan, error) {
 	p.rekey(read.Meetings, rows)
 	p.compare(src, read.Meetings, who, rows, zone, now)
 	p.meetStrangers(src, read.Meetings, who, now)
+	if src.State == Preview {
+		p.report.Sample = p.sample()
+	}
 	return p, nil
 }
 
@@ -463,38 +478,66 @@ func (s *Sources) step(ctx context.Context, run *job.Run, src *Source, fn func(c
 	})
 }
 
-// sync reads a source once. It fails with fault.Invalid if the calendar can't be read, or the account is full.
+// sync reads a source once. It fails with fault.Invalid if the source can't be read, or the account is full.
 func (s *Sources) sync(ctx context.Context, run *job.Run, src *Source) error {
-	p, err := s.plan(ctx, src)
+	a, err := s.access(src)
 	if err != nil {
 		return err
 	}
+	reading, err := s.read(ctx, src, a, nil)
+	if err != nil {
+		return err
+	}
+	var yielded error
+	err = reading.Write(ctx, func(ctx context.Context, fn func(ctx context.Context, tx *db.Tx) error) error {
+		if yielded = run.Yield(ctx); yielded != nil {
+			return yielded
+		}
+		return s.step(ctx, run, src, fn)
+	})
+	if yielded != nil {
+		return yielded
+	}
+	if err == nil {
+		err = s.step(db.WithoutQuota(ctx), run, src, func(ctx context.Context, tx *db.Tx) error {
+			if err := reading.Finish(ctx, tx); err != nil {
+				return err
+			}
+			src.TriedAt, src.SucceededAt, src.FailedSince, src.Problem, src.Report, src.NextAt = tx.Now(), tx.Now(), time.Time{}, "", reading.Report(), tx.Now().Add(every)
+			return src.store(ctx, tx)
+		})
+	}
+	if fault.Is(err, fault.NotFound) {
+		return nil // removed or paused meanwhile
+	}
+	if failure, ok := errors.AsType[*job.Failure](err); ok && failure.Code == job.CodeFull {
+		return fault.Wrap(err, fault.Invalid, "nothing can be stored: %s", strings.TrimSuffix(failure.Detail, "."))
+	}
+	return err
+}
+
+// Name implements Reading.
+func (p *plan) Name() string { return p.calendar }
+
+// Report implements Reading.
+func (p *plan) Report() Report { return p.report }
+
+// Write implements Reading.
+func (p *plan) Write(ctx context.Context, step Step) (err error) {
 	if len(p.rekeyed) > 0 { // in one step: half of a series with new keys would not be recognised
-		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error {
-			return put(ctx, tx, src, slices.Collect(maps.Values(p.rekeyed)), slices.Collect(maps.Keys(p.rekeyed)))
+		err = step(ctx, func(ctx context.Context, tx *db.Tx) error {
+			return put(ctx, tx, p.src, slices.Collect(maps.Values(p.rekeyed)), slices.Collect(maps.Keys(p.rekeyed)))
 		})
 	}
 	for part := range slices.Chunk(p.work, stepMeetings) {
 		if err != nil {
 			break
 		}
-		if err = run.Yield(ctx); err != nil {
-			return err
-		}
 		synced := &timeline.SyncResult{}
-		err = s.step(ctx, run, src, func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, src, part, synced) })
+		err = step(ctx, func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, p.src, part, synced) })
 		p.report.Logged += synced.Added
 		p.report.Changed += synced.Changed
 		p.report.Removed += synced.Removed
-	}
-	if err == nil {
-		err = s.step(db.WithoutQuota(ctx), run, src, func(ctx context.Context, tx *db.Tx) error { return p.finish(ctx, tx, src) })
-	}
-	if fault.Is(err, fault.NotFound) {
-		return nil // removed or paused meanwhile
-	}
-	if failure, ok := errors.AsType[*job.Failure](err); ok && failure.Code == job.CodeFull {
-		return fault.Wrap(err, fault.Invalid, "nothing can be logged: %s", strings.TrimSuffix(failure.Detail, "."))
 	}
 	return err
 }
@@ -545,8 +588,9 @@ func put(ctx context.Context, tx *db.Tx, src *Source, rows []Meeting, gone []str
 	return err
 }
 
-// finish stores the strangers and how the run went.
-func (p *plan) finish(ctx context.Context, tx *db.Tx, src *Source) error {
+// Finish implements Reading: it stores the strangers.
+func (p *plan) Finish(ctx context.Context, tx *db.Tx) error {
+	src := p.src
 	var before []Stranger
 	if err := tx.From(&before).Where("source_id = ?", src.ID).Scan(ctx); err != nil {
 		return err
@@ -561,11 +605,7 @@ func (p *plan) finish(ctx context.Context, tx *db.Tx, src *Source) error {
 	for i := range p.strangers {
 		p.strangers[i].Dismissed = dismissed[p.strangers[i].Email]
 	}
-	if err := tx.InsertAll(ctx, &p.strangers, len(p.strangers)); err != nil {
-		return err
-	}
-	src.TriedAt, src.SucceededAt, src.FailedSince, src.Problem, src.Report, src.NextAt = tx.Now(), tx.Now(), time.Time{}, "", p.report, tx.Now().Add(every)
-	return src.store(ctx, tx)
+	return tx.InsertAll(ctx, &p.strangers, len(p.strangers))
 }
 
 // failed stores that a run failed.

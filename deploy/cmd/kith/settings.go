@@ -36,7 +36,7 @@ type settings struct {
 	AdminHosts     []string      `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names, in addition to localhost, by which clients such as Prometheus reach KITH_ADMIN_ADDR. Its IP address always works."`
 	AdminPprof     bool          `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
 	Sandbox        bool          `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox. Off removes the members of the sandbox, from the directory too."`
-	PrivateSources bool          `name:"private-sources" env:"KITH_PRIVATE_SOURCES" help:"Let members add calendars at private addresses, such as a Nextcloud at home, also by http. Whoever has an account can then read calendars in this machine's network."`
+	PrivateSources bool          `name:"private-sources" env:"KITH_PRIVATE_SOURCES" help:"Let members add calendars and address books at private addresses, such as a Nextcloud at home, also by http. Whoever has an account can then read those in this machine's network."`
 	DAV            bool          `name:"dav" env:"KITH_DAV" default:"true" negatable:"" help:"Serve members' people to the address books of their phones and computers (CardDAV), and their dates to calendar programs. Off removes the paths."`
 	Origins        []string      `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	Instance       string        `env:"KITH_INSTANCE" placeholder:"NAME" help:"Name of this process in log lines and traces. Default: the name of the machine."`

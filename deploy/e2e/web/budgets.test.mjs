@@ -96,6 +96,7 @@ async function addCalendar(page) {
   await new Promise((listening) => { server.listen(0, '127.0.0.1', listening); });
   try {
     await page.goto('/settings/sources');
+    await page.getByText('A calendar', { exact: true }).click();
     await page.getByLabel('Address of the calendar').fill(`http://127.0.0.1:${server.address().port}/calendar.ics`);
     await press(page, 'Read the calendar');
     await page.getByText('Nothing is logged until you start it.').waitFor();

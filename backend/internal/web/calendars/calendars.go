@@ -1,4 +1,4 @@
-// Package calendars serves the pages of the calendars whose meetings are logged (package sources): the list in the settings, and one page
+// Package calendars serves the pages of sources, which are calendars and address books (package sources): the list in the settings, and one page
 // for each, with how it was read, what it would log, and whom the member met who is not on file.
 package calendars
 
@@ -64,6 +64,10 @@ func Routes(s *sources.Sources, wake func()) []page.Route {
 type listContent struct {
 	Sources []sourceRow
 	Form    addForm
+	// Book are the fields that add an address book.
+	Book []page.Field
+	// OpenCalendar and OpenBook are set for the form that had mistakes.
+	OpenCalendar, OpenBook bool
 	// On is set if this Kith can keep the addresses, which are secrets.
 	On bool
 }
@@ -98,6 +102,7 @@ type oneContent struct {
 	sourceRow
 
 	Choices   choicesForm
+	Books     page.Select
 	Sample    []sampleRow
 	Strangers []sources.Stranger
 }
@@ -132,6 +137,22 @@ func spans() []page.Option {
 }
 
 const defaultSpan = "365"
+
+// bookFields returns the fields that add an address book, with what was typed but the password.
+func (v *request) bookFields(m *page.Mistakes) []page.Field {
+	return []page.Field{
+		{
+			Name: "server", Label: "Address of the server", Value: v.typed("server"), Required: true, Plain: true, Autocomplete: "off", Error: m.Of("server"),
+			Hint: "Its name is enough for most, such as: carddav.fastmail.com",
+		},
+		{Name: "account", Label: "User name there", Value: v.typed("account"), Required: true, Plain: true, Autocomplete: "off"},
+		{Name: "secret", Label: "App password", Kind: "password", Required: true, Autocomplete: "new-password", Hint: "Make one in the settings of the server, so that you can end it there."},
+		{Name: "book_name", Label: "Name", Value: v.typed("book_name"), Autocomplete: "off", Hint: "If you leave it empty, the address book’s own."},
+	}
+}
+
+// isBook reports whether the form is the one of an address book.
+func (v *request) isBook() bool { return v.R.URL.Query().Get("kind") == sources.Book }
 
 func (v *request) showList() error {
 	return v.renderList(http.StatusOK, v.form(defaultSpan, &page.Mistakes{}), nil)
@@ -196,11 +217,13 @@ func (v *request) renderList(status int, form addForm, wrong []page.FieldError) 
 	if err != nil {
 		return err
 	}
-	content := listContent{Form: form, On: v.sources.Secrets != nil}
+	content := listContent{
+		Form: form, Book: v.bookFields(&page.Mistakes{List: wrong}), On: v.sources.Secrets != nil, OpenBook: v.isBook() && len(wrong) > 0, OpenCalendar: !v.isBook() && len(wrong) > 0,
+	}
 	for i := range all {
 		content.Sources = append(content.Sources, v.row(all[i]))
 	}
-	return v.Render(status, "calendars", page.Page{Title: "Calendars", Section: page.PathSources, Errors: wrong, Content: content})
+	return v.Render(status, "calendars", page.Page{Title: "Sources", Section: page.PathSources, Errors: wrong, Content: content})
 }
 
 // add adds a calendar, which the page of the calendar then shows as a preview.
@@ -214,7 +237,13 @@ func (v *request) add() error {
 	if len(m.List) > 0 {
 		return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
 	}
-	src, err := v.sources.Add(v.Ctx, v.Data(), v.Line("name"), v.typed("address"), v.since(span), o)
+	var src *sources.Source
+	var err error
+	if v.isBook() {
+		src, err = v.sources.AddBook(v.Ctx, v.Data(), v.Line("book_name"), sources.Access{Address: v.typed("server"), Username: v.typed("account"), Password: v.typed("secret")})
+	} else {
+		src, err = v.sources.Add(v.Ctx, v.Data(), v.Line("name"), v.typed("address"), v.since(span), o)
+	}
 	if fault.Is(err, fault.Full) {
 		m.Add("address", page.Sentence(err.Error()))
 		err = nil
@@ -222,10 +251,15 @@ func (v *request) add() error {
 	if err := m.TakeAll(err); err != nil {
 		return err
 	}
+	for i := range m.List {
+		if v.isBook() && m.List[i].Name == "address" {
+			m.List[i].Name = "server"
+		}
+	}
 	if len(m.List) > 0 {
 		return v.renderList(http.StatusUnprocessableEntity, v.form(span, m), m.List)
 	}
-	return v.RedirectDone(pathOf(src.ID), "calendar-read")
+	return v.RedirectDone(pathOf(src.ID), src.Kind+"-read")
 }
 
 // lines returns the lines of a text.
@@ -265,6 +299,17 @@ func (v *request) renderOne(status int, src *sources.Source, value func(name str
 	for i := range content.Strangers {
 		content.Strangers[i].LastAt = content.Strangers[i].LastAt.In(v.Zone)
 	}
+	var books []page.Option
+	chosen := ""
+	for _, b := range src.Report.Books {
+		books = append(books, page.Option{Value: b.Key, Label: b.Name, Own: true})
+		if b.Chosen {
+			chosen = b.Key
+		}
+	}
+	if len(books) > 1 {
+		content.Books = page.Select{Name: "book", Label: "Address book", Options: page.Choose(chosen, books...)}
+	}
 	if src.State == sources.Preview {
 		if content.Sample, err = v.sample(src); err != nil {
 			return err
@@ -298,9 +343,9 @@ func (v *request) act() error {
 	}
 	switch act := v.Line("act"); {
 	case act == "start":
-		return v.done(src, "calendar-started", sources.SyncNow)
+		return v.done(src, src.Kind+"-started", sources.SyncNow)
 	case act == "read" && src.State == sources.On:
-		return v.done(src, "calendar-due", sources.SyncNow)
+		return v.done(src, src.Kind+"-due", sources.SyncNow)
 	case act == "pause":
 		return v.done(src, "calendar-paused", sources.Pause)
 	case act == "remove", act == "remove-all":
@@ -317,6 +362,10 @@ func (v *request) change() error {
 	}
 	m := &page.Mistakes{}
 	o, since := v.options(m), src.Since
+	if src.Kind == sources.Book && src.State != sources.Preview {
+		return page.Refuse(http.StatusBadRequest, "Nothing to do", "The form is an old one. Load the page again.")
+	}
+	o.Book = v.Line("book")
 	if span := v.typed("since"); page.HasOption(spans(), span) {
 		since = v.since(span)
 	}
@@ -382,5 +431,5 @@ func (v *request) remove(src *sources.Source, everything bool) error {
 		return err
 	}
 	v.wake()
-	return v.RedirectDone(page.PathSources, "calendar-removed")
+	return v.RedirectDone(page.PathSources, src.Kind+"-removed")
 }

@@ -2,6 +2,7 @@ package calendars_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/books"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/importer"
@@ -110,7 +112,7 @@ func TestCalendar(t *testing.T) {
 		c.publish(meeting(s, "a", "Budget", -48), meeting(s, "b", "Coffee", -24), meeting(s, "c", "Plans", 1))
 
 		p := b.Get("/settings/sources")
-		want(t, p, http.StatusOK, "Add a calendar")
+		want(t, p, http.StatusOK, "A calendar", "An address book")
 		want(t, b.Submit(p, "/settings/sources", webtest.Values("address", "http://agent.example.com/a.ics")), http.StatusUnprocessableEntity, "The address must begin with https://.")
 		to := b.Submit(p, "/settings/sources", webtest.Values("address", c.host.URL+"/secret-77.ics", "words", "dentist"))
 		path, _, _ := strings.Cut(to.Header.Get("Location"), "?")
@@ -183,4 +185,61 @@ func TestCalendarsOfOthers(t *testing.T) {
 		}
 		want(t, maria.Get(path), http.StatusOK, "What would be logged")
 	})
+}
+
+// TestAddressBook adds an address book, checks the preview, starts it, and removes it with whom it added.
+func TestAddressBook(t *testing.T) {
+	t.Parallel()
+	host := outboundtest.Start(t, http.HandlerFunc(serveBook))
+	options := webtest.Options{Web: func(o *web.Config) {
+		fetcher := sources.NewFetcher(host.Options(), false)
+		o.Sources.Fetcher, o.Sources.Books = fetcher, &books.Reader{Store: o.Sources.Store, Fetcher: fetcher}
+	}}
+	webtest.Each(t, options, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		p := b.Get("/settings/sources")
+		add := func(password string) *webtest.Page {
+			return b.Submit(p, "/settings/sources?kind=book", webtest.Values("server", host.URL+"/book/", "account", "maria", "secret", password))
+		}
+		wrong := add("app-78")
+		want(t, wrong, http.StatusUnprocessableEntity, "most want an app password")
+		if strings.Contains(wrong.Body, "app-78") {
+			t.Error("the page has the password")
+		}
+		to := add("app-77")
+		path, _, _ := strings.Cut(to.Header.Get("Location"), "?")
+		p = b.Follow(to)
+		want(t, p, http.StatusOK, "Nobody is added until you start it.", "Friends", "What would be added", "New people: 1")
+		want(t, b.Follow(b.Submit(p, path, webtest.Values("act", "start"))), http.StatusOK, "Started. The people are being added.")
+		worked(t, s, b, sources.JobKind)
+		want(t, b.Get("/people"), http.StatusOK, "Kofi Mensah")
+		p = b.Get(path)
+		want(t, p, http.StatusOK, "New people: 1", "Last read")
+		want(t, b.Get(webtest.LinkTo(p, "See what it did")), http.StatusOK, "Added Kofi Mensah", "Address book Friends")
+		want(t, b.Get("/settings/sources"), http.StatusOK, "1 card")
+		want(t, b.Follow(b.Submit(p, path, webtest.Values("act", "remove-all"))), http.StatusOK, "The address book is removed.")
+		worked(t, s, b, importer.UndoKind)
+		if strings.Contains(b.Get("/people").Text(), "Kofi Mensah") {
+			t.Error("the person stayed")
+		}
+	})
+}
+
+// serveBook answers as an address book with one card.
+func serveBook(w http.ResponseWriter, r *http.Request) {
+	if _, password, _ := r.BasicAuth(); password != "app-77" {
+		w.Header().Set("WWW-Authenticate", "Basic")
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	const of = "<d:response><d:href>%s</d:href><d:propstat><d:prop>%s</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>"
+	answer := fmt.Sprintf(of, "/book/", "<d:resourcetype><d:collection/><c:addressbook/></d:resourcetype><d:displayname>Friends</d:displayname>")
+	if r.Header.Get("Depth") == "1" {
+		answer += fmt.Sprintf(of, "/book/1.vcf", "<d:getetag>1</d:getetag>")
+	}
+	if r.Method == "REPORT" {
+		answer = fmt.Sprintf(of, "/book/1.vcf", "<c:address-data>BEGIN:VCARD\nVERSION:3.0\nUID:1\nFN:Kofi Mensah\nEND:VCARD\n</c:address-data>")
+	}
+	w.WriteHeader(http.StatusMultiStatus)
+	_, _ = fmt.Fprintf(w, `<d:multistatus xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav">%s</d:multistatus>`, answer)
 }

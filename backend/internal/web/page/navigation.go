@@ -37,7 +37,7 @@ func areas() []Section {
 
 // Sections returns the sections of the settings, in the order of their navigation.
 func Sections() []Section {
-	return []Section{{PathAccount, "Account"}, {PathAgents, "Agents"}, {PathDevices, "Devices"}, {PathSources, "Calendars"}, {PathImports, "Data"}, {PathNotifications, "Notifications"}, {PathSecurity, "Security"}}
+	return []Section{{PathAccount, "Account"}, {PathAgents, "Agents"}, {PathDevices, "Devices"}, {PathSources, "Sources"}, {PathImports, "Data"}, {PathNotifications, "Notifications"}, {PathSecurity, "Security"}}
 }
 
 // subpages are the pages that a section of the settings leads to, with the path of that section.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/books"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/handlers"
@@ -141,7 +142,8 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		t.Fatal(err)
 	}
 	pages.Secrets = secrets
-	pages.Sources = &sources.Sources{Store: s.Store, Secrets: secrets, Fetcher: sources.NewFetcher(outbound.Options{}, false)}
+	fetcher := sources.NewFetcher(outbound.Options{}, false)
+	pages.Sources = &sources.Sources{Store: s.Store, Secrets: secrets, Fetcher: fetcher, Books: &books.Reader{Store: s.Store, Fetcher: fetcher}}
 	if o.Web != nil {
 		o.Web(&pages)
 	}

@@ -881,13 +881,14 @@ CREATE INDEX entry_blocks_version ON entry_blocks (tenant_id, data_version);
 
 -- Sources -----------------------------------------------------------------------------
 
--- Calendars that are read again and again.
+-- Calendars and address books that are read again and again.
 CREATE TABLE sources (
     tenant_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id           TEXT COLLATE "C" NOT NULL,
+    kind         TEXT COLLATE "C" NOT NULL,  -- calendar or book
     name         TEXT COLLATE "C" NOT NULL,
     host         TEXT COLLATE "C" NOT NULL,  -- of the address
-    address      TEXT COLLATE "C" NOT NULL,  -- encrypted with the secret key
+    address      TEXT COLLATE "C" NOT NULL,  -- with what signs in there, encrypted with the secret key
     state        TEXT COLLATE "C" NOT NULL,  -- preview, on or paused
     since        TIMESTAMPTZ NOT NULL,
     options      TEXT COLLATE "C" NOT NULL,  -- JSON
@@ -931,6 +932,24 @@ CREATE TABLE source_people (
     PRIMARY KEY (tenant_id, source_id, email),
     FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
 );
+
+-- The cards of address books, and the one of each that was taken last: the next one is merged against it.
+CREATE TABLE source_cards (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    source_id     TEXT COLLATE "C" NOT NULL,
+    key           TEXT COLLATE "C" NOT NULL,  -- a hash of the card's address
+    etag          TEXT COLLATE "C" NOT NULL,  -- empty if the server has none, and for a card that is read again
+    hash          TEXT COLLATE "C" NOT NULL,  -- of the content
+    connection_id TEXT COLLATE "C" NOT NULL,  -- whose card it is; they may be deleted. Empty for a card that was not taken
+    photo         TEXT COLLATE "C" NOT NULL,  -- the id of the photo; empty for none
+    card          BYTEA NOT NULL,  -- the card without the photo, compressed (RFC 1951)
+    gone          BOOLEAN NOT NULL,  -- the address book has it no longer
+    problem       TEXT COLLATE "C" NOT NULL,  -- why it was not taken; empty if it was
+    PRIMARY KEY (tenant_id, source_id, key),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+);
+-- What goes with a person.
+CREATE INDEX source_cards_connection ON source_cards (tenant_id, connection_id);
 
 
 -- Reminders ---------------------------------------------------------------------------
@@ -1304,6 +1323,13 @@ BEGIN
 END $$;
 CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens FOR EACH ROW
     WHEN (OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION kith_forget_device_cards();
+-- What an address book said of a person goes with them. That they were there stays, so that they are not added again.
+CREATE FUNCTION kith_forget_source_cards() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE source_cards SET card = '', photo = '', hash = '' WHERE tenant_id = OLD.tenant_id AND connection_id = OLD.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER connections_deleted_cards AFTER DELETE ON connections FOR EACH ROW EXECUTE FUNCTION kith_forget_source_cards();
 
 
 -- Access ------------------------------------------------------------------------------

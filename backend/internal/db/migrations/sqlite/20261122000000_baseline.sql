@@ -862,13 +862,14 @@ CREATE INDEX entry_blocks_version ON entry_blocks (tenant_id, data_version);
 
 -- Sources -----------------------------------------------------------------------------
 
--- Calendars that are read again and again.
+-- Calendars and address books that are read again and again.
 CREATE TABLE sources (
     tenant_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id           TEXT NOT NULL,
+    kind         TEXT NOT NULL,  -- calendar or book
     name         TEXT NOT NULL,
     host         TEXT NOT NULL,  -- of the address
-    address      TEXT NOT NULL,  -- encrypted with the secret key
+    address      TEXT NOT NULL,  -- with what signs in there, encrypted with the secret key
     state        TEXT NOT NULL,  -- preview, on or paused
     since        TIMESTAMP NOT NULL,
     options      TEXT NOT NULL,  -- JSON
@@ -912,6 +913,24 @@ CREATE TABLE source_people (
     PRIMARY KEY (tenant_id, source_id, email),
     FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
 ) WITHOUT ROWID;
+
+-- The cards of address books, and the one of each that was taken last: the next one is merged against it.
+CREATE TABLE source_cards (
+    tenant_id     TEXT NOT NULL,
+    source_id     TEXT NOT NULL,
+    key           TEXT NOT NULL,  -- a hash of the card's address
+    etag          TEXT NOT NULL,  -- empty if the server has none, and for a card that is read again
+    hash          TEXT NOT NULL,  -- of the content
+    connection_id TEXT NOT NULL,  -- whose card it is; they may be deleted. Empty for a card that was not taken
+    photo         TEXT NOT NULL,  -- the id of the photo; empty for none
+    card          BLOB NOT NULL,  -- the card without the photo, compressed (RFC 1951)
+    gone          BOOLEAN NOT NULL,  -- the address book has it no longer
+    problem       TEXT NOT NULL,  -- why it was not taken; empty if it was
+    PRIMARY KEY (tenant_id, source_id, key),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES sources (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- What goes with a person.
+CREATE INDEX source_cards_connection ON source_cards (tenant_id, connection_id);
 
 
 -- Reminders ---------------------------------------------------------------------------
@@ -1264,6 +1283,10 @@ END;
 -- What a device had goes with its access.
 CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
     DELETE FROM device_cards WHERE device_id = NEW.id;
+END;
+-- What an address book said of a person goes with them. That they were there stays, so that they are not added again.
+CREATE TRIGGER connections_deleted_cards AFTER DELETE ON connections BEGIN
+    UPDATE source_cards SET card = x'', photo = '', hash = '' WHERE tenant_id = OLD.tenant_id AND connection_id = OLD.id;
 END;
 
 
