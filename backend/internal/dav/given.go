@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/photos"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/uptrace/bun"
 )
@@ -134,10 +135,13 @@ func (v *request) lastGiven(ctx context.Context, tx *db.Tx, connectionID string)
 	return &held[0], nil
 }
 
-// putSent stores the card that the device sent: it has this one until it reads the stored one.
-func (v *request) putSent(ctx context.Context, tx *db.Tx, connectionID, photo string) error {
+// putSent stores the card that the device sent: it has this one until it reads the stored one. photo is nil for none, and for one that
+// is not stored.
+func (v *request) putSent(ctx context.Context, tx *db.Tx, connectionID string, photo *photos.Photo) error {
 	card := keepLines(string(v.body), func(property string) bool { return property != "PHOTO" })
-	return putGiven(ctx, tx, []deviceCard{{
-		TenantID: v.who.Tenant, DeviceID: v.who.Credential.ID, ConnectionID: connectionID, Photo: photo, Card: compress(card),
-	}})
+	sent := deviceCard{TenantID: v.who.Tenant, DeviceID: v.who.Credential.ID, ConnectionID: connectionID, Card: compress(card)}
+	if photo != nil {
+		sent.Photo = photo.ID
+	}
+	return putGiven(ctx, tx, []deviceCard{sent})
 }

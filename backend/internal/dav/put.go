@@ -119,8 +119,8 @@ func (v *request) put() error {
 		if err != nil {
 			return err
 		}
-		if target != nil && photo && sent.Photo == nil { // one that cannot be read takes the place of none
-			sent.Card.Photo = target.person.Photo
+		if photo {
+			checkPhoto(tx, target, sent)
 		}
 		if refused != nil { // the device may drop what it sent
 			return v.keepRefused(ctx, tx, target, sent, uid)
@@ -218,6 +218,22 @@ func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) 
 	return c, nil, nil
 }
 
+// checkPhoto leaves a photo out for which the member has no room, with a note. Such a photo, and one that could not be read, takes the
+// place of none; c is nil for a new card.
+func checkPhoto(tx *db.Tx, c *card, sent *importer.Card) {
+	present := ""
+	if c != nil {
+		present = c.person.Photo
+	}
+	if sent.Photo != nil && sent.Photo.ID != present && !tx.HasRoom(sent.Photo.Bytes()) {
+		sent.Photo = nil
+		sent.Notes = append(sent.Notes, "Of the card, the photo was left out: the account is full.")
+	}
+	if sent.Photo == nil {
+		sent.Card.Photo = present
+	}
+}
+
 // add adds the person of a card, at the address that the device chose.
 func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid string) error {
 	person, err := addPerson(ctx, tx, sent)
@@ -237,7 +253,7 @@ func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid s
 	if err != nil {
 		return err
 	}
-	if err := v.putSent(ctx, tx, person, sent.Card.Photo); err != nil {
+	if err := v.putSent(ctx, tx, person, sent.Photo); err != nil {
 		return err
 	}
 	return addNotes(ctx, tx, person, sent.Notes)
@@ -262,6 +278,9 @@ func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer
 		}
 		r.Base, r.Now = &base.Card, &now.Card
 	}
+	if sent.Card.Photo == "" && (given == nil || given.Photo == "") { // the device removes no photo that it never had
+		sent.Card.Photo = r.Base.Photo
+	}
 	_, conflicts, err := revise(ctx, tx, r, c.ID, sent, base)
 	if err != nil {
 		return cardError(err)
@@ -273,7 +292,7 @@ func (v *request) change(ctx context.Context, tx *db.Tx, c *card, sent *importer
 			return err
 		}
 	}
-	return v.putSent(ctx, tx, c.ID, sent.Card.Photo)
+	return v.putSent(ctx, tx, c.ID, sent.Photo)
 }
 
 // addPerson adds the person of a card, with the photo.

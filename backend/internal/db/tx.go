@@ -358,12 +358,17 @@ func limitOf(ctx context.Context, quota int64) int64 {
 // many more bytes. Every write checks that before it begins, and what stores photos and files before
 // it stores them; a change is recorded if there was room when its transaction began.
 func (x *Tx) Reserve(bytes int) error {
-	s := &x.space
-	if s.limit > 0 && (s.kept >= s.limit || s.kept+int64(bytes) > s.limit) {
-		return s.full()
+	if !x.HasRoom(bytes) {
+		return x.space.full()
 	}
-	s.kept += int64(bytes)
+	x.space.kept += int64(bytes)
 	return nil
+}
+
+// HasRoom reports whether Reserve would not fail.
+func (x *Tx) HasRoom(bytes int) bool {
+	s := &x.space
+	return s.limit == 0 || s.kept < s.limit && s.kept+int64(bytes) <= s.limit
 }
 
 func (s *space) full() error {

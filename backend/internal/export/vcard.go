@@ -138,7 +138,7 @@ func (c *cards) person(p *Person) {
 		c.line(FieldProperty + ";" + FieldNameParameter + "=" + quoteParameter(v.Name) + ";" + FieldTypeParameter + "=" + v.Type + ":" + content.Escape(v.Value))
 	}
 	for _, k := range p.Kept {
-		if k.Format == VCard {
+		if k.Format == VCard && (k.Name != "PHOTO" || p.Photo == "") { // one photo is enough: the kept one is at another site
 			c.line(strings.NewReplacer("\r", "", "\n", "").Replace(k.Text))
 		}
 	}

@@ -26,7 +26,8 @@ type Card struct {
 }
 
 // ReadCard reads the vCard of one person, as an import of a file does. It fails with fault.Invalid if the text is not exactly one card,
-// if the card is of a group, or if a person can't have the values. With photo it reads the photo; one that cannot be read is left out.
+// if the card is of a group, or if a person can't have the values. With photo it reads the photo; one that cannot be read is left out, and Notes
+// say why.
 func ReadCard(ctx context.Context, text []byte, o Options, photo bool) (*Card, error) {
 	o.Format = source.VCard
 	f, err := Open(text, "", o)
@@ -48,6 +49,9 @@ func ReadCard(ctx context.Context, text []byte, o Options, photo bool) (*Card, e
 				return nil, err
 			}
 			c.Photo = e.photo
+			if e.photo == nil && rec.Person.Photo != "" {
+				c.Notes = append(c.Notes, "Of the card, "+e.Warnings[len(e.Warnings)-1]+".")
+			}
 		}
 		c.Connection = *e.connection
 		for _, other := range rec.Person.Relationships {

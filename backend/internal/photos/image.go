@@ -76,6 +76,14 @@ func (p *Photo) Size(size int) (data []byte, media string) {
 	return nil, ""
 }
 
+// Bytes returns how many bytes of the member's quota the photo takes.
+func (p *Photo) Bytes() (n int) {
+	for _, i := range p.images {
+		n += len(i.Data)
+	}
+	return n
+}
+
 // decoding is a semaphore that lets one file be decoded at a time: a large one takes maxMemory.
 var decoding = make(chan struct{}, 1) //nolint:gochecknoglobals // bounds the memory of the process
 

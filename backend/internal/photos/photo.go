@@ -89,9 +89,7 @@ func Insert(ctx context.Context, tx *db.Tx, photos map[string]*Photo) error {
 	var rows []row
 	bytes := 0
 	for connectionID, p := range photos {
-		for _, i := range p.images {
-			bytes += len(i.Data)
-		}
+		bytes += p.Bytes()
 		for _, i := range p.images {
 			rows = append(rows, row{TenantID: tx.TenantID(), ConnectionID: connectionID, ID: p.ID, Size: i.Size, Media: i.Media, Data: i.Data})
 		}

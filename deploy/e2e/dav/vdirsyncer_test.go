@@ -117,7 +117,8 @@ func TestVdirsyncer(t *testing.T) {
 		grace := agent.Create(t, harness.Arguments{"name": "Grace Hopper", "emails": []string{"grace@navy.example"}, "tags": []string{"cobol"}})
 		agent.Create(t, harness.Arguments{"name": "Alan Turing", "phones": []string{"+44 20 7946 0018"}})
 		f := newFolder(t, ada, newDevice(t, ada))
-		card := "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:5d2c7f0e-0000-4000-8000-000000000001\r\nFN:Edsger Dijkstra\r\nN:Dijkstra;Edsger;;;\r\nEMAIL:ewd@eindhoven.example\r\nX-OWN;X-P=1:as it is\r\nEND:VCARD\r\n"
+		card := "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:5d2c7f0e-0000-4000-8000-000000000001\r\nFN:Edsger Dijkstra\r\nN:Dijkstra;Edsger;;;\r\nEMAIL:ewd@eindhoven.example\r\nX-OWN;X-P=1:as it is\r\n" +
+			"PHOTO;ENCODING=b;TYPE=PNG:iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\r\nEND:VCARD\r\n"
 		if err := os.WriteFile(f.path+"/edsger.vcf", []byte(card), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -125,6 +126,10 @@ func TestVdirsyncer(t *testing.T) {
 		f.run(t, "sync") // reads again what Kith stored in another form
 		if found := f.cards(t); len(found) != 3 || len(agent.Find(t, "Edsger Dijkstra")) != 1 {
 			t.Fatalf("after the first synchronisation there are %v", found)
+		}
+
+		if photo, err := os.ReadFile(f.cards(t)["Edsger Dijkstra"]); err != nil || !strings.Contains(string(photo), "PHOTO;ENCODING=b;TYPE=PNG:") || strings.Contains(string(photo), "AAAAfFcSJ") {
+			t.Errorf("the photo did not come back as Kith stored it: %s, %v", photo, err)
 		}
 
 		// Both sides change.

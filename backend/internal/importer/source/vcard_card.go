@@ -136,7 +136,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 const propertyPhoto = "PHOTO"
 
 // photo reads the first photo that is in the file itself: in base64, or as a data: URI. Nothing is
-// fetched from other sites.
+// fetched from other sites; their addresses are kept.
 func (r *cardReader) photo(p *property) {
 	value := strings.TrimSpace(string(p.value))
 	if p.isBinary() {
@@ -148,6 +148,7 @@ func (r *cardReader) photo(p *property) {
 	case value == "" || r.Photo != "":
 	case !photos.Inline(value):
 		r.warn("the photo was left out: it is not in the file, and Kith fetches no pictures from other sites")
+		r.unknown(p)
 	default:
 		r.Photo = value
 	}
