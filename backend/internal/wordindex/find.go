@@ -37,6 +37,8 @@ type Found struct {
 	query   Query
 	blocks  []*block
 	kinds   uint8    // the bits of the kinds; 0 for all
+	since   uint32   // the seconds of the first and the last entries
+	until   uint32
 	end     int      // above the highest number, a multiple of lanes
 	about   []bool   // by number: the entries about the person; nil for all
 	scratch *scratch // nil if the query has no words
@@ -89,7 +91,13 @@ func (f *Found) Close() {
 // Find looks the words of a query up. It takes one statement, and one more for a person's entries. Entries that the blocks don't have yet
 // are left out. Close must be called if there is no error.
 func Find(ctx context.Context, r db.Reader, blocks *Blocks, q Query) (*Found, error) {
-	f := &Found{query: q, blocks: *blocks.all.Load()}
+	f := &Found{query: q, blocks: *blocks.all.Load(), until: math.MaxUint32}
+	if !q.Since.IsZero() {
+		f.since = secondOf(q.Since)
+	}
+	if !q.Until.IsZero() {
+		f.until = secondOf(q.Until)
+	}
 	for _, kind := range q.Kinds {
 		f.kinds |= bitOf(kind)
 	}
@@ -124,18 +132,14 @@ WHERE l.tenant_id = ?0 AND l.connection_id = ?1`, r.TenantID(), f.query.Connecti
 	return err
 }
 
-// allows reports whether the filters leave an entry: of those by time, whether they leave an entry of the same second.
-func (f *Found) allows(number int32) bool {
-	block, place := int(number/blockSize), int(number%blockSize)
-	if block >= len(f.blocks) || place >= len(f.blocks[block].kinds) || f.about != nil && !f.about[number] {
+// allows reports whether the filters leave the entry at a place of a block: of those by time, whether they leave an entry of the same second.
+func (f *Found) allows(block, place int) bool {
+	if block >= len(f.blocks) || place >= len(f.blocks[block].kinds) {
 		return false
 	}
 	b := f.blocks[block]
-	if f.kinds != 0 && b.kinds[place]&f.kinds == 0 {
-		return false
-	}
 	at := b.times[place]
-	return (f.query.Since.IsZero() || at >= secondOf(f.query.Since)) && (f.query.Until.IsZero() || at <= secondOf(f.query.Until))
+	return at >= f.since && at <= f.until && (f.kinds == 0 || b.kinds[place]&f.kinds != 0) && (f.about == nil || f.about[block*blockSize+place])
 }
 
 // read reads the postings of the words.
@@ -308,7 +312,7 @@ func (f *Found) listed(words int) bool {
 // filter leaves out the entries that the filters leave out, of those with so many words.
 func (f *Found) filter(words int) {
 	if f.listed(words) && !f.numbersFiltered {
-		f.rarest.numbers = slices.DeleteFunc(f.rarest.numbers, func(number int32) bool { return !f.allows(number) })
+		f.rarest.numbers = slices.DeleteFunc(f.rarest.numbers, func(number int32) bool { return !f.allows(int(number)/blockSize, int(number)%blockSize) })
 		slices.Sort(f.rarest.numbers)
 		f.numbersFiltered = true
 	}
@@ -321,7 +325,7 @@ func (f *Found) filter(words int) {
 		of = f.scratch.words[0].hits
 	}
 	for number, n := range of[:f.end] {
-		if n > 0 && !f.allows(int32(number)) {
+		if n > 0 && !f.allows(number/blockSize, number%blockSize) {
 			of[number] = 0
 		}
 	}
