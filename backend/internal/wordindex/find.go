@@ -36,8 +36,8 @@ func (q *Query) Filtered() bool {
 type Found struct {
 	query   Query
 	blocks  []*block
-	kinds   uint8    // the bits of the kinds; 0 for all
-	since   uint32   // the seconds of the first and the last entries
+	kinds   uint8  // the bits of the kinds; 0 for all
+	since   uint32 // the seconds of the first and the last entries
 	until   uint32
 	end     int      // above the highest number, a multiple of lanes
 	about   []bool   // by number: the entries about the person; nil for all
