@@ -26,6 +26,8 @@ declare -A packages=(
   [umoci]=umoci
   [mmdebstrap]=mmdebstrap
   [vdirsyncer]=vdirsyncer
+  [radicale]=radicale
+  [xandikos]=xandikos
 )
 
 present() {

@@ -99,6 +99,7 @@ func importWrites(u *db.Tx) map[string]attempt {
 		},
 		"DeleteFile": func(ctx context.Context, v victim) (any, error) { return nil, importer.DeleteFile(ctx, u, v.file) },
 		"LiveJob":    func(ctx context.Context, v victim) (any, error) { return job.LiveJob(ctx, u, v.job.Kind) },
+		"IsQueued":   func(ctx context.Context, v victim) (any, error) { return job.IsQueued(ctx, u, v.job.Kind) },
 		"CountImport": func(ctx context.Context, v victim) (any, error) {
 			changes, inForce, err := importer.CountImport(ctx, u, v.importID)
 			return []any{changes, inForce}, err

@@ -267,6 +267,12 @@ func AddJob(ctx context.Context, tx *db.Tx, d Draft) (*Job, error) {
 	return j, err
 }
 
+// IsQueued reports whether a job of the tenant of a kind waits to run.
+func IsQueued(ctx context.Context, tx *db.Tx, kind string) (queued bool, err error) {
+	err = tx.NewRaw("SELECT EXISTS (SELECT 1 FROM jobs WHERE tenant_id = ? AND kind = ? AND state = ?)", tx.TenantID(), kind, Queued).Scan(ctx, &queued)
+	return queued, err
+}
+
 // LiveJob returns the tenant's job of a kind that has not ended, or nil.
 func LiveJob(ctx context.Context, tx *db.Tx, kind string) (*Job, error) {
 	live := &Job{}

@@ -726,6 +726,28 @@ func TestSchedule(t *testing.T) {
 		if n := jobs(); n != 2 {
 			t.Errorf("%d jobs after two hours", n)
 		}
+
+		// What is asked for while the job runs is read by another one, which waits until it has ended.
+		queue := dbtest.Queue(t, w.Store)
+		claim := func() *job.Job {
+			claimed, err := queue.ClaimJob(t.Context(), []string{sources.JobKind}, w.clock().Add(time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return claimed
+		}
+		running := claim()
+		w.write(sources.StartJob)
+		w.write(sources.StartJob)
+		if n := jobs(); n != 3 || claim() != nil {
+			t.Errorf("%d jobs while one runs, want it and one that waits", n)
+		}
+		if err := queue.EndJob(t.Context(), job.Lease{ID: running.ID, Fence: running.Fence}, job.End{State: job.Succeeded}); err != nil {
+			t.Fatal(err)
+		}
+		if claim() == nil {
+			t.Error("nothing reads the source again")
+		}
 	})
 }
 

@@ -408,9 +408,13 @@ func (s *Sources) Schedule() job.Kind {
 	}}
 }
 
-// StartJob starts the job that reads the sources of the member that are due, unless it is live.
+// StartJob starts the job that reads the sources of the member that are due, unless it is queued: one that runs may have passed them.
 func StartJob(ctx context.Context, tx *db.Tx) error {
-	_, _, err := job.StartJob(ctx, tx, job.Draft{Kind: JobKind, Params: struct{}{}})
+	queued, err := job.IsQueued(ctx, tx, JobKind)
+	if err != nil || queued {
+		return err
+	}
+	_, err = job.AddJob(ctx, tx, job.Draft{Kind: JobKind, Params: struct{}{}})
 	return err
 }
 

@@ -61,10 +61,7 @@ func TestRevokedClient(t *testing.T) {
 		}
 		other.Agent().Call(t, "search_connections", harness.Arguments{})
 		v := s.NewSession(t)
-		form := harness.Form(v.Send(t, "/sign-in", nil))
-		form.Set("login", person["MEMBER_USERNAME"])
-		form.Set("password", person["MEMBER_PASSWORD"])
-		v.Send(t, "/sign-in", form)
+		v.SignIn(t, person)
 		if page := v.Send(t, "/settings/security", nil); !strings.Contains(page.Body, "Revoked access") {
 			t.Errorf("the security page: %d %s", page.Status, page.Body)
 		}

@@ -49,6 +49,17 @@ func (v *Session) Send(t *testing.T, path string, form url.Values) Response {
 	return ReadResponse(t, res)
 }
 
+// SignIn signs a person in whom NewPerson made.
+func (v *Session) SignIn(t *testing.T, person map[string]string) {
+	t.Helper()
+	values := Form(v.Send(t, "/sign-in", nil))
+	values.Set("login", person["MEMBER_USERNAME"])
+	values.Set("password", person["MEMBER_PASSWORD"])
+	if got := v.Send(t, "/sign-in", values); got.Status != http.StatusSeeOther {
+		t.Fatalf("the sign-in answered %d: %s", got.Status, got.Body)
+	}
+}
+
 var inputPattern = regexp.MustCompile(`<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"`)
 
 // Form returns the values that a page's inputs have.

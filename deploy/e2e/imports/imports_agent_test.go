@@ -148,7 +148,7 @@ func TestUploadForAgent(t *testing.T) {
 		person := s.NewPerson(t)
 		ada, eve := s.Agent(harness.PathCurrent, (&harness.Member{Service: s, Username: person["MEMBER_USERNAME"]}).Token(t).Bearer), s.NewMember(t).Agent(t)
 		v := s.NewSession(t)
-		signIn(t, v, person)
+		v.SignIn(t, person)
 		first, second, third := harness.GoogleFile(20), linkedInFile(30), harness.NameFile()
 		uploadID := upload(t, v, first)
 		if stolen := eve.Try(t, "import_file", harness.Arguments{"upload_id": uploadID}); !stolen.IsError || !strings.Contains(stolen.Text(), "no file "+uploadID) {

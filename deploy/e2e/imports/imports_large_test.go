@@ -29,7 +29,7 @@ func TestLargeImportsByAgent(t *testing.T) {
 			username := person["MEMBER_USERNAME"]
 			ada := s.Agent(harness.PathCurrent, (&harness.Member{Service: s, Username: username}).Token(t).Bearer)
 			v := s.NewSession(t)
-			signIn(t, v, person)
+			v.SignIn(t, person)
 
 			task := ada.Call(t, "import_file", harness.Arguments{"upload_id": upload(t, v, f)})["task_id"]
 			for _, share := range []int{5, 2} { // of all rows

@@ -146,7 +146,7 @@ func (v *request) bookFields(m *page.Mistakes) []page.Field {
 			Hint: "Its name is enough for most, such as: carddav.fastmail.com",
 		},
 		{Name: "account", Label: "User name there", Value: v.typed("account"), Required: true, Plain: true, Autocomplete: "off"},
-		{Name: "secret", Label: "App password", Kind: "password", Required: true, Autocomplete: "new-password", Hint: "Make one in the settings of the server, so that you can end it there."},
+		{Name: "app_password", Label: "App password", Kind: "password", Required: true, Autocomplete: "new-password", Hint: "Make one in the settings of the server, so that you can end it there."},
 		{Name: "book_name", Label: "Name", Value: v.typed("book_name"), Autocomplete: "off", Hint: "If you leave it empty, the address book’s own."},
 	}
 }
@@ -240,7 +240,7 @@ func (v *request) add() error {
 	var src *sources.Source
 	var err error
 	if v.isBook() {
-		src, err = v.sources.AddBook(v.Ctx, v.Data(), v.Line("book_name"), sources.Access{Address: v.typed("server"), Username: v.typed("account"), Password: v.typed("secret")})
+		src, err = v.sources.AddBook(v.Ctx, v.Data(), v.Line("book_name"), sources.Access{Address: v.typed("server"), Username: v.typed("account"), Password: v.typed("app_password")})
 	} else {
 		src, err = v.sources.Add(v.Ctx, v.Data(), v.Line("name"), v.typed("address"), v.since(span), o)
 	}

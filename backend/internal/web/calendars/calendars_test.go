@@ -20,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/sources"
 	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -199,12 +200,19 @@ func TestAddressBook(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		p := b.Get("/settings/sources")
 		add := func(password string) *webtest.Page {
-			return b.Submit(p, "/settings/sources?kind=book", webtest.Values("server", host.URL+"/book/", "account", "maria", "secret", password))
+			return b.Submit(p, "/settings/sources?kind=book", webtest.Values("server", host.URL+"/book/", "account", "maria", "app_password", password))
 		}
 		wrong := add("app-78")
 		want(t, wrong, http.StatusUnprocessableEntity, "most want an app password")
 		if strings.Contains(wrong.Body, "app-78") {
 			t.Error("the page has the password")
+		}
+		old := p.Fill("/settings/sources?kind=book", webtest.Values("server", host.URL+"/book/", "account", "maria", "app_password", "app-79"))
+		old.Set(page.TokenField, "of another session")
+		outdated := b.Post("/settings/sources?kind=book", old)
+		want(t, outdated, http.StatusForbidden, "This form is out of date", host.URL+"/book/")
+		if strings.Contains(outdated.Body, "app-79") {
+			t.Error("the page of the form that is out of date has the password")
 		}
 		to := add("app-77")
 		path, _, _ := strings.Cut(to.Header.Get("Location"), "?")

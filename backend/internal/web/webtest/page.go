@@ -30,6 +30,11 @@ func newPage(t testing.TB, res *http.Response, body string) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, input := range all(root, "input") {
+		if name := Attr(input, "name"); Attr(input, "type") == "password" && !strings.Contains(name, "password") {
+			t.Errorf("the field %q is of a password: its name must have the word, so that the page of a form that is out of date does not show it", name)
+		}
+	}
 	return &Page{Status: res.StatusCode, Header: res.Header, Body: body, Cookies: res.Cookies(), t: t, root: root}
 }
 

@@ -1091,8 +1091,8 @@ CREATE TABLE jobs (
 -- A member's job by its number.
 CREATE UNIQUE INDEX jobs_number ON jobs (tenant_id, number) WHERE tenant_id IS NOT NULL;
 -- At most one live job of a kind for each member, and one for the system. Several
--- decisions can wait.
-CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running') AND kind <> 'decision';
+-- decisions can wait, and the next reading of sources while one runs.
+CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running') AND kind NOT IN ('decision', 'sync_sources');
 -- Jobs to claim.
 CREATE INDEX jobs_due ON jobs (run_at) WHERE state = 'queued';
 -- Jobs whose lease ran out, to claim again.
