@@ -159,7 +159,8 @@ func (v *reading) listCards(ctx context.Context) error {
 	return nil
 }
 
-// fetch returns the texts of cards by their keys. One that the server does not send is left out; of an answer that is too long, less is asked for.
+// fetch returns the texts of cards by their keys. Cards that the server does not send are left out. If the
+// answer is too long, the cards are asked for in two halves.
 func (v *reading) fetch(ctx context.Context, items []item) (map[string]string, error) {
 	at, err := url.Parse(v.access.Book)
 	if err != nil {

@@ -493,7 +493,8 @@ func TestDigest(t *testing.T) {
 	})
 }
 
-// TestPasswordStaysHere: no other host gets the password by a redirect, no private address is asked, and neither the log nor the database has it.
+// TestPasswordStaysHere: a redirect to another host does not send the password there, private addresses are not requested, and the password
+// is in neither the log nor, in clear, the database.
 func TestPasswordStaysHere(t *testing.T) {
 	t.Parallel()
 	eachDB(t, func(t *testing.T, w *world) {

@@ -86,7 +86,7 @@ func TestPhotos(t *testing.T) {
 	})
 }
 
-// TestRefusedPhotos: a photo that cannot be stored does not lose the rest of its card, nor the photo that is stored, and a note tells.
+// TestRefusedPhotos: if a photo cannot be stored, the rest of its card is, the person keeps the photo that they have, and a note says so.
 func TestRefusedPhotos(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {

@@ -15,7 +15,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Pulled is a card that an address book elsewhere has of a person.
+// Pulled is the card of a person that was read from an address book elsewhere.
 type Pulled struct {
 	Text string
 	Card *importer.Card
@@ -60,8 +60,9 @@ func FindPerson(ctx context.Context, q db.Reader, c *importer.Card) (string, err
 	return importer.FindCard(ctx, q, c)
 }
 
-// Take stores a card that an address book elsewhere has, in the name of who's credential: somebody new is added, others get what has
-// changed since the card before. What was changed here too stays, and the other value is a proposal. A photo that the card has not stays.
+// Take stores a pulled card; the changes are recorded as who's credential. Somebody new is added; somebody on file gets the values that
+// differ from the card before. A value that was changed here too stays, and the card's value becomes a proposal. A card without a photo
+// removes none.
 // It fails with fault.Invalid for a card that a person can't have, and if too many proposals wait.
 func Take(ctx context.Context, tx *db.Tx, who *tenant.Principal, p Pulled) (t Taken, err error) {
 	if t.ConnectionID = p.ConnectionID; p.ConnectionID == "" {

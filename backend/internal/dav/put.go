@@ -307,7 +307,8 @@ func addPerson(ctx context.Context, tx *db.Tx, sent *importer.Card) (personID st
 	return written.Connection.ID, err
 }
 
-// revise makes a revision to a person, with the photo and the notes that sent has and base has not. It returns the fields that are in conflict.
+// revise applies a revision to a person, and stores the photo of sent and its notes that base does not have. It returns the fields that
+// both sides changed.
 func revise(ctx context.Context, tx *db.Tx, r people.Revision, personID string, sent, base *importer.Card) (changed bool, conflicts []string, err error) {
 	stored, err := people.GetConnection(ctx, tx, personID)
 	if err != nil {

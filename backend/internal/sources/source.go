@@ -120,7 +120,7 @@ type Report struct {
 	Added   int `json:"added,omitempty"`
 	Known   int `json:"known,omitempty"`
 	Waiting int `json:"waiting,omitempty"`
-	// Gone is how many people the address book has no longer, Left how many cards are of people whom the member has deleted.
+	// Gone is how many people are no longer in the address book, Left how many cards were not taken because the member deleted the person.
 	Gone int `json:"gone,omitempty"`
 	Left int `json:"left,omitempty"`
 	// Books are the address books of the account, of a preview.

@@ -350,7 +350,7 @@ func (f *Found) hitsOf(words int, number int32) int {
 	return int(f.scratch.hits[number])
 }
 
-// most returns the most hits, up to a limit, of the entries with so many words; 0 for none.
+// most returns the highest number of hits, not above limit, that an entry with this many of the words has; 0 if there is no such entry.
 func (f *Found) most(words, limit int) int {
 	if limit <= 0 {
 		return 0
@@ -373,7 +373,7 @@ func (f *Found) most(words, limit int) int {
 	return highestLane(most)
 }
 
-// with appends the numbers of the entries with so many words and hits, ascending.
+// with appends, in ascending order, the numbers of the entries that have this many of the words and exactly this many hits.
 func (f *Found) with(numbers []int32, words, hits int) []int32 {
 	if f.listed(words) {
 		for _, number := range f.rarest.numbers {
