@@ -40,12 +40,16 @@ func isChat(data []byte) bool {
 
 // chat is who wrote when in a chat.
 type chat struct {
-	// days are the numbers of the dates in their order, and senders those who wrote on each date.
-	days    [][3]int
-	senders map[[3]int]map[string]bool
-	names   []string // in the order in which they first wrote
+	days  []dayOfChat
+	names []string // of those who wrote, in the order in which they first did
 	// separator is between the numbers of a date.
 	separator byte
+}
+
+// dayOfChat is one date of a chat: its three numbers, and the indices in names of those who wrote on it.
+type dayOfChat struct {
+	date    [3]int
+	senders []int
 }
 
 // mostChatDays is how many days a chat may have.
@@ -53,8 +57,9 @@ const mostChatDays = 20_000
 
 // openChat reads who wrote on which day of a chat. The texts are not imported.
 func (f *File) openChat(data []byte, o Options) error {
-	c := chat{senders: map[[3]int]map[string]bool{}}
-	known := map[string]bool{}
+	c := chat{}
+	known := map[string]int{} // the index in names
+	var last []int            // for each of names, how many days the chat had when they last wrote
 	for line := range bytes.Lines(data) {
 		m := chatLine.FindSubmatch(line[:min(len(line), 300)])
 		if m == nil {
@@ -69,21 +74,22 @@ func (f *File) openChat(data []byte, o Options) error {
 		if !text.Visible(sender) {
 			continue
 		}
-		if n := len(c.days); n == 0 || c.days[n-1] != day {
-			c.days = append(c.days, day)
-		}
-		if c.senders[day] == nil {
-			if len(c.senders) == mostChatDays {
+		if n := len(c.days); n == 0 || c.days[n-1].date != day {
+			if n == mostChatDays {
 				return fault.New(fault.Invalid, "the chat has more than %d days", mostChatDays)
 			}
-			c.senders[day] = map[string]bool{}
+			c.days = append(c.days, dayOfChat{date: day})
 		}
-		c.senders[day][sender] = true
-		if !known[sender] {
-			known[sender], c.names = true, append(c.names, sender)
+		i, ok := known[sender]
+		if !ok {
+			i = len(c.names)
+			known[sender], c.names, last = i, append(c.names, sender), append(last, 0)
 			if err := f.count("people"); err != nil {
 				return err
 			}
+		}
+		if n := len(c.days); last[i] != n {
+			last[i], c.days[n-1].senders = n, append(c.days[n-1].senders, i)
 		}
 	}
 	others, title, err := c.others(o)
@@ -98,14 +104,15 @@ func (f *File) openChat(data []byte, o Options) error {
 		return err
 	}
 	if doubtful {
-		n := c.days[0]
+		n := c.days[0].date
 		on, _ := chatDay(n, order)
 		f.warn(fmt.Sprintf("The dates of the chat may be in another order: %02d/%02d/%02d was read as %s. Choose the order of day, month and year if that is wrong.",
 			n[0], n[1], n[2], on.Format(time.DateOnly)))
 	}
 	f.total = len(others)
 	f.records = func(yield func(Record) bool) {
-		for i, name := range others {
+		for i, other := range others {
+			name := c.names[other]
 			d := draft{region: o.DefaultRegion, fields: f.fields}
 			d.ID, d.name.full = chatKey(name), name
 			if strings.HasPrefix(name, "+") {
@@ -117,8 +124,7 @@ func (f *File) openChat(data []byte, o Options) error {
 			}
 		}
 	}
-	list := c.interactions(others, title, order)
-	f.lists = map[string][]byte{"interactions": list.Bytes()}
+	f.lists = map[string][]byte{"interactions": c.interactions(others, title, order)}
 	f.warn("Of the chat come the days and who wrote. Texts and pictures are not imported.")
 	return nil
 }
@@ -126,21 +132,22 @@ func (f *File) openChat(data []byte, o Options) error {
 // chatKey is by what a sender is known.
 func chatKey(name string) string { return keyOf("whatsapp " + text.Fold(name)) }
 
-// others returns who wrote beside the member, and the title of the chat. WhatsApp names a file after the other one, or after the
-// group.
-func (c *chat) others(o Options) (others []string, title string, err error) {
+// others returns the indices in names of those who wrote beside the member, and the title of the chat. WhatsApp names a file
+// after the other one, or after the group.
+func (c *chat) others(o Options) (others []int, title string, err error) {
 	base := strings.TrimSuffix(path.Base(o.Filename), path.Ext(o.Filename))
-	for _, name := range c.names {
+	named := -1 // after whom the file is named
+	for i, name := range c.names {
 		if text.Fold(name) != text.Fold(o.Owner) && !strings.EqualFold(name, "you") {
-			others = append(others, name)
+			others = append(others, i)
 		}
 		if strings.HasSuffix(text.Fold(base), " "+text.Fold(name)) || text.Fold(base) == text.Fold(name) {
-			title = name
+			named, title = i, name
 		}
 	}
 	switch {
-	case title != "" && len(c.names) <= 2:
-		return []string{title}, title, nil
+	case named >= 0 && len(c.names) <= 2:
+		return []int{named}, title, nil
 	case len(others) == len(c.names) && len(c.names) > 1:
 		return nil, "", fault.New(fault.Invalid, "it is not clear whether you are %s; name the file after the other one, such as %q, or give your account the name that you have in WhatsApp",
 			strings.Join([]string{shown(c.names[0]), shown(c.names[1])}, " or "), "WhatsApp Chat with "+shown(c.names[0])+".txt")
@@ -154,8 +161,8 @@ func (c *chat) order(days calendar) (order dayOrder, doubtful bool, err error) {
 	var fitting []dayOrder
 	for _, order := range []dayOrder{days.orderAt(c.separator), dayFirst, monthFirst, yearFirst} {
 		last := time.Time{}
-		if !slices.Contains(fitting, order) && !slices.ContainsFunc(c.days, func(numbers [3]int) bool {
-			on, ok := chatDay(numbers, order)
+		if !slices.Contains(fitting, order) && !slices.ContainsFunc(c.days, func(d dayOfChat) bool {
+			on, ok := chatDay(d.date, order)
 			wrong := !ok || on.Before(last) || days.isFuture(on.Format(time.DateOnly))
 			last = on
 			return wrong
@@ -185,40 +192,38 @@ func chatDay(n [3]int, order dayOrder) (time.Time, bool) {
 	return on, on.Day() == day && int(on.Month()) == month && year >= 2009 && year < 10_000 // the year of WhatsApp
 }
 
-// interactions returns one interaction for each day, with those who wrote on it.
-func (c *chat) interactions(others []string, title string, order dayOrder) *bytes.Buffer {
-	byDay := map[time.Time]map[string]bool{}
-	isOther := map[string]bool{}
-	for _, name := range others {
-		isOther[name] = true
+// interactions returns one interaction for each day as JSON, with those who wrote on it.
+func (c *chat) interactions(others []int, title string, order dayOrder) []byte {
+	keys := make([]string, len(c.names)) // "" of the member
+	for _, i := range others {
+		keys[i] = chatKey(c.names[i])
 	}
-	for numbers, senders := range c.senders {
-		on, _ := chatDay(numbers, order)
-		if byDay[on] == nil {
-			byDay[on] = map[string]bool{}
-		}
-		for sender := range senders {
-			if isOther[sender] {
-				byDay[on][chatKey(sender)] = true
+	byDay := map[time.Time][]string{}
+	for _, d := range c.days {
+		on, _ := chatDay(d.date, order)
+		for _, i := range d.senders {
+			if keys[i] != "" {
+				byDay[on] = append(byDay[on], keys[i])
 			}
 		}
 		if len(others) == 1 { // also of a day on which only the member wrote
-			byDay[on][chatKey(others[0])] = true
+			byDay[on] = append(byDay[on], keys[others[0]])
 		}
 	}
 	summary := "WhatsApp"
 	if len(others) > 1 {
 		summary = "WhatsApp: " + text.Line(title)
 	}
-	out := &bytes.Buffer{}
-	encoder := json.NewEncoder(out)
+	var out []byte
 	for _, on := range slices.SortedFunc(maps.Keys(byDay), time.Time.Compare) {
 		day := on.Format(time.DateOnly)
-		for part := range slices.Chunk(slices.Sorted(maps.Keys(byDay[on])), mostOfInteraction) {
-			_ = encoder.Encode(export.InteractionRecord{ // no value of it can fail
+		slices.Sort(byDay[on])
+		for part := range slices.Chunk(slices.Compact(byDay[on]), mostOfInteraction) {
+			encoded, _ := json.Marshal(export.InteractionRecord{ // no value of it can fail
 				Kind: "message", OccurredAt: civil.Noon(on, time.UTC), OccurredLocal: day, Summary: summary, ConnectionIDs: part,
 				ExternalKey: text.Truncate("whatsapp "+day+" "+text.Fold(title), maxExternalKey),
 			})
+			out = append(append(out, encoded...), '\n') // a bytes.Buffer would take twice as much
 		}
 	}
 	return out
