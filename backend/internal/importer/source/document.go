@@ -21,7 +21,7 @@ import (
 
 // openDocument finds the lists of Kith's lossless JSON export, in any order.
 func (f *File) openDocument(data []byte) error {
-	f.lists = map[string][]byte{}
+	f.lists = map[string][][]byte{}
 	format := ""
 	for m := range members(data) {
 		switch m.name {
@@ -30,7 +30,7 @@ func (f *File) openDocument(data []byte) error {
 				return fault.New(fault.Invalid, "the format of the document is no text")
 			}
 		case "people", "notes", "interactions", "reminders", "groups":
-			f.lists[m.name] = m.raw
+			f.lists[m.name] = [][]byte{m.raw}
 		}
 	}
 	switch family, _, _ := strings.Cut(export.Format, "/"); {
@@ -39,12 +39,12 @@ func (f *File) openDocument(data []byte) error {
 	case format != export.Format:
 		return fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), export.Format)
 	}
-	for range elements(f.lists["people"]) {
+	for range elements(f.lists["people"]...) {
 		if err := f.count("people"); err != nil {
 			return err
 		}
 	}
-	if f.total == 0 && none(f.lists["reminders"]) && none(f.lists["groups"]) {
+	if f.total == 0 && none(f.lists["reminders"]...) && none(f.lists["groups"]...) {
 		return fault.New(fault.Invalid, "the export holds no people")
 	}
 	if !valueAt(data, space(data, 0)).whole {
@@ -55,8 +55,8 @@ func (f *File) openDocument(data []byte) error {
 }
 
 // none reports whether a list has no elements.
-func none(list []byte) bool {
-	for range elements(list) {
+func none(list ...[]byte) bool {
+	for range elements(list...) {
 		return false
 	}
 	return true
@@ -65,7 +65,7 @@ func none(list []byte) bool {
 // people calls yield with each person of Kith's JSON export.
 func (f *File) people(yield func(Record) bool) {
 	row := 0
-	for e := range elements(f.lists["people"]) {
+	for e := range elements(f.lists["people"]...) {
 		row++
 		var p export.PersonRecord
 		warning, err := e.decode(&p)
@@ -229,10 +229,10 @@ func (f *File) Groups() iter.Seq[Group] { return listed(f.lists["groups"], tidyG
 
 // listed decodes the objects of a list. tidy makes a record fit the limits of the
 // contract, or returns an error.
-func listed[T any](list []byte, tidy func(*T) error) iter.Seq[Listed[T]] {
+func listed[T any](list [][]byte, tidy func(*T) error) iter.Seq[Listed[T]] {
 	return func(yield func(Listed[T]) bool) {
 		row := 0
-		for e := range elements(list) {
+		for e := range elements(list...) {
 			row++
 			item := Listed[T]{Row: row}
 			_, err := e.decode(&item.Record)

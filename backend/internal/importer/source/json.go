@@ -26,10 +26,22 @@ type element struct {
 // space in memory than in the file.
 const mostValues = 50_000
 
-// elements calls yield with each value of the list or object that text begins with,
+// elements calls yield with each value of the list or object that a text begins with,
 // or with the objects that follow one another when there is no list (one on each
-// line).
-func elements(text []byte) iter.Seq[element] {
+// line), of each of the texts.
+func elements(texts ...[]byte) iter.Seq[element] {
+	return func(yield func(element) bool) {
+		for _, text := range texts {
+			for e := range elementsOf(text) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func elementsOf(text []byte) iter.Seq[element] {
 	return func(yield func(element) bool) {
 		at := space(text, 0)
 		if at >= len(text) {

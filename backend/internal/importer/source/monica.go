@@ -34,8 +34,8 @@ type monica struct {
 	names           map[string]string
 	related         map[string][]export.RelationshipRecord
 	participants    map[string][]string
-	// lists are the notes, interactions and reminders of the contacts, encoded, one after the other.
-	lists            map[string][]byte
+	// lists are the notes, interactions and reminders of the contacts, each encoded.
+	lists            map[string][][]byte
 	repeated         map[string]int
 	counts, leftOuts map[string]int
 	// noPictures is set for the dump, which has no pictures.
@@ -124,7 +124,7 @@ func (i monicaItem) amount() string {
 // finish reads the contacts once, and with them all that is about them.
 func (m *monica) finish() error {
 	f := m.file
-	m.lists = map[string][]byte{}
+	m.lists = map[string][][]byte{}
 	m.names, m.participants, m.repeated, m.counts = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}
 	if m.leftOuts == nil {
 		m.leftOuts = map[string]int{}
@@ -514,7 +514,7 @@ func (m *monica) add(list string, record any) {
 		m.leftOuts[list+" that cannot be read"]++
 		return
 	}
-	m.lists[list] = append(append(m.lists[list], encoded...), '\n') // a bytes.Buffer would take twice as much
+	m.lists[list] = append(m.lists[list], encoded)
 }
 
 // monicaParts are the properties of what belongs to a contact, by its type. What is not among them is told.

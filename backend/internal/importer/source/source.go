@@ -88,9 +88,9 @@ type File struct {
 
 	total   int
 	records iter.Seq[Record]
-	// table is nil for other formats; lists are those of Kith's JSON export, or made of a file of Monica or WhatsApp, not decoded yet.
+	// table is nil for other formats; lists are those of Kith's JSON export, or made of a file of Monica or WhatsApp, not decoded yet, in parts that follow one another.
 	table *table
-	lists map[string][]byte
+	lists map[string][][]byte
 	// fields are the custom fields that take values.
 	fields *fieldSet
 	// keys finds the ids that identify nobody.

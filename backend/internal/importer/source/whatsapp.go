@@ -124,7 +124,7 @@ func (f *File) openChat(data []byte, o Options) error {
 			}
 		}
 	}
-	f.lists = map[string][]byte{"interactions": c.interactions(others, title, order)}
+	f.lists = map[string][][]byte{"interactions": c.interactions(others, title, order)}
 	f.warn("Of the chat come the days and who wrote. Texts and pictures are not imported.")
 	return nil
 }
@@ -192,8 +192,8 @@ func chatDay(n [3]int, order dayOrder) (time.Time, bool) {
 	return on, on.Day() == day && int(on.Month()) == month && year >= 2009 && year < 10_000 // the year of WhatsApp
 }
 
-// interactions returns one interaction for each day as JSON, with those who wrote on it.
-func (c *chat) interactions(others []int, title string, order dayOrder) []byte {
+// interactions returns one interaction for each day, with those who wrote on it, each as JSON.
+func (c *chat) interactions(others []int, title string, order dayOrder) (all [][]byte) {
 	keys := make([]string, len(c.names)) // "" of the member
 	for _, i := range others {
 		keys[i] = chatKey(c.names[i])
@@ -214,7 +214,6 @@ func (c *chat) interactions(others []int, title string, order dayOrder) []byte {
 	if len(others) > 1 {
 		summary = "WhatsApp: " + text.Line(title)
 	}
-	var out []byte
 	for _, on := range slices.SortedFunc(maps.Keys(byDay), time.Time.Compare) {
 		day := on.Format(time.DateOnly)
 		slices.Sort(byDay[on])
@@ -223,8 +222,8 @@ func (c *chat) interactions(others []int, title string, order dayOrder) []byte {
 				Kind: "message", OccurredAt: civil.Noon(on, time.UTC), OccurredLocal: day, Summary: summary, ConnectionIDs: part,
 				ExternalKey: text.Truncate("whatsapp "+day+" "+text.Fold(title), maxExternalKey),
 			})
-			out = append(append(out, encoded...), '\n') // a bytes.Buffer would take twice as much
+			all = append(all, encoded)
 		}
 	}
-	return out
+	return all
 }
