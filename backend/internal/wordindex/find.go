@@ -324,9 +324,38 @@ func (f *Found) filter(words int) {
 	if len(f.scratch.words) == 1 {
 		of = f.scratch.words[0].hits
 	}
-	for number, n := range of[:f.end] {
-		if n > 0 && !f.allows(number/blockSize, number%blockSize) {
-			of[number] = 0
+	clear(of[min(len(f.blocks)*blockSize, f.end):f.end])
+	for i, b := range f.blocks {
+		if from := i * blockSize; from < f.end {
+			f.filterBlock(of[from:min(from+blockSize, f.end)], b)
+		}
+	}
+	if f.about != nil {
+		for number, allowed := range f.about {
+			if !allowed {
+				of[number] = 0
+			}
+		}
+	}
+}
+
+// filterBlock clears the entries of a block that the filters by time and kind leave out. Their times are in no order, so that a
+// branch would be predicted wrongly for every other entry: it has none.
+func (f *Found) filterBlock(of []uint8, b *block) {
+	clear(of[min(len(b.kinds), len(of)):])
+	of = of[:min(len(b.kinds), len(of))]
+	if span := uint64(f.until) - uint64(f.since); f.since > f.until {
+		clear(of)
+	} else if span < math.MaxUint32 {
+		for i, at := range b.times[:len(of)] {
+			beyond := (span - uint64(at-f.since)) >> 63 // 1 for an entry that is not between
+			of[i] &= uint8(beyond) - 1
+		}
+	}
+	if f.kinds != 0 {
+		for i, kind := range b.kinds[:len(of)] {
+			other := (uint16(kind&f.kinds) - 1) >> 15 // 1 for an entry of another kind
+			of[i] &= uint8(other) - 1
 		}
 	}
 }
