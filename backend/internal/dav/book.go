@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// cardRow is the name and the id that a device gave the card of a person.
+// cardRow is the name and the id that a device gave the card of a person or, with its id as ConnectionID, of a group.
 type cardRow struct {
 	bun.BaseModel `bun:"table:cards,alias:card"`
 
@@ -38,24 +39,47 @@ type entry struct {
 
 const ending = ".vcf"
 
-// uidOf returns the UID that is derived from the id of a person: a UUID of version 8 with the bytes of "kith" and the characters that
-// follow the prefix of the id.
-func uidOf(personID string) string {
-	n, _ := strconv.ParseUint("1"+strings.TrimPrefix(personID, id.Connection+"_"), 36, 64) // the 1 keeps zeros at the beginning
-	return fmt.Sprintf("6b697468-0000-8000-8%03x-%012x", n>>48, n&(1<<48-1))
+// The UIDs that are derived from the ids of people and of groups begin so.
+const (
+	personUID = "6b697468-0000-8000-8"
+	groupUID  = "6b697468-0001-8000-8"
+)
+
+// uidOf returns the UID that is derived from the id of a person or a group: a UUID of version 8 with the bytes of "kith" and the characters
+// that follow the prefix of the id.
+func uidOf(objectID string) string {
+	head := personUID
+	if isGroup(objectID) {
+		head = groupUID
+	}
+	_, characters, _ := strings.Cut(objectID, "_")
+	n, _ := strconv.ParseUint("1"+characters, 36, 64) // the 1 keeps zeros at the beginning
+	return fmt.Sprintf("%s%03x-%012x", head, n>>48, n&(1<<48-1))
 }
 
-// personOf returns the id of the person that a UID is derived from; empty for other UIDs.
-func personOf(uid string) string {
+// objectOf returns the id of the person or the group that a UID is derived from; empty for other UIDs.
+func objectOf(uid string) string {
 	uid = strings.ToLower(uid)
-	digits, ok := strings.CutPrefix(uid, "6b697468-0000-8000-8")
+	prefix := id.Connection
+	digits, ok := strings.CutPrefix(uid, personUID)
 	if !ok {
-		return ""
+		prefix = id.Group
+		if digits, ok = strings.CutPrefix(uid, groupUID); !ok {
+			return ""
+		}
 	}
 	n, err := strconv.ParseUint(strings.Replace(digits, "-", "", 1), 16, 64)
 	text := strconv.FormatUint(n, 36)
-	if personID := id.Connection + "_" + text[1:]; err == nil && id.Valid(id.Connection, personID) && uidOf(personID) == uid {
-		return personID
+	if objectID := prefix + "_" + text[1:]; err == nil && id.Valid(prefix, objectID) && uidOf(objectID) == uid {
+		return objectID
+	}
+	return ""
+}
+
+// personOf is objectOf for people only.
+func personOf(uid string) string {
+	if objectID := objectOf(uid); !isGroup(objectID) {
+		return objectID
 	}
 	return ""
 }
@@ -74,8 +98,8 @@ func named(entries []entry) []entry {
 	return entries
 }
 
-// entries returns the cards that changed after a data version: all that there are for 0, otherwise with those that are gone. They are
-// in the order of their changes.
+// entries returns the cards of people that changed after a data version: all that there are for 0, otherwise with those that are gone, and
+// with groups that are gone. They are in the order of their changes.
 func entries(ctx context.Context, q db.Reader, since int64) (list []entry, err error) {
 	err = q.NewRaw(`SELECT c.id, coalesce(k.name, '') AS name, coalesce(k.uid, '') AS uid, c.data_version, c.archived_at IS NOT NULL AS gone
 FROM connections c LEFT JOIN cards k ON k.tenant_id = c.tenant_id AND k.connection_id = c.id
@@ -84,6 +108,7 @@ UNION ALL SELECT r.connection_id, coalesce(k.name, ''), coalesce(k.uid, ''), r.d
 FROM removed_connections r LEFT JOIN cards k ON k.tenant_id = r.tenant_id AND k.connection_id = r.connection_id
 WHERE r.tenant_id = ?0 AND r.data_version > ?1 AND ?1 > 0
 AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.tenant_id = r.tenant_id AND c.id = r.connection_id)
+AND NOT EXISTS (SELECT 1 FROM groups g WHERE g.tenant_id = r.tenant_id AND g.id = r.connection_id)
 ORDER BY 4, 1`, q.TenantID(), since).Scan(ctx, &list)
 	return named(list), err
 }
@@ -92,15 +117,17 @@ ORDER BY 4, 1`, q.TenantID(), since).Scan(ctx, &list)
 func find(ctx context.Context, q db.Reader, names ...string) (map[string]entry, error) {
 	var ids []string
 	for _, name := range names {
-		if uid, ok := strings.CutSuffix(name, ending); ok && personOf(uid) != "" {
-			ids = append(ids, personOf(uid))
+		if uid, ok := strings.CutSuffix(name, ending); ok && objectOf(uid) != "" {
+			ids = append(ids, objectOf(uid))
 		}
 	}
 	var list []entry
 	err := q.NewRaw(`SELECT c.id, k.name, k.uid, c.data_version FROM cards k
 JOIN connections c ON c.tenant_id = k.tenant_id AND c.id = k.connection_id AND c.archived_at IS NULL WHERE k.tenant_id = ?0 AND k.name IN (?1)
 UNION ALL SELECT c.id, '', '', c.data_version FROM connections c WHERE c.tenant_id = ?0 AND c.id IN (?2) AND c.archived_at IS NULL
-AND NOT EXISTS (SELECT 1 FROM cards k WHERE k.tenant_id = c.tenant_id AND k.connection_id = c.id)`, q.TenantID(), bun.List(names), bun.List(ids)).Scan(ctx, &list)
+AND NOT EXISTS (SELECT 1 FROM cards k WHERE k.tenant_id = c.tenant_id AND k.connection_id = c.id)
+UNION ALL SELECT g.id, coalesce(k.name, ''), coalesce(k.uid, ''), 0 FROM groups g LEFT JOIN cards k ON k.tenant_id = g.tenant_id AND k.connection_id = g.id
+WHERE g.tenant_id = ?0 AND (k.name IN (?1) OR k.name IS NULL AND g.id IN (?2))`, q.TenantID(), bun.List(names), bun.List(ids)).Scan(ctx, &list)
 	out := make(map[string]entry, len(list))
 	for _, e := range named(list) {
 		out[e.Name] = e
@@ -114,7 +141,9 @@ func withUID(ctx context.Context, q db.Reader, uid string) (string, error) {
 	err := q.NewRaw(`SELECT c.id, k.name, k.uid FROM cards k
 JOIN connections c ON c.tenant_id = k.tenant_id AND c.id = k.connection_id AND c.archived_at IS NULL WHERE k.tenant_id = ?0 AND k.uid = ?1 AND k.uid <> ''
 UNION ALL SELECT c.id, coalesce(k.name, ''), '' FROM connections c LEFT JOIN cards k ON k.tenant_id = c.tenant_id AND k.connection_id = c.id
-WHERE c.tenant_id = ?0 AND c.id = ?2 AND c.archived_at IS NULL AND coalesce(k.uid, '') = ''`, q.TenantID(), uid, personOf(uid)).Scan(ctx, &list)
+WHERE c.tenant_id = ?0 AND c.id = ?2 AND c.archived_at IS NULL AND coalesce(k.uid, '') = ''
+UNION ALL SELECT g.id, coalesce(k.name, ''), coalesce(k.uid, '') FROM groups g LEFT JOIN cards k ON k.tenant_id = g.tenant_id AND k.connection_id = g.id
+WHERE g.tenant_id = ?0 AND (k.uid = ?1 AND k.uid <> '' OR coalesce(k.uid, '') = '' AND g.id = ?2)`, q.TenantID(), uid, objectOf(uid)).Scan(ctx, &list)
 	if err != nil || len(list) == 0 {
 		return "", err
 	}
@@ -130,11 +159,28 @@ func version(ctx context.Context, q db.Reader) (now, known int64, err error) {
 	return max(changed, removed, known, 1), known, err
 }
 
-// card is the content of a card.
+// card is the content of a card: of a group, or otherwise of a person.
 type card struct {
 	entry
 
 	person export.Person
+	group  *group
+}
+
+// text returns the card, of version 3.0 or 4.0.
+func (c *card) text(v3 bool) string {
+	if c.group != nil {
+		return c.group.card(c.UID, v3)
+	}
+	return export.Card(&c.person, v3)
+}
+
+// title returns the name of the person or the group.
+func (c *card) title() string {
+	if c.group != nil {
+		return c.group.Title
+	}
+	return c.person.Name
 }
 
 // read calls each with the contents of cards, in their order. Cards that are gone by now are left out. Each part is read on its own: what
@@ -159,13 +205,20 @@ func read(ctx context.Context, q db.Reader, list []entry, photos bool, each func
 		for i := range persons {
 			at[persons[i].ID] = &persons[i]
 		}
+		grouped, err := groupsAmong(ctx, q, ids)
+		if err != nil {
+			return err
+		}
 		for _, e := range some {
-			p := at[e.ID]
-			if p == nil {
+			c := grouped[e.ID]
+			if p := at[e.ID]; p != nil {
+				p.UID = e.UID
+				c = &card{entry: e, person: *p}
+			}
+			if c == nil {
 				continue
 			}
-			p.UID = e.UID
-			if err := each(&card{e, *p}); err != nil {
+			if err := each(c); err != nil {
 				return err
 			}
 		}
@@ -173,11 +226,26 @@ func read(ctx context.Context, q db.Reader, list []entry, photos bool, each func
 	return nil
 }
 
+// groupsAmong returns the cards of the groups among ids, by these.
+func groupsAmong(ctx context.Context, q db.Reader, ids []string) (map[string]*card, error) {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(objectID string) bool { return !isGroup(objectID) })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]*card, len(ids))
+	list, err := readGroups(ctx, q, ids...)
+	for _, c := range list {
+		out[c.ID] = c
+	}
+	return out, err
+}
+
 // etag returns the entity tag: a hash of the card and the id of the photo.
 func (c *card) etag() string {
 	plain := c.person
 	plain.Picture.Data = nil
-	sum := sha256.Sum256([]byte(export.Card(&plain, true) + plain.Photo))
+	whole := card{entry: c.entry, person: plain, group: c.group}
+	sum := sha256.Sum256([]byte(whole.text(true) + plain.Photo))
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
@@ -186,14 +254,19 @@ func (v *request) tokenPrefix() string {
 	return "urn:kith:sync:" + v.who.Tenant.Placement()[:8] + ":"
 }
 
-// token returns the sync token of a data version.
-func (v *request) token(version int64) string {
-	return v.tokenPrefix() + strconv.FormatInt(version, 10)
+// token returns the sync token of a data version and a hash of the groups, which is empty if there are none.
+func (v *request) token(version int64, groups string) string {
+	token := v.tokenPrefix() + strconv.FormatInt(version, 10)
+	if groups != "" {
+		token += ":" + groups
+	}
+	return token
 }
 
-// parseToken returns the data version of a sync token; false for one of another member or that is not valid.
-func (v *request) parseToken(token string) (int64, bool) {
+// parseToken returns the data version and the hash of a sync token; false for one of another member or that is not valid.
+func (v *request) parseToken(token string) (version int64, groups string, ok bool) {
 	number, ok := strings.CutPrefix(token, v.tokenPrefix())
+	number, groups, _ = strings.Cut(number, ":")
 	n, err := strconv.ParseInt(number, 10, 64)
-	return n, ok && err == nil && n > 0
+	return n, groups, ok && err == nil && n > 0
 }

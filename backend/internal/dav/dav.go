@@ -112,8 +112,9 @@ type request struct {
 	body []byte
 	// to is what the path names.
 	to resource
-	// given are the cards that the device gets.
-	given []deviceCard
+	// given and givenGroups are the cards that the device gets.
+	given       []deviceCard
+	givenGroups []deviceGroup
 }
 
 // ServeHTTP implements http.Handler.

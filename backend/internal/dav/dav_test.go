@@ -181,7 +181,6 @@ func TestPutRefuses(t *testing.T) {
 		}{
 			"no card":      {"b.vcf", "hello", "valid-address-data", http.StatusForbidden},
 			"two cards":    {"b.vcf", veraHolm + veraHolm, "valid-address-data", http.StatusForbidden},
-			"a group":      {"b.vcf", "BEGIN:VCARD\nVERSION:3.0\nFN:G\nX-ADDRESSBOOKSERVER-KIND:group\nEND:VCARD", "valid-address-data", http.StatusForbidden},
 			"nobody":       {"b.vcf", "BEGIN:VCARD\nVERSION:3.0\nEND:VCARD", "valid-address-data", http.StatusForbidden},
 			"the same UID": {"b.vcf", veraHolm, "<card:no-uid-conflict><d:href>" + book + "a.vcf</d:href>", http.StatusConflict},
 			"another UID":  {"a.vcf", strings.Replace(veraHolm, "UID:3", "UID:4", 1), "no-uid-conflict", http.StatusConflict},

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/content"
-	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -164,7 +163,7 @@ func (f filter) matches(c *card) (bool, error) {
 	if len(f.props) == 0 {
 		return true, nil
 	}
-	lines, err := content.Parse(export.Card(&c.person, true))
+	lines, err := content.Parse(c.text(true))
 	if err != nil {
 		return false, err
 	}

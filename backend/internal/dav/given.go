@@ -62,6 +62,12 @@ func (v *request) give(c *card) {
 	if !v.mayWrite() {
 		return // it sends none back
 	}
+	if c.group != nil {
+		v.givenGroups = append(v.givenGroups, deviceGroup{
+			TenantID: v.who.Tenant, DeviceID: v.who.Credential.ID, GroupID: c.ID, ETag: c.etag(), Card: compress(c.text(true)),
+		})
+		return
+	}
 	v.given = append(v.given, deviceCard{
 		TenantID: v.who.Tenant, DeviceID: v.who.Credential.ID, ConnectionID: c.ID, ETag: c.etag(), Photo: c.person.Photo, Card: compress(c.plain()),
 	})
@@ -79,6 +85,11 @@ func (c *card) plain() string {
 func (v *request) keepGiven() error {
 	const part = 500
 	v.ctx = db.WithoutQuota(v.ctx)
+	if len(v.givenGroups) > 0 {
+		if err := v.keepGroups(); err != nil {
+			return err
+		}
+	}
 	for some := range slices.Chunk(v.given, part) {
 		ids := make([]string, len(some))
 		for i, c := range some {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/export"
 )
 
 func nameIn(space, local string) xml.Name { return xml.Name{Space: space, Local: local} }
@@ -73,7 +72,7 @@ func addressDataOf(e *element) (*addressData, error) {
 
 // text returns a card in the form that is asked for.
 func (d *addressData) text(c *card) string {
-	whole := export.Card(&c.person, !d.v4)
+	whole := c.text(!d.v4)
 	if d.only == nil {
 		return whole
 	}
@@ -93,8 +92,8 @@ func (v *request) usual(to resource) []xml.Name {
 	}
 }
 
-// property returns the value of a property as XML; false if the resource has none. c is the card, of a card.
-func (v *request) property(to resource, c *card, version int64, name xml.Name) (value string, ok bool) {
+// property returns the value of a property as XML; false if the resource has none. c is the card, of a card, and token the sync token.
+func (v *request) property(to resource, c *card, token string, name xml.Name) (value string, ok bool) {
 	href := func(to resource) string { return tag(davName("href"), escapeXML(v.href(to))) }
 	principal := href(resource{kind: principalKind})
 	switch name {
@@ -115,9 +114,9 @@ func (v *request) property(to resource, c *card, version int64, name xml.Name) (
 	case davName("supported-report-set"):
 		return reports(to), true
 	case davName("sync-token"):
-		return v.token(version), to.kind == bookKind
+		return token, to.kind == bookKind
 	case nameIn(spaceServer, "getctag"):
-		return v.token(version), to.kind == bookKind
+		return token, to.kind == bookKind
 	case cardName("supported-address-data"):
 		// Version 4.0 is read, and written for requests that ask for it. It is not named, because clients then write it, and macOS reads none.
 		return `<card:address-data-type content-type="text/vcard" version="3.0"/>`, to.kind == bookKind
@@ -137,7 +136,7 @@ func (v *request) property(to resource, c *card, version int64, name xml.Name) (
 	case davName("getcontenttype"):
 		return "text/vcard; charset=utf-8", true
 	case davName("getlastmodified"):
-		return c.person.UpdatedAt.UTC().Format(http.TimeFormat), true
+		return c.person.UpdatedAt.UTC().Format(http.TimeFormat), c.group == nil // the people of a group change without it
 	}
 	return "", false
 }
@@ -158,7 +157,7 @@ func (v *request) resourceType(to resource) string {
 func (v *request) displayName(to resource, c *card) string {
 	switch {
 	case c != nil:
-		return escapeXML(c.person.Name)
+		return escapeXML(c.title())
 	case to.kind == principalKind:
 		return escapeXML(v.who.DisplayName)
 	case to.kind == bookKind:
@@ -198,16 +197,16 @@ func reports(to resource) string {
 type answer struct {
 	*bufio.Writer
 
-	v       *request
-	wanted  wanted
-	version int64
+	v      *request
+	wanted wanted
+	token  string
 }
 
-// begin begins a multistatus answer.
-func (v *request) begin(w wanted, version int64) *answer {
+// begin begins a multistatus answer. token is the sync token, for answers about the address book.
+func (v *request) begin(w wanted, token string) *answer {
 	v.w.Header().Set("Content-Type", "application/xml; charset=utf-8")
 	v.w.WriteHeader(http.StatusMultiStatus)
-	a := &answer{bufio.NewWriter(v.w), v, w, version}
+	a := &answer{bufio.NewWriter(v.w), v, w, token}
 	a.put(xmlHead, "<d:multistatus", spaces, ">")
 	return a
 }
@@ -240,7 +239,7 @@ func (a *answer) add(to resource, c *card) {
 		if slices.Contains(names[:i], name) {
 			continue
 		}
-		value, ok := a.v.property(to, c, a.version, name)
+		value, ok := a.v.property(to, c, a.token, name)
 		if c != nil && a.wanted.data != nil && name == cardName("address-data") {
 			value, ok = escapeXML(a.wanted.data.text(c)), true
 			if a.wanted.data.only == nil {
@@ -290,7 +289,7 @@ func (v *request) propfind() error {
 	if !slices.Contains([]string{"", "0", "1"}, depth) {
 		return refuse(http.StatusForbidden, spaceDAV, "propfind-finite-depth", "Ask with Depth 0 or 1.")
 	}
-	var now int64
+	var token string
 	var list []entry
 	err = v.data.Snapshot(v.ctx, func(ctx context.Context, q db.Reader) (err error) {
 		switch {
@@ -309,13 +308,21 @@ func (v *request) propfind() error {
 				return err
 			}
 		}
-		now, _, err = version(ctx, q)
+		now, _, err := version(ctx, q)
+		if err != nil {
+			return err
+		}
+		cards, err := readGroups(ctx, q)
+		grouped, hash := groupEntries(cards)
+		if token = v.token(now, hash); depth == "1" && v.to.kind == bookKind {
+			list = append(list, grouped...)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	a := v.begin(w, now)
+	a := v.begin(w, token)
 	if v.to.kind != cardKind {
 		a.add(v.to, nil)
 		if depth == "1" && v.to.kind < bookKind {
@@ -345,7 +352,7 @@ func (v *request) proppatch() error {
 			}
 		}
 	}
-	a := v.begin(wanted{}, 0)
+	a := v.begin(wanted{}, "")
 	a.put("<d:response>", tag(davName("href"), escapeXML(v.href(v.to))), "<d:propstat>", tag(davName("prop"), names.String()),
 		"<d:status>HTTP/1.1 403 Forbidden</d:status><d:error><d:cannot-modify-protected-property/></d:error></d:propstat></d:response>")
 	return a.end()

@@ -119,7 +119,7 @@ func (v *request) keepRefused(ctx context.Context, tx *db.Tx, c *card, sent *imp
 func formerPerson(ctx context.Context, tx *db.Tx, name, uid string) (string, error) {
 	var ids []string
 	err := tx.NewRaw("SELECT connection_id FROM cards WHERE tenant_id = ? AND name = ?", tx.TenantID(), name).Scan(ctx, &ids)
-	if err != nil || len(ids) > 0 {
+	if ids = slices.DeleteFunc(ids, isGroup); err != nil || len(ids) > 0 {
 		return strings.Join(ids, ""), err
 	}
 	derived, _ := strings.CutSuffix(name, ending)

@@ -53,7 +53,9 @@ func FindPerson(ctx context.Context, q db.Reader, c *importer.Card) (string, err
 			}
 			if name != "" {
 				found, err := find(ctx, q, name)
-				return found[name].ID, err
+				if person := found[name].ID; err != nil || !isGroup(person) {
+					return person, err
+				}
 			}
 		}
 	}
@@ -73,7 +75,7 @@ func Take(ctx context.Context, tx *db.Tx, who *tenant.Principal, p Pulled) (t Ta
 	if err != nil || len(persons) != 1 {
 		return t, errors.Join(err, fault.New(fault.Invalid, "the person is not on file any more"))
 	}
-	c := &card{entry{ID: p.ConnectionID}, persons[0]}
+	c := &card{entry: entry{ID: p.ConnectionID}, person: persons[0]}
 	now, err := readCard(ctx, who, c.plain(), false)
 	if err != nil {
 		return t, err

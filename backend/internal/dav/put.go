@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -15,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/content"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/photos"
@@ -39,7 +41,9 @@ func (v *request) get() error {
 	}
 	h := v.w.Header()
 	h.Set("ETag", c.etag())
-	h.Set("Last-Modified", c.person.UpdatedAt.UTC().Format(http.TimeFormat))
+	if c.group == nil {
+		h.Set("Last-Modified", c.person.UpdatedAt.UTC().Format(http.TimeFormat))
+	}
 	if tagIn(v.r.Header.Get("If-None-Match"), c.etag()) {
 		v.w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -97,9 +101,16 @@ func (v *request) put() error {
 	if !v.mayWrite() {
 		return v.write(nil)
 	}
-	uid, photo, err := v.checkCard()
+	lines, err := v.checkCard()
 	if err != nil {
 		return err
+	}
+	uid, photo := valueOf(lines, "UID"), valueOf(lines, "PHOTO") != ""
+	if len(uid) > maxName {
+		return invalidCard(fmt.Errorf("the UID has more than %d bytes", maxName))
+	}
+	if isGroupCard(lines) {
+		return v.putGroup(uid, groupOf(lines))
 	}
 	sent, err := v.readCard(v.body, true)
 	if err != nil {
@@ -118,6 +129,9 @@ func (v *request) put() error {
 		}
 		if err != nil {
 			return err
+		}
+		if target != nil && target.group != nil {
+			return invalidCard(errors.New("there is the card of a group at this address, or with this UID"))
 		}
 		if photo {
 			checkPhoto(tx, target, sent)
@@ -139,37 +153,35 @@ func (v *request) put() error {
 	return nil
 }
 
-// checkCard fails unless the headers, the path and the content lines of a PUT are valid. It returns the UID of the card, and
-// whether it has a photo.
-func (v *request) checkCard() (uid string, photo bool, err error) {
+// checkCard fails unless the headers, the path and the content lines of a PUT are valid. It returns the lines.
+func (v *request) checkCard() ([]content.Line, error) {
 	if media := v.r.Header.Get("Content-Type"); media != "" {
 		media, _, err := mime.ParseMediaType(media)
 		if err != nil || !slices.Contains([]string{"text/vcard", "text/x-vcard", "text/directory"}, media) {
-			return "", false, refuse(http.StatusUnsupportedMediaType, spaceCardDAV, "supported-address-data", "Send a card as text/vcard.")
+			return nil, refuse(http.StatusUnsupportedMediaType, spaceCardDAV, "supported-address-data", "Send a card as text/vcard.")
 		}
 	}
 	if v.r.Header.Get("Content-Encoding") != "" {
-		return "", false, &refusal{status: http.StatusUnsupportedMediaType, text: "Send the card without a content encoding."}
+		return nil, &refusal{status: http.StatusUnsupportedMediaType, text: "Send the card without a content encoding."}
 	}
 	if name := v.to.name; len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", false, &refusal{status: http.StatusForbidden, text: "The last part of the address has 255 bytes of text at most."}
+		return nil, &refusal{status: http.StatusForbidden, text: "The last part of the address has 255 bytes of text at most."}
 	}
 	lines, err := content.Parse(string(v.body))
 	if err != nil {
-		return "", false, invalidCard(err)
+		return nil, invalidCard(err)
 	}
+	return lines, nil
+}
+
+// valueOf returns the last value of a property that has one.
+func valueOf(lines []content.Line, property string) (value string) {
 	for _, l := range lines {
-		switch strings.ToUpper(l.Name) {
-		case "UID":
-			uid = strings.TrimSpace(content.Unescape(l.Value))
-		case "PHOTO":
-			photo = photo || l.Value != ""
+		if strings.EqualFold(l.Name, property) && l.Value != "" {
+			value = strings.TrimSpace(content.Unescape(l.Value))
 		}
 	}
-	if len(uid) > maxName {
-		return "", false, invalidCard(fmt.Errorf("the UID has more than %d bytes", maxName))
-	}
-	return uid, photo, nil
+	return value
 }
 
 // invalidCard refuses a card that cannot be stored.
@@ -240,23 +252,31 @@ func (v *request) add(ctx context.Context, tx *db.Tx, sent *importer.Card, uid s
 	if err != nil {
 		return cardError(err)
 	}
-	// A person who is archived or in the bin may have had this address, by a row or by their id. They get another one.
-	derived, _ := strings.CutSuffix(v.to.name, ending)
-	if former := personOf(derived); former != "" {
-		aside := cardRow{TenantID: tx.TenantID(), Name: former + ending, ConnectionID: former, UID: "kith-" + rand.Text()}
-		if _, err := tx.NewInsert().Model(&aside).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
-			return err
-		}
-	}
-	row := cardRow{TenantID: tx.TenantID(), Name: v.to.name, ConnectionID: person, UID: uid}
-	_, err = tx.NewInsert().Model(&row).On("CONFLICT (tenant_id, name) DO UPDATE").Set("connection_id = EXCLUDED.connection_id, uid = EXCLUDED.uid").Exec(ctx)
-	if err != nil {
+	if err := v.nameCard(ctx, tx, person, uid); err != nil {
 		return err
 	}
 	if err := v.putSent(ctx, tx, person, sent.Photo); err != nil {
 		return err
 	}
+	if err := v.joinGroups(ctx, tx, uid, person); err != nil {
+		return err
+	}
 	return addNotes(ctx, tx, person, sent.Notes)
+}
+
+// nameCard gives a new person or group the address and the UID that the device chose. Somebody who is archived or in the bin may have had
+// this address, by a row or by their id. They get another one.
+func (v *request) nameCard(ctx context.Context, tx *db.Tx, objectID, uid string) error {
+	derived, _ := strings.CutSuffix(v.to.name, ending)
+	if former := objectOf(derived); former != "" {
+		aside := cardRow{TenantID: tx.TenantID(), Name: former + ending, ConnectionID: former, UID: "kith-" + rand.Text()}
+		if _, err := tx.NewInsert().Model(&aside).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return err
+		}
+	}
+	row := cardRow{TenantID: tx.TenantID(), Name: v.to.name, ConnectionID: objectID, UID: uid}
+	_, err := tx.NewInsert().Model(&row).On("CONFLICT (tenant_id, name) DO UPDATE").Set("connection_id = EXCLUDED.connection_id, uid = EXCLUDED.uid").Exec(ctx)
+	return err
 }
 
 // change makes the changes to a card that the device made. What was changed here too since the device got the card stays, and the
@@ -377,7 +397,7 @@ WHERE l.tenant_id = ? AND l.connection_id = ? AND n.body = ?`, tx.TenantID(), pe
 	return nil
 }
 
-// delete moves the person of a card into the bin.
+// delete moves the person of a card into the bin, or deletes a group.
 func (v *request) delete() error {
 	if v.to.kind != cardKind {
 		return &refusal{status: http.StatusForbidden, text: "The address book cannot be deleted."}
@@ -393,6 +413,10 @@ func (v *request) delete() error {
 		}
 		if c == nil {
 			return errNotFound
+		}
+		if c.group != nil {
+			_, err = groups.Delete(ctx, tx, c.ID)
+			return err
 		}
 		_, err = people.DeleteAll(ctx, tx, v.Kinds, []string{c.ID}, false)
 		return err

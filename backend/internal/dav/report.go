@@ -49,7 +49,7 @@ func (v *request) multiget(root *element) error {
 		return err
 	}
 	var list []entry
-	a := v.begin(w, 0)
+	a := v.begin(w, "")
 	answered := map[string]bool{}
 	for i, name := range names {
 		e, ok := found[name]
@@ -95,12 +95,18 @@ func (v *request) query(root *element) error {
 		return err
 	}
 	if v.r.Header.Get("Depth") == "0" {
-		return v.begin(w, 0).end() // the address book itself is no card
+		return v.begin(w, "").end() // the address book itself is no card
 	}
 	list, err := entries(v.ctx, v.data, 0)
 	if err != nil {
 		return err
 	}
+	cards, err := readGroups(v.ctx, v.data)
+	if err != nil {
+		return err
+	}
+	grouped, _ := groupEntries(cards)
+	list = append(list, grouped...)
 	var matching []entry
 	err = read(v.ctx, v.data, list, false, func(c *card) error {
 		ok, err := f.matches(c)
@@ -116,7 +122,7 @@ func (v *request) query(root *element) error {
 	if more {
 		matching = matching[:limit]
 	}
-	a := v.begin(w, 0)
+	a := v.begin(w, "")
 	if err := a.cards(matching); err != nil {
 		return err
 	}
@@ -161,15 +167,15 @@ func (v *request) sync(root *element) error {
 	if level := root.child(spaceDAV, "sync-level"); level != nil && strings.TrimSpace(level.text) == "infinite" {
 		return refuse(http.StatusForbidden, spaceDAV, "sync-traversal-supported", "Ask with the sync level 1.")
 	}
-	since, now := int64(0), int64(0)
+	since, now, had, hash := int64(0), int64(0), "", ""
 	token := root.child(spaceDAV, "sync-token")
 	if token != nil && strings.TrimSpace(token.text) != "" {
 		var ok bool
-		if since, ok = v.parseToken(strings.TrimSpace(token.text)); !ok {
+		if since, had, ok = v.parseToken(strings.TrimSpace(token.text)); !ok {
 			return v.badToken()
 		}
 	}
-	var list []entry
+	var list, grouped []entry
 	err = v.data.Snapshot(v.ctx, func(ctx context.Context, q db.Reader) (err error) {
 		var known int64
 		if now, known, err = version(ctx, q); err != nil {
@@ -178,7 +184,11 @@ func (v *request) sync(root *element) error {
 		if since > now || since > 0 && since < known {
 			return v.badToken()
 		}
-		list, err = entries(ctx, q, since)
+		if list, err = entries(ctx, q, since); err != nil {
+			return err
+		}
+		cards, err := readGroups(ctx, q)
+		grouped, hash = groupEntries(cards)
 		return err
 	})
 	if err != nil {
@@ -192,10 +202,13 @@ func (v *request) sync(root *element) error {
 			end++
 		}
 		if more = end < len(list); more {
-			list, now = list[:end], list[end-1].DataVersion
+			list, now, hash = list[:end], list[end-1].DataVersion, had // the groups come with the last part
 		}
 	}
-	a := v.begin(w, 0)
+	if hash != had {
+		list = append(list, grouped...) // in which group something changed is not known: the device compares entity tags
+	}
+	a := v.begin(w, "")
 	var present []entry
 	for _, e := range list {
 		if e.Gone {
@@ -210,7 +223,7 @@ func (v *request) sync(root *element) error {
 	if more {
 		a.full()
 	}
-	a.put(tag(davName("sync-token"), v.token(now)))
+	a.put(tag(davName("sync-token"), v.token(now, hash)))
 	return a.end()
 }
 

@@ -258,6 +258,7 @@ func tenantTables() map[string][]tenantTable {
 			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
 			// A device can be removed from a read-only tenant too.
 			tenantTable{Name: "device_cards", Owner: tenantColumn, Grants: allWrites, Refused: []string{"insert", "update"}},
+			tenantTable{Name: "device_groups", Owner: tenantColumn, Grants: allWrites, Refused: []string{"insert", "update"}},
 			tenantTable{Name: "profiles", Owner: "member_id", Grants: "SELECT, UPDATE"},
 			tenantTable{Name: "idempotency_keys", Owner: tenantColumn, Grants: allWrites},
 			// Every metered call updates a balance and inserts an entry, so these writes

@@ -68,6 +68,7 @@ func TestTenantTablesAreGuarded(t *testing.T) {
 		exceptions := map[string]bool{
 			"credit_balances": true, "credit_entries": true, "agent_reads": true, // some writes, see tenantTables
 			"device_cards":     true, // a device can be removed from a read-only tenant, too
+			"device_groups":    true,
 			"idempotency_keys": true, // a read-only tenant's calls can be repeated, too
 			"security_events":  true, // only kith_service reaches it
 			"tenant_states":    true, // has the flag itself

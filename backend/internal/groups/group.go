@@ -279,6 +279,7 @@ func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
 		return err
 	}
 	tx.MarkDirty(people...)
+	tx.MarkRemoved(groupID) // for address books, which have a card of it
 	return tx.Delete(ctx, (*Group)(nil), "id = ?", groupID)
 }
 

@@ -22,6 +22,7 @@ func keepCards(t *testing.T, s *db.DB, owner tenant.ID, connectionID, word strin
 		for _, statement := range []string{
 			"INSERT INTO cards (tenant_id, name, connection_id, uid) VALUES (?0, 'a.vcf', ?1, '')",
 			"INSERT INTO device_cards (tenant_id, connection_id, device_id, etag, photo, card) VALUES (?0, ?1, ?2, ?3, '', ?6)",
+			"INSERT INTO device_groups (tenant_id, group_id, device_id, etag, card, pending) VALUES (?0, 'grp_aa000aa000', ?2, ?3, ?6, ?3)",
 			`INSERT INTO proposals (tenant_id, id, connection_id, device_id, device_name, fingerprint, fields, base, base_photo, card, photo, state, created_at)
 VALUES (?0, 'pro_aa000aa000', ?1, ?2, ?3, ?3, '', '', '', ?5, '', 'waiting', ?4)`,
 		} {

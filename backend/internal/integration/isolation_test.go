@@ -464,7 +464,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "change_objects", "groups", "group_connections",
-		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "sources", "source_meetings", "source_people", "source_cards", "digests", "custom_fields", "photos", "removed_connections", "cards", "device_cards", "proposals"}
+		"important_dates", "relationships", "distinct_pairs", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "decisions", "files", "source_keys", "saved_views", "sources", "source_meetings", "source_people", "source_cards", "digests", "custom_fields", "photos", "removed_connections", "cards", "device_cards", "device_groups", "proposals"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -160,7 +160,7 @@ func another(t *testing.T, url string) string {
 func staysBehind() []string {
 	return []string{
 		"login_sessions", "personal_tokens", "grants", "authorization_codes", "mail_links", "not_me_links", "member_addresses", "totp_secrets", "passkeys", "recovery_codes",
-		"sign_in_steps", "linked_identities", "idempotency_keys", "files", "device_cards", "sources", "source_meetings", "source_people", "source_cards",
+		"sign_in_steps", "linked_identities", "idempotency_keys", "files", "device_cards", "device_groups", "sources", "source_meetings", "source_people", "source_cards",
 	}
 }
 

@@ -46,6 +46,7 @@ func leftOut() map[string]string {
 		"authorization_requests": waiting, "consent_answers": waiting, "sign_in_steps": waiting, "passkey_challenges": waiting, "sign_ups": waiting, "provider_attempts": waiting,
 		"idempotency_keys": "answers to credentials that are not moved, kept for a day",
 		"device_cards":     "what devices got from this installation: they get it again from the other one",
+		"device_groups":    "what devices got from this installation",
 		"files":            "waits for an import for a day at most: the member uploads it again",
 		"clients":          operator, "owner_links": operator, "login_attempts": operator, "sunsets": operator, "sandbox_states": operator, "installation": operator,
 		"schema_migrations": operator,

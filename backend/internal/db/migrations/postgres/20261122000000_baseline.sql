@@ -492,7 +492,8 @@ CREATE TABLE removed_connections (
     PRIMARY KEY (tenant_id, data_version, connection_id)
 );
 
--- The names and ids that address books of devices gave the cards of people; others have names that are derived from their ids.
+-- The names and ids that address books of devices gave the cards of people and of groups (whose id is then connection_id); others have names
+-- that are derived from their ids.
 -- No row of connections has to exist, so that a device learns of a deletion, and finds a restored person again.
 CREATE TABLE cards (
     tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -517,6 +518,19 @@ CREATE TABLE device_cards (
 );
 -- What goes with a device.
 CREATE INDEX device_cards_device ON device_cards (device_id);
+
+-- The cards of groups that devices have, as device_cards of people. A group that is deleted and restored finds its row again.
+CREATE TABLE device_groups (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    device_id TEXT COLLATE "C" NOT NULL REFERENCES personal_tokens (id) ON DELETE CASCADE,
+    group_id  TEXT COLLATE "C" NOT NULL,
+    etag      TEXT COLLATE "C" NOT NULL,  -- of the card that it got; empty for one that it sent
+    card      BYTEA NOT NULL,  -- the card, compressed (RFC 1951)
+    pending   TEXT COLLATE "C" NOT NULL,  -- the UIDs of its people whose cards the device did not send yet, a line each
+    PRIMARY KEY (tenant_id, group_id, device_id)
+);
+-- What goes with a device.
+CREATE INDEX device_groups_device ON device_groups (device_id);
 
 -- Cards of devices that were not stored, or not wholly: what the device changed was changed in Kith too. The member decides. Deleted
 -- 90 days after the decision.
@@ -1319,6 +1333,7 @@ CREATE TRIGGER personal_tokens_revoked AFTER UPDATE OF revoked_at ON personal_to
 CREATE FUNCTION kith_forget_device_cards() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM device_cards WHERE device_id = NEW.id;
+    DELETE FROM device_groups WHERE device_id = NEW.id;
     RETURN NULL;
 END $$;
 CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens FOR EACH ROW

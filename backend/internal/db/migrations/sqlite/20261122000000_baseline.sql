@@ -473,7 +473,8 @@ CREATE TABLE removed_connections (
     PRIMARY KEY (tenant_id, data_version, connection_id)
 ) WITHOUT ROWID;
 
--- The names and ids that address books of devices gave the cards of people; others have names that are derived from their ids.
+-- The names and ids that address books of devices gave the cards of people and of groups (whose id is then connection_id); others have names
+-- that are derived from their ids.
 -- No row of connections has to exist, so that a device learns of a deletion, and finds a restored person again.
 CREATE TABLE cards (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -498,6 +499,19 @@ CREATE TABLE device_cards (
 ) WITHOUT ROWID;
 -- What goes with a device.
 CREATE INDEX device_cards_device ON device_cards (device_id);
+
+-- The cards of groups that devices have, as device_cards of people. A group that is deleted and restored finds its row again.
+CREATE TABLE device_groups (
+    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    device_id TEXT NOT NULL REFERENCES personal_tokens (id) ON DELETE CASCADE,
+    group_id  TEXT NOT NULL,
+    etag      TEXT NOT NULL,  -- of the card that it got; empty for one that it sent
+    card      BLOB NOT NULL,  -- the card, compressed (RFC 1951)
+    pending   TEXT NOT NULL,  -- the UIDs of its people whose cards the device did not send yet, a line each
+    PRIMARY KEY (tenant_id, group_id, device_id)
+) WITHOUT ROWID;
+-- What goes with a device.
+CREATE INDEX device_groups_device ON device_groups (device_id);
 
 -- Cards of devices that were not stored, or not wholly: what the device changed was changed in Kith too. The member decides. Deleted
 -- 90 days after the decision.
@@ -1283,6 +1297,7 @@ END;
 -- What a device had goes with its access.
 CREATE TRIGGER devices_revoked AFTER UPDATE OF revoked_at ON personal_tokens WHEN OLD.revoked_at IS NULL AND NEW.revoked_at IS NOT NULL BEGIN
     DELETE FROM device_cards WHERE device_id = NEW.id;
+    DELETE FROM device_groups WHERE device_id = NEW.id;
 END;
 -- What an address book said of a person goes with them. That they were there stays, so that they are not added again.
 CREATE TRIGGER connections_deleted_cards AFTER DELETE ON connections BEGIN
