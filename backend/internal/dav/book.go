@@ -98,15 +98,18 @@ func named(entries []entry) []entry {
 	return entries
 }
 
-// entries returns the cards of people that changed after a data version: all that there are for 0, otherwise with those that are gone, and
+// allEntries is the data version after which all cards changed.
+const allEntries = -1
+
+// entries returns the cards of people that changed after a data version: all that there are for allEntries, otherwise with those that are gone, and
 // with groups that are gone. They are in the order of their changes.
 func entries(ctx context.Context, q db.Reader, since int64) (list []entry, err error) {
 	err = q.NewRaw(`SELECT c.id, coalesce(k.name, '') AS name, coalesce(k.uid, '') AS uid, c.data_version, c.archived_at IS NOT NULL AS gone
 FROM connections c LEFT JOIN cards k ON k.tenant_id = c.tenant_id AND k.connection_id = c.id
-WHERE c.tenant_id = ?0 AND c.data_version > ?1 AND (?1 > 0 OR c.archived_at IS NULL)
+WHERE c.tenant_id = ?0 AND c.data_version > ?1 AND (?1 >= 0 OR c.archived_at IS NULL)
 UNION ALL SELECT r.connection_id, coalesce(k.name, ''), coalesce(k.uid, ''), r.data_version, TRUE
 FROM removed_connections r LEFT JOIN cards k ON k.tenant_id = r.tenant_id AND k.connection_id = r.connection_id
-WHERE r.tenant_id = ?0 AND r.data_version > ?1 AND ?1 > 0
+WHERE r.tenant_id = ?0 AND r.data_version > ?1 AND ?1 >= 0
 AND NOT EXISTS (SELECT 1 FROM connections c WHERE c.tenant_id = r.tenant_id AND c.id = r.connection_id)
 AND NOT EXISTS (SELECT 1 FROM groups g WHERE g.tenant_id = r.tenant_id AND g.id = r.connection_id)
 ORDER BY 4, 1`, q.TenantID(), since).Scan(ctx, &list)
@@ -156,7 +159,7 @@ func version(ctx context.Context, q db.Reader) (now, known int64, err error) {
 	err = q.NewRaw(`SELECT (SELECT coalesce(max(data_version), 0) FROM connections WHERE tenant_id = ?0),
 (SELECT coalesce(max(data_version), 0) FROM removed_connections WHERE tenant_id = ?0), removed_version FROM tenant_states WHERE tenant_id = ?0`,
 		q.TenantID()).Scan(ctx, &changed, &removed, &known)
-	return max(changed, removed, known, 1), known, err
+	return max(changed, removed, known), known, err
 }
 
 // card is the content of a card: of a group, or otherwise of a person.
@@ -268,5 +271,5 @@ func (v *request) parseToken(token string) (version int64, groups string, ok boo
 	number, ok := strings.CutPrefix(token, v.tokenPrefix())
 	number, groups, _ = strings.Cut(number, ":")
 	n, err := strconv.ParseInt(number, 10, 64)
-	return n, groups, ok && err == nil && n > 0
+	return n, groups, ok && err == nil && n >= 0
 }

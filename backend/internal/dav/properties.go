@@ -304,7 +304,7 @@ func (v *request) propfind() error {
 			}
 			return err
 		case v.to.kind == bookKind && depth == "1":
-			if list, err = entries(ctx, q, 0); err != nil {
+			if list, err = entries(ctx, q, allEntries); err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,7 @@ func (v *request) query(root *element) error {
 	if v.r.Header.Get("Depth") == "0" {
 		return v.begin(w, "").end() // the address book itself is no card
 	}
-	list, err := entries(v.ctx, v.data, 0)
+	list, err := entries(v.ctx, v.data, allEntries)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (v *request) sync(root *element) error {
 	if level := root.child(spaceDAV, "sync-level"); level != nil && strings.TrimSpace(level.text) == "infinite" {
 		return refuse(http.StatusForbidden, spaceDAV, "sync-traversal-supported", "Ask with the sync level 1.")
 	}
-	since, now, had, hash := int64(0), int64(0), "", ""
+	since, now, had, hash := int64(allEntries), int64(0), "", ""
 	token := root.child(spaceDAV, "sync-token")
 	if token != nil && strings.TrimSpace(token.text) != "" {
 		var ok bool
@@ -181,7 +181,7 @@ func (v *request) sync(root *element) error {
 		if now, known, err = version(ctx, q); err != nil {
 			return err
 		}
-		if since > now || since > 0 && since < known {
+		if since > now || since >= 0 && since < known {
 			return v.badToken()
 		}
 		if list, err = entries(ctx, q, since); err != nil {
