@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -153,13 +154,37 @@ WHERE g.tenant_id = ?0 AND (k.uid = ?1 AND k.uid <> '' OR coalesce(k.uid, '') = 
 	return named(list)[0].Name, nil
 }
 
-// version returns the data version at which the address book last changed, and the one before which deletions are no longer known.
-func version(ctx context.Context, q db.Reader) (now, known int64, err error) {
+// state is the state of the address book that a sync token stands for.
+type state struct {
+	// version is the data version at which people last changed.
+	version int64
+	// change and changeID are the number and the id of the member's last change; 0 and empty for none. After a restore of the database from a
+	// backup, other changes have the numbers of those that were lost, and the ids differ.
+	change   int64
+	changeID string
+	// groups is a hash of the groups; empty if there are none.
+	groups string
+}
+
+// stateOf returns the present state, and the data version before which deletions are no longer known.
+func stateOf(ctx context.Context, q db.Reader) (now state, known int64, err error) {
 	var changed, removed int64
 	err = q.NewRaw(`SELECT (SELECT coalesce(max(data_version), 0) FROM connections WHERE tenant_id = ?0),
-(SELECT coalesce(max(data_version), 0) FROM removed_connections WHERE tenant_id = ?0), removed_version FROM tenant_states WHERE tenant_id = ?0`,
-		q.TenantID()).Scan(ctx, &changed, &removed, &known)
-	return max(changed, removed, known), known, err
+(SELECT coalesce(max(data_version), 0) FROM removed_connections WHERE tenant_id = ?0), s.removed_version, coalesce(c.number, 0), coalesce(c.id, '')
+FROM tenant_states s LEFT JOIN changes c ON c.tenant_id = s.tenant_id AND c.number = (SELECT max(number) FROM changes WHERE tenant_id = ?0)
+WHERE s.tenant_id = ?0`, q.TenantID()).Scan(ctx, &changed, &removed, &known, &now.change, &now.changeID)
+	now.version = max(changed, removed, known)
+	return now, known, err
+}
+
+// happened reports whether a state was one of the address book: its change is still there.
+func happened(ctx context.Context, q db.Reader, s state) (bool, error) {
+	if s.change == 0 {
+		return true, nil
+	}
+	var there int
+	err := q.NewRaw("SELECT count(*) FROM changes WHERE tenant_id = ? AND number = ? AND id = ?", q.TenantID(), s.change, s.changeID).Scan(ctx, &there)
+	return there > 0, err
 }
 
 // card is the content of a card: of a group, or otherwise of a person.
@@ -257,19 +282,28 @@ func (v *request) tokenPrefix() string {
 	return "urn:kith:sync:" + v.who.Tenant.Placement()[:8] + ":"
 }
 
-// token returns the sync token of a data version and a hash of the groups, which is empty if there are none.
-func (v *request) token(version int64, groups string) string {
-	token := v.tokenPrefix() + strconv.FormatInt(version, 10)
-	if groups != "" {
-		token += ":" + groups
+// ctag returns the ctag of a state, which differs if people or groups do.
+func (v *request) ctag(s state) string {
+	tag := v.tokenPrefix() + strconv.FormatInt(s.version, 10)
+	if s.groups != "" {
+		tag += ":" + s.groups
 	}
-	return token
+	return tag
 }
 
-// parseToken returns the data version and the hash of a sync token; false for one of another member or that is not valid.
-func (v *request) parseToken(token string) (version int64, groups string, ok bool) {
-	number, ok := strings.CutPrefix(token, v.tokenPrefix())
-	number, groups, _ = strings.Cut(number, ":")
-	n, err := strconv.ParseInt(number, 10, 64)
-	return n, groups, ok && err == nil && n >= 0
+// token returns the sync token of a state.
+func (v *request) token(s state) string {
+	return fmt.Sprintf("%s%d:%d:%s:%s", v.tokenPrefix(), s.version, s.change, s.changeID, s.groups)
+}
+
+// parseToken returns the state of a sync token; false for a token of another member or that is not valid.
+func (v *request) parseToken(token string) (s state, ok bool) {
+	rest, ok := strings.CutPrefix(token, v.tokenPrefix())
+	parts := strings.Split(rest, ":")
+	if !ok || len(parts) != 4 {
+		return s, false
+	}
+	version, err := strconv.ParseInt(parts[0], 10, 64)
+	change, err2 := strconv.ParseInt(parts[1], 10, 64)
+	return state{version, change, parts[2], parts[3]}, errors.Join(err, err2) == nil && version >= 0 && change >= 0
 }

@@ -24,7 +24,8 @@ const (
 var (
 	etags   = regexp.MustCompile(`"[0-9a-f]{8,}"|&#34;[0-9a-f]{8,}&#34;`)
 	revised = regexp.MustCompile(`REV:\w+`)
-	tokens  = regexp.MustCompile(`(<d:sync-token>|<cs:getctag>)([^<]+)`)
+	tokens  = regexp.MustCompile(`<d:sync-token>([^<]+)`)
+	ctags   = regexp.MustCompile(`<cs:getctag>([^<]+)`)
 )
 
 // names gives each value that differs from run to run a name, in the order in which they appear.
@@ -72,7 +73,7 @@ func TestConversations(t *testing.T) {
 func (s *site) converse(file, text string) {
 	s.Helper()
 	d := s.device(false)
-	var versions, states names
+	var versions, states, sums names
 	var played []string
 	for exchange := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), betweenExchanges) {
 		request, _, _ := strings.Cut(exchange, betweenBoth)
@@ -88,7 +89,7 @@ func (s *site) converse(file, text string) {
 			answer += "\n\n" + strings.ReplaceAll(strings.ReplaceAll(a.body, "\r\n", "\n"), "><", ">\n<")
 		}
 		answer = revised.ReplaceAllString(answer, "REV:{time}")
-		answer = states.hide(versions.hide(answer, "etag", etags, 0), "token", tokens, 2)
+		answer = sums.hide(states.hide(versions.hide(answer, "etag", etags, 0), "token", tokens, 1), "ctag", ctags, 1)
 		played = append(played, request+betweenBoth+strings.TrimSuffix(answer, "\n"))
 	}
 	got := strings.Join(played, betweenExchanges) + "\n"

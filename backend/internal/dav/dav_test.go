@@ -234,12 +234,19 @@ func TestSync(t *testing.T) {
 		if changed, _ = d.sync(token); len(changed) != 2 {
 			t.Errorf("after archiving it has %v", changed)
 		}
+		with := func(part int, value string) string {
+			parts := strings.Split(token, ":")
+			parts[part] = value
+			return strings.Join(parts, ":")
+		}
 		for _, test := range []struct {
 			token, agent string
 			status       int
 		}{
 			{"urn:kith:sync:x:1", "DAVx5/4.5", http.StatusForbidden}, {"http://radicale.org/ns/sync/1", "Mozilla/5.0 Thunderbird/153.0", http.StatusBadRequest},
-			{token[:strings.LastIndexByte(token, ':')+1] + "9999", "iOS/26", http.StatusForbidden},
+			{with(4, "9999"), "iOS/26", http.StatusForbidden},
+			// The database was restored from a backup: the last change that the device knows is not there, or another one has its number.
+			{with(5, "9999"), "iOS/26", http.StatusForbidden}, {with(6, "chg_aa000aa000"), "iOS/26", http.StatusForbidden},
 		} {
 			a := d.want(test.status, "REPORT", book, `<d:sync-collection xmlns:d="DAV:"><d:sync-token>`+test.token+`</d:sync-token></d:sync-collection>`, "User-Agent", test.agent)
 			if !strings.Contains(a.body, "<d:valid-sync-token/>") {

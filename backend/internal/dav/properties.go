@@ -92,8 +92,8 @@ func (v *request) usual(to resource) []xml.Name {
 	}
 }
 
-// property returns the value of a property as XML; false if the resource has none. c is the card, of a card, and token the sync token.
-func (v *request) property(to resource, c *card, token string, name xml.Name) (value string, ok bool) {
+// property returns the value of a property as XML; false if the resource has none. c is the card, of a card, and now the state, of the address book.
+func (v *request) property(to resource, c *card, now state, name xml.Name) (value string, ok bool) {
 	href := func(to resource) string { return tag(davName("href"), escapeXML(v.href(to))) }
 	principal := href(resource{kind: principalKind})
 	switch name {
@@ -114,9 +114,9 @@ func (v *request) property(to resource, c *card, token string, name xml.Name) (v
 	case davName("supported-report-set"):
 		return reports(to), true
 	case davName("sync-token"):
-		return token, to.kind == bookKind
+		return v.token(now), to.kind == bookKind
 	case nameIn(spaceServer, "getctag"):
-		return token, to.kind == bookKind
+		return v.ctag(now), to.kind == bookKind
 	case cardName("supported-address-data"):
 		// Version 4.0 is read, and written for requests that ask for it. It is not named, because clients then write it, and macOS reads none.
 		return `<card:address-data-type content-type="text/vcard" version="3.0"/>`, to.kind == bookKind
@@ -199,14 +199,14 @@ type answer struct {
 
 	v      *request
 	wanted wanted
-	token  string
+	now    state
 }
 
-// begin begins a multistatus answer. token is the sync token, for answers about the address book.
-func (v *request) begin(w wanted, token string) *answer {
+// begin begins a multistatus answer. now is the state, for answers about the address book.
+func (v *request) begin(w wanted, now state) *answer {
 	v.w.Header().Set("Content-Type", "application/xml; charset=utf-8")
 	v.w.WriteHeader(http.StatusMultiStatus)
-	a := &answer{bufio.NewWriter(v.w), v, w, token}
+	a := &answer{bufio.NewWriter(v.w), v, w, now}
 	a.put(xmlHead, "<d:multistatus", spaces, ">")
 	return a
 }
@@ -239,7 +239,7 @@ func (a *answer) add(to resource, c *card) {
 		if slices.Contains(names[:i], name) {
 			continue
 		}
-		value, ok := a.v.property(to, c, a.token, name)
+		value, ok := a.v.property(to, c, a.now, name)
 		if c != nil && a.wanted.data != nil && name == cardName("address-data") {
 			value, ok = escapeXML(a.wanted.data.text(c)), true
 			if a.wanted.data.only == nil {
@@ -289,7 +289,7 @@ func (v *request) propfind() error {
 	if !slices.Contains([]string{"", "0", "1"}, depth) {
 		return refuse(http.StatusForbidden, spaceDAV, "propfind-finite-depth", "Ask with Depth 0 or 1.")
 	}
-	var token string
+	var now state
 	var list []entry
 	err = v.data.Snapshot(v.ctx, func(ctx context.Context, q db.Reader) (err error) {
 		switch {
@@ -308,13 +308,12 @@ func (v *request) propfind() error {
 				return err
 			}
 		}
-		now, _, err := version(ctx, q)
-		if err != nil {
+		if now, _, err = stateOf(ctx, q); err != nil {
 			return err
 		}
 		cards, err := readGroups(ctx, q)
 		grouped, hash := groupEntries(cards)
-		if token = v.token(now, hash); depth == "1" && v.to.kind == bookKind {
+		if now.groups = hash; depth == "1" && v.to.kind == bookKind {
 			list = append(list, grouped...)
 		}
 		return err
@@ -322,7 +321,7 @@ func (v *request) propfind() error {
 	if err != nil {
 		return err
 	}
-	a := v.begin(w, token)
+	a := v.begin(w, now)
 	if v.to.kind != cardKind {
 		a.add(v.to, nil)
 		if depth == "1" && v.to.kind < bookKind {
@@ -352,7 +351,7 @@ func (v *request) proppatch() error {
 			}
 		}
 	}
-	a := v.begin(wanted{}, "")
+	a := v.begin(wanted{}, state{})
 	a.put("<d:response>", tag(davName("href"), escapeXML(v.href(v.to))), "<d:propstat>", tag(davName("prop"), names.String()),
 		"<d:status>HTTP/1.1 403 Forbidden</d:status><d:error><d:cannot-modify-protected-property/></d:error></d:propstat></d:response>")
 	return a.end()

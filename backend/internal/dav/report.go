@@ -49,7 +49,7 @@ func (v *request) multiget(root *element) error {
 		return err
 	}
 	var list []entry
-	a := v.begin(w, "")
+	a := v.begin(w, state{})
 	answered := map[string]bool{}
 	for i, name := range names {
 		e, ok := found[name]
@@ -95,7 +95,7 @@ func (v *request) query(root *element) error {
 		return err
 	}
 	if v.r.Header.Get("Depth") == "0" {
-		return v.begin(w, "").end() // the address book itself is no card
+		return v.begin(w, state{}).end() // the address book itself is no card
 	}
 	list, err := entries(v.ctx, v.data, allEntries)
 	if err != nil {
@@ -122,7 +122,7 @@ func (v *request) query(root *element) error {
 	if more {
 		matching = matching[:limit]
 	}
-	a := v.begin(w, "")
+	a := v.begin(w, state{})
 	if err := a.cards(matching); err != nil {
 		return err
 	}
@@ -167,28 +167,32 @@ func (v *request) sync(root *element) error {
 	if level := root.child(spaceDAV, "sync-level"); level != nil && strings.TrimSpace(level.text) == "infinite" {
 		return refuse(http.StatusForbidden, spaceDAV, "sync-traversal-supported", "Ask with the sync level 1.")
 	}
-	since, now, had, hash := int64(allEntries), int64(0), "", ""
+	since, now := state{version: allEntries}, state{}
 	token := root.child(spaceDAV, "sync-token")
 	if token != nil && strings.TrimSpace(token.text) != "" {
 		var ok bool
-		if since, had, ok = v.parseToken(strings.TrimSpace(token.text)); !ok {
+		if since, ok = v.parseToken(strings.TrimSpace(token.text)); !ok {
 			return v.badToken()
 		}
 	}
 	var list, grouped []entry
 	err = v.data.Snapshot(v.ctx, func(ctx context.Context, q db.Reader) (err error) {
 		var known int64
-		if now, known, err = version(ctx, q); err != nil {
+		if now, known, err = stateOf(ctx, q); err != nil {
 			return err
 		}
-		if since > now || since >= 0 && since < known {
+		valid, err := happened(ctx, q, since)
+		if err != nil {
+			return err
+		}
+		if !valid || since.version > now.version || since.version >= 0 && since.version < known {
 			return v.badToken()
 		}
-		if list, err = entries(ctx, q, since); err != nil {
+		if list, err = entries(ctx, q, since.version); err != nil {
 			return err
 		}
 		cards, err := readGroups(ctx, q)
-		grouped, hash = groupEntries(cards)
+		grouped, now.groups = groupEntries(cards)
 		return err
 	})
 	if err != nil {
@@ -202,13 +206,13 @@ func (v *request) sync(root *element) error {
 			end++
 		}
 		if more = end < len(list); more {
-			list, now, hash = list[:end], list[end-1].DataVersion, had // the groups come with the last part
+			list, now.version, now.groups = list[:end], list[end-1].DataVersion, since.groups // the groups come with the last part
 		}
 	}
-	if hash != had {
+	if now.groups != since.groups {
 		list = append(list, grouped...) // in which group something changed is not known: the device compares entity tags
 	}
-	a := v.begin(w, "")
+	a := v.begin(w, state{})
 	var present []entry
 	for _, e := range list {
 		if e.Gone {
@@ -223,7 +227,7 @@ func (v *request) sync(root *element) error {
 	if more {
 		a.full()
 	}
-	a.put(tag(davName("sync-token"), v.token(now, hash)))
+	a.put(tag(davName("sync-token"), v.token(now)))
 	return a.end()
 }
 
