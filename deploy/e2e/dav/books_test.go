@@ -18,13 +18,14 @@ import (
 
 // bookServer is a CardDAV server that nobody here wrote.
 type bookServer struct {
-	t                        *testing.T
+	t                        testing.TB
 	base, username, password string
 	home, book               string // paths
+	process                  *os.Process
 }
 
 // startRadicale starts Radicale, with an account and an empty address book.
-func startRadicale(t *testing.T) *bookServer {
+func startRadicale(t testing.TB) *bookServer {
 	t.Helper()
 	s := &bookServer{t: t, base: "http://" + harness.FreeAddress(t), username: "ada", password: harness.Secrets.Keep("app password", "radicale-pass-7391"), home: "/ada/", book: "/ada/people/"}
 	root := t.TempDir()
@@ -38,7 +39,7 @@ func startRadicale(t *testing.T) *bookServer {
 }
 
 // startXandikos starts Xandikos, which asks for no password, with an empty address book.
-func startXandikos(t *testing.T) *bookServer {
+func startXandikos(t testing.TB) *bookServer {
 	t.Helper()
 	address := harness.FreeAddress(t)
 	host, port, err := net.SplitHostPort(address)
@@ -50,7 +51,7 @@ func startXandikos(t *testing.T) *bookServer {
 	return s
 }
 
-func write(t *testing.T, file, text string) {
+func write(t testing.TB, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -67,6 +68,7 @@ func (s *bookServer) start(program string, args ...string) {
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.process = c.Process
 	s.t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait() // it was killed
@@ -83,22 +85,24 @@ func (s *bookServer) start(program string, args ...string) {
 	})
 }
 
-// send makes a request that must succeed.
-func (s *bookServer) send(method, path, body string) {
+// send makes a request that must succeed, and returns the body of the answer.
+func (s *bookServer) send(method, path, body string) string {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	r.SetBasicAuth(s.username, s.password)
-	r.Header.Set("Content-Type", map[string]string{http.MethodPut: "text/vcard; charset=utf-8"}[method])
+	r.Header.Set("Content-Type", map[string]string{http.MethodPut: "text/vcard; charset=utf-8", "REPORT": "application/xml"}[method])
 	res, err := harness.Client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if got := harness.ReadResponse(s.t, res); got.Status >= 300 {
+	got := harness.ReadResponse(s.t, res)
+	if got.Status >= 300 {
 		s.t.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
 	}
+	return string(got.Body)
 }
 
 // put stores the card of a person.
@@ -113,7 +117,7 @@ func TestBooks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		start func(t *testing.T) *bookServer
+		start func(t testing.TB) *bookServer
 		way   harness.Topology
 	}{{"radicale", startRadicale, harness.Split}, {"radicale", startRadicale, harness.SQLite}, {"xandikos", startXandikos, harness.SQLite}} {
 		t.Run(c.name+"/"+c.way.Name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (f folder) edit(t *testing.T, name, before, after string) {
 	}
 }
 
-func newDevice(t *testing.T, m *harness.Member, flags ...string) (password string) {
+func newDevice(t testing.TB, m *harness.Member, flags ...string) (password string) {
 	t.Helper()
 	args := append([]string{"device", "create", m.Username, "--name", "laptop"}, flags...)
 	lines := strings.Split(strings.TrimSpace(m.Service.Operate(t, "", args...)), "\n")

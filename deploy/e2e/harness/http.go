@@ -51,7 +51,7 @@ func (s *Service) Send(t *testing.T, method, path, body string, headers ...strin
 	return ReadResponse(t, res)
 }
 
-func ReadResponse(t *testing.T, res *http.Response) Response {
+func ReadResponse(t testing.TB, res *http.Response) Response {
 	t.Helper()
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)

@@ -15,13 +15,13 @@ type Outcome struct {
 }
 
 // RunKith runs one kith command in the environment, with the input.
-func RunKith(t *testing.T, env []string, input string, args ...string) Outcome {
+func RunKith(t testing.TB, env []string, input string, args ...string) Outcome {
 	t.Helper()
 	return runBinary(t, PlainBinary, env, input, args...)
 }
 
 // runBinary is RunKith for another build.
-func runBinary(t *testing.T, binary string, env []string, input string, args ...string) Outcome {
+func runBinary(t testing.TB, binary string, env []string, input string, args ...string) Outcome {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), binary, args...)
 	command.Dir = t.TempDir()
@@ -29,7 +29,7 @@ func runBinary(t *testing.T, binary string, env []string, input string, args ...
 	return RunToEnd(t, command, input)
 }
 
-func RunToEnd(t *testing.T, command *exec.Cmd, input string) Outcome {
+func RunToEnd(t testing.TB, command *exec.Cmd, input string) Outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &stdout, &stderr
@@ -40,7 +40,7 @@ func RunToEnd(t *testing.T, command *exec.Cmd, input string) Outcome {
 }
 
 // Operate runs a kith command with the service's database; it must succeed.
-func (s *Service) Operate(t *testing.T, input string, args ...string) string {
+func (s *Service) Operate(t testing.TB, input string, args ...string) string {
 	t.Helper()
 	done := runBinary(t, s.Commands, Environment(s.Database()), input, args...)
 	if done.Code != 0 {
@@ -57,7 +57,7 @@ type Member struct {
 }
 
 // NewMember creates a member with the command line while the service runs.
-func (s *Service) NewMember(t *testing.T) *Member {
+func (s *Service) NewMember(t testing.TB) *Member {
 	t.Helper()
 	m := &Member{Service: s, Username: "m-" + strings.ToLower(rand.Text()[:12])}
 	password := Secrets.Keep("password", rand.Text())
@@ -69,7 +69,7 @@ func (s *Service) NewMember(t *testing.T) *Member {
 type PersonalToken struct{ Bearer, name string }
 
 // Token creates a personal token with the scopes, or with all scopes if none is given.
-func (m *Member) Token(t *testing.T, scopes ...string) PersonalToken {
+func (m *Member) Token(t testing.TB, scopes ...string) PersonalToken {
 	t.Helper()
 	var flags []string
 	for _, scope := range scopes {
@@ -78,7 +78,7 @@ func (m *Member) Token(t *testing.T, scopes ...string) PersonalToken {
 	return m.TokenWith(t, flags...)
 }
 
-func (m *Member) TokenWith(t *testing.T, flags ...string) PersonalToken {
+func (m *Member) TokenWith(t testing.TB, flags ...string) PersonalToken {
 	t.Helper()
 	name := rand.Text()
 	args := append([]string{"token", "create", m.Username, "--name", name}, flags...)
@@ -87,7 +87,7 @@ func (m *Member) TokenWith(t *testing.T, flags ...string) PersonalToken {
 }
 
 // TokenID returns the id with which the member revokes the token.
-func (m *Member) TokenID(t *testing.T, token PersonalToken) string {
+func (m *Member) TokenID(t testing.TB, token PersonalToken) string {
 	t.Helper()
 	for line := range strings.Lines(m.Service.Operate(t, "", "token", "list", m.Username)) {
 		if strings.Contains(line, token.name) {
@@ -98,7 +98,7 @@ func (m *Member) TokenID(t *testing.T, token PersonalToken) string {
 	return ""
 }
 
-func (m *Member) Revoke(t *testing.T, token PersonalToken) {
+func (m *Member) Revoke(t testing.TB, token PersonalToken) {
 	t.Helper()
 	m.Service.Operate(t, "", "token", "revoke", m.Username, m.TokenID(t, token))
 }

@@ -96,7 +96,7 @@ func (o Topology) Screenshots(t *testing.T) string {
 }
 
 // NewPerson creates a member and returns the settings with which a test signs in.
-func (s *Service) NewPerson(t *testing.T) map[string]string {
+func (s *Service) NewPerson(t testing.TB) map[string]string {
 	t.Helper()
 	username, password := "p-"+strings.ToLower(rand.Text()[:12]), Secrets.Keep("password", rand.Text())
 	s.Operate(t, password+"\n", "member", "create", Secrets.Keep("username", username), "--email", username+"@member.example", "--password-stdin")
