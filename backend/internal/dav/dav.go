@@ -38,6 +38,9 @@ const (
 	WellKnown = "/.well-known/carddav"
 )
 
+// PrincipalPath returns the path of a member's principal, from which devices find the address book.
+func PrincipalPath(username string) string { return Root + url.PathEscape(username) + "/" }
+
 // MaxBody is the maximum size of a request's body in bytes.
 const MaxBody = 1 << 20
 

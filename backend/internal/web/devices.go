@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/qrcode"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -17,9 +18,13 @@ type devicesContent struct {
 	// Off is set if this server serves no address books.
 	Off     bool
 	Devices []deviceRow
-	// Name and ReadOnly are the fields of the form that adds a device.
+	// Name, ReadOnly and Setups are the fields of the form that adds a device.
 	Name     page.Field
 	ReadOnly bool
+	Setups   []page.Option
+	// Here is the address of the page, and Picture its QR code, which leads a phone to it.
+	Here    string
+	Picture qrcode.Picture
 	// Address and Username are what to enter in the device, besides the app password.
 	Address, Username string
 	// Made is a new app password, MadeFeed the address of a new calendar feed. They are shown only this once.
@@ -34,7 +39,16 @@ type devicesContent struct {
 type deviceChoice struct {
 	name     string
 	readOnly bool
+	// setup is setupByHand or setupByProfile.
+	setup string
 }
+
+// How a device is set up: a person enters what the page shows, or installs a configuration profile of Apple, which the form answers
+// with.
+const (
+	setupByHand    = "hand"
+	setupByProfile = "profile"
+)
 
 // deviceRow is a device. Its times are in UTC.
 type deviceRow struct {
@@ -57,7 +71,15 @@ func deviceRoutes(with func(func(*request) error) page.Handler) []page.Route {
 }
 
 func (v *request) showDevices() error {
-	return v.renderDevices(http.StatusOK, deviceChoice{}, feedChoice{parts: account.FeedParts()}, &page.Mistakes{})
+	return v.renderDevices(http.StatusOK, v.newDevice(), feedChoice{parts: account.FeedParts()}, &page.Mistakes{})
+}
+
+// newDevice returns what is chosen before the member chooses. Safari installs profiles on an iPhone or iPad; other browsers there do not.
+func (v *request) newDevice() deviceChoice {
+	if device := v.Device(); device == "Safari on iPhone" || device == "Safari on iPad" {
+		return deviceChoice{setup: setupByProfile}
+	}
+	return deviceChoice{setup: setupByHand}
 }
 
 func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *page.Mistakes) error {
@@ -70,11 +92,15 @@ func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *
 		return err
 	}
 	content := devicesContent{
-		Off: !v.DAV, ReadOnly: c.readOnly, Address: v.BaseURL + "/", Username: v.Login.Username,
+		Off: !v.DAV, ReadOnly: c.readOnly, Address: v.BaseURL + "/", Username: v.Login.Username, Here: v.BaseURL + page.PathDevices,
 		Name: page.Field{
 			Name: "name", Label: "Name", Value: c.name, Required: true, Error: m.Of("name"), Autocomplete: "off",
 			Hint: "So that you know it again, for example: my phone.",
 		},
+		Setups: page.Choose(c.setup, page.Option{Value: setupByHand, Label: "By hand, on any device"}, page.Option{Value: setupByProfile, Label: "With a profile, on an iPhone, iPad or Mac"}),
+	}
+	if content.Picture, err = qrcode.Draw(content.Here); err != nil {
+		return err
 	}
 	for _, d := range devices {
 		content.Devices = append(content.Devices, deviceRow{
@@ -92,12 +118,15 @@ func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *
 	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Errors: m.List, Content: content})
 }
 
-// addDevice makes an app password and sends the browser to the page that shows it, once.
+// addDevice makes an app password. It sends the browser to the page that shows it, once, or answers with a profile that has it.
 func (v *request) addDevice() error {
 	if !v.DAV {
 		return fault.New(fault.NotFound, "this server serves no address books")
 	}
-	c, m := deviceChoice{v.Line("name"), v.R.PostForm.Get("read_only") != ""}, &page.Mistakes{}
+	c, m := deviceChoice{v.Line("name"), v.R.PostForm.Get("read_only") != "", setupByHand}, &page.Mistakes{}
+	if v.R.PostForm.Get("setup") == setupByProfile {
+		c.setup = setupByProfile
+	}
 	if err := m.Take("name", account.CheckName(c.name)); err != nil {
 		return err
 	}
@@ -108,7 +137,12 @@ func (v *request) addDevice() error {
 		return again()
 	}
 	device, password := account.NewDevice(v.Login.Access(), c.name, c.readOnly)
-	err := account.CreatePersonalToken(v.R.Context(), v.Store, device)
+	profile, err := newProfile(v.BaseURL, v.Login.Username, password, "Kith: "+c.name, v.Text(
+		"Your people in Kith, in the address book of this device. If you remove the profile, they leave the device and stay in Kith."))
+	if err != nil {
+		return err
+	}
+	err = account.CreatePersonalToken(v.R.Context(), v.Store, device)
 	if fault.Is(err, fault.Exhausted) {
 		m.Add("name", v.tooManyTokens())
 		return again()
@@ -117,6 +151,9 @@ func (v *request) addDevice() error {
 		return err
 	}
 	v.record(account.DeviceAdded, v.Login.MemberID, device.ID)
+	if c.setup == setupByProfile {
+		return v.Download(profileName, profileType, profile.write, func() {})
+	}
 	if err := v.handOver(addedCookie, madeToken{Name: c.name, Bearer: password}); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/web/calendars"
@@ -48,4 +49,13 @@ func (web *Web) OnVerify(f func(hash string)) {
 		f(hash)
 		return verify(hash, given)
 	}
+}
+
+// WriteProfile writes a configuration profile, as newProfile makes it.
+func WriteProfile(out io.Writer, baseURL, username, password, title, purpose string) error {
+	p, err := newProfile(baseURL, username, password, title, purpose)
+	if err != nil {
+		return err
+	}
+	return p.write(out)
 }

@@ -266,7 +266,7 @@ func (v *request) addFeed() error {
 		m.Add(fieldFeedGroup, "This group does not exist any more.")
 	}
 	if len(m.List) > 0 {
-		return v.renderDevices(http.StatusUnprocessableEntity, deviceChoice{}, c, m)
+		return v.renderDevices(http.StatusUnprocessableEntity, v.newDevice(), c, m)
 	}
 	feed, secret, err := account.NewFeed(v.Login.Access(), c.name, c.parts, c.group)
 	if err == nil {
@@ -274,7 +274,7 @@ func (v *request) addFeed() error {
 	}
 	if fault.Is(err, fault.Exhausted) {
 		m.Add(fieldFeedName, v.tooManyTokens())
-		return v.renderDevices(http.StatusUnprocessableEntity, deviceChoice{}, c, m)
+		return v.renderDevices(http.StatusUnprocessableEntity, v.newDevice(), c, m)
 	}
 	if err != nil {
 		return err

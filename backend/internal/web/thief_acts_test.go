@@ -265,6 +265,21 @@ func accessThefts() []theft {
 			},
 		},
 		{
+			name: "Add a device that synchronises people", ends: byNotMe,
+			try: func(h *heist) *webtest.Page {
+				p := h.submit("/settings/devices", "/settings/devices", webtest.Values("name", "thiefs", "setup", "profile"))
+				if p.Header.Get("Content-Type") == profileType {
+					_, card := readProfile(h.t, p.Body)
+					h.kept = card["CardDAVPassword"].(string)
+				}
+				return p
+			},
+			done: func(h *heist, _ *webtest.Page) bool {
+				_, err := oauth.AuthenticateDevice(h.t.Context(), h.Store, h.name, h.kept)
+				return err == nil
+			},
+		},
+		{
 			name: "Make a calendar feed", ends: byNotMe,
 			try: func(h *heist) *webtest.Page {
 				p := h.submit("/settings/devices", "/settings/devices/feeds", webtest.Values("feed_name", "thiefs"))

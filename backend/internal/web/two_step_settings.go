@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/totp"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/qrcode"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
@@ -42,7 +43,7 @@ type factorsContent struct {
 type setup struct {
 	totp.Key
 
-	Picture totp.Picture
+	Picture qrcode.Picture
 	// Sealed is the encrypted secret.
 	Sealed string
 	Field  page.Field
@@ -128,7 +129,7 @@ func (v *request) setup(sealed string, wrong *page.Mistakes) (*setup, error) {
 	if s.Sealed, err = v.Secrets.Seal(key.Secret, setupPurpose, v.setupOwner()); err != nil {
 		return nil, err
 	}
-	s.Picture, err = totp.QR(key.Address)
+	s.Picture, err = qrcode.Draw(key.Address)
 	return s, err
 }
 

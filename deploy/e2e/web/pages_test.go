@@ -40,7 +40,7 @@ func TestMailedLinks(t *testing.T) {
 	})
 }
 
-// TestSettings: a member fills in the profile beside its preview, and changes their address, with
+// TestSettings: a member fills in the profile beside its preview, adds a device, and changes their address, with
 // and without the script, with screenshots.
 func TestSettings(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {

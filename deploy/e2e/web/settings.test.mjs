@@ -1,11 +1,13 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestSettings
-// A member fills in the profile beside its preview, and changes the e-mail address.
+// A member fills in the profile beside its preview, adds a device, and changes the e-mail address.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
 import { setting } from '../harness/client.mjs';
 import { openMailbox } from '../harness/mailbox.mjs';
 import { portray } from '../harness/portrait.mjs';
+import { keep } from '../harness/secrets.mjs';
 
 const base = setting('BASE_URL');
 const username = setting('MEMBER_USERNAME');
@@ -101,6 +103,33 @@ test('the profile is previewed without a script', async () => {
   } finally {
     await context.close();
   }
+});
+
+test('a Mac is added with a profile, whose password signs it in', async () => {
+  const { page } = maria;
+  await page.setViewportSize(DESKTOP);
+  await page.goto('/settings/devices');
+  const form = box(page, 'Add a device');
+  await input(form, 'Name').fill('Tom & <Jerry>');
+  await form.getByLabel('With a profile, on an iPhone, iPad or Mac').check();
+  await portray(page, 'device-profile', { everyView: true });
+  const [download] = await Promise.all([page.waitForEvent('download'), press(form, 'Add the device')]);
+  assert.equal(download.suggestedFilename(), 'kith.mobileconfig');
+  const profile = await readFile(await download.path(), 'utf8');
+  const value = (key) => new RegExp(`<key>${key}</key>\\s*<(?:string|integer)>([^<]*)<`).exec(profile)?.[1];
+  const password = keep('app password', value('CardDAVPassword'));
+  assert.equal(value('PayloadDisplayName'), 'Kith: Tom &amp; &lt;Jerry&gt;');
+  const { hostname, port } = new URL(base);
+  assert.deepEqual([value('CardDAVHostName'), value('CardDAVPort'), value('CardDAVUsername')], [hostname, port, username]);
+  const propfind = (given) => fetch(new URL(value('CardDAVPrincipalURL'), base), {
+    method: 'PROPFIND', headers: { Depth: '0', Authorization: `Basic ${Buffer.from(`${username}:${given}`).toString('base64')}` },
+  });
+  const answer = await propfind(password);
+  assert.equal(answer.status, 207, await answer.text());
+  assert.equal((await propfind(setting('MEMBER_PASSWORD'))).status, 401);
+  await mailbox.next(`${username}@member.example`, 'A new device for your Kith account');
+  await page.reload();
+  await box(page, 'Your devices').getByText('Tom & <Jerry>', { exact: true }).first().waitFor();
 });
 
 test('the address changes by a link to the new one, in the browser of the member', async () => {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/boombuler/barcode/qr"
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
@@ -83,34 +82,6 @@ func Check(secret, code string, at time.Time, after int64) (step int64, right bo
 		}
 	}
 	return 0, false
-}
-
-// Picture is a QR code: dark squares of one unit on a light square of Size units.
-type Picture struct {
-	Size int
-	// Path draws the dark squares, as the d attribute of an SVG path.
-	Path string
-}
-
-// margin is the light border that QR readers need, in units.
-const margin = 4
-
-// QR returns the QR code of a text.
-func QR(text string) (Picture, error) {
-	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err != nil {
-		return Picture{}, fmt.Errorf("make QR code: %w", err)
-	}
-	var path strings.Builder
-	size := code.Bounds().Dx()
-	for y := range size {
-		for x := range size {
-			if r, _, _, _ := code.At(x, y).RGBA(); r == 0 {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+margin, y+margin)
-			}
-		}
-	}
-	return Picture{Size: size + 2*margin, Path: path.String()}, nil
 }
 
 func base32Of(secret string) ([]byte, error) {

@@ -2,7 +2,6 @@ package totp_test
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,9 +65,5 @@ func TestKey(t *testing.T) {
 	}
 	if _, err := totp.KeyOf("not base 32!", "Kith", "maria"); err == nil {
 		t.Error("a wrong secret makes a key")
-	}
-	picture, err := totp.QR(key.Address)
-	if err != nil || picture.Size < 30 || strings.Count(picture.Path, "M") < 200 || !strings.HasPrefix(picture.Path, "M4 4h1v1h-1z") {
-		t.Errorf("%d %.40s, %v", picture.Size, picture.Path, err)
 	}
 }
