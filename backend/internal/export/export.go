@@ -1,9 +1,11 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -377,9 +379,13 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 	out := People{Archived: f.Archived}
 	var persons []people.Connection
 	if len(who) > 0 {
-		if err := q.From(&persons).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Order("created_at", "id").Scan(ctx); err != nil {
+		// Sorted here: for an order of the statement, SQLite reads everybody by the index of times.
+		if err := q.From(&persons).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Scan(ctx); err != nil {
 			return out, err
 		}
+		slices.SortFunc(persons, func(a, b people.Connection) int {
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+		})
 	}
 	if len(persons) == 0 {
 		return out, nil

@@ -31,7 +31,7 @@ func BenchmarkSync(b *testing.B) {
 func startKith(t testing.TB) *bookServer {
 	t.Helper()
 	service := harness.NewService(t, harness.SQLite)
-	service.StartWith(map[string]string{"KITH_SANDBOX": "false", "KITH_LOG_LEVEL": "warn", "KITH_RATE_DAV": "0"})
+	service.StartWith(map[string]string{"KITH_SANDBOX": "false", "KITH_LOG_LEVEL": "warn", "KITH_RATE_DAV": "off"})
 	member := &harness.Member{Service: service, Username: service.NewPerson(t)["MEMBER_USERNAME"]}
 	home := "/dav/" + member.Username + "/books/"
 	return &bookServer{
