@@ -199,6 +199,20 @@ func TestControlCharacters(t *testing.T) {
 	})
 }
 
+// TestWaitingCardIsReadable: a card in another character set keeps its letters while it waits.
+func TestWaitingCardIsReadable(t *testing.T) {
+	t.Parallel()
+	each(t, func(s *site) {
+		d := s.device(false)
+		d.want(http.StatusCreated, "PUT", book+"a.vcf", veraHolm)
+		d.want(http.StatusPreconditionFailed, "PUT", book+"a.vcf", strings.Replace(veraHolm, "Likes chess", "Likes M\xfcnchen", 1), "If-Match", `"old"`)
+		s.approve()
+		if c := s.one(); c.Bio != "Likes München" {
+			t.Errorf("after the approval it is %+v", c)
+		}
+	})
+}
+
 // TestClocks: the clock of a device decides nothing.
 func TestClocks(t *testing.T) {
 	t.Parallel()
