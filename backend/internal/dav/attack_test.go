@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
@@ -303,6 +304,52 @@ func TestTwoDevicesAtOnce(t *testing.T) {
 		held("Otto", "+49 30 5550101")
 		if c := s.one(); c.Nickname != "Otto" || len(c.Values(people.KindPhone)) != 2 {
 			t.Errorf("after the approval it is %+v", c)
+		}
+	})
+}
+
+// TestOneCardIsMadeOnce: of devices that make one card at the same time, one makes it, and what the others sent waits.
+func TestOneCardIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(s *site) {
+		const devices = 4
+		var done sync.WaitGroup
+		statuses := make([]int, devices)
+		for i := range devices {
+			d := s.device(false)
+			done.Go(func() {
+				statuses[i] = d.send("PUT", book+"a.vcf", strings.Replace(veraHolm, "Likes chess", fmt.Sprintf("Likes %d", i), 1), "If-None-Match", "*").status
+			})
+		}
+		done.Wait()
+		slices.Sort(statuses)
+		const told = http.StatusPreconditionFailed
+		if !slices.Equal(statuses, []int{http.StatusCreated, told, told, told}) {
+			t.Errorf("the answers are %v", statuses)
+		}
+		all := s.one().Bio
+		for _, p := range s.waiting() {
+			all += p.Card
+		}
+		for i := range devices {
+			if !strings.Contains(all, fmt.Sprintf("Likes %d", i)) {
+				t.Errorf("what device %d sent is lost: %s", i, all)
+			}
+		}
+	})
+}
+
+// TestDeviceOfSuspendedMember: a device of a member who is suspended reads and writes nothing.
+func TestDeviceOfSuspendedMember(t *testing.T) {
+	t.Parallel()
+	each(t, func(s *site) {
+		d := s.device(false)
+		d.want(http.StatusCreated, "PUT", book+"a.vcf", veraHolm)
+		if _, err := account.SuspendMember(t.Context(), s.store, "vera"); err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"PROPFIND", "REPORT", "GET", "PUT", "DELETE", "OPTIONS"} {
+			d.want(http.StatusUnauthorized, method, book+"a.vcf", veraHolm)
 		}
 	})
 }
