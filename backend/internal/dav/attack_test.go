@@ -11,6 +11,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -26,7 +27,7 @@ func TestOtherMembers(t *testing.T) {
 	each(t, func(s *site) {
 		vera := s.device(false)
 		vera.want(http.StatusCreated, "PUT", book+"a.vcf", veraHolm)
-		s.person(people.Draft{Name: "Grace Hopper"})
+		s.member("Rowing", s.person(people.Draft{Name: "Grace Hopper"}))
 		state, token := vera.sync("")
 		const own = "/dav/otto/books/people/"
 		otto := s.deviceOf(dbtest.Member(t, s.store, "otto"), "otto", false)
@@ -63,6 +64,15 @@ func TestOtherMembers(t *testing.T) {
 			d.username = name
 			same("the password of vera for "+name, d.want(http.StatusUnauthorized, "PROPFIND", book, ""), d.want(http.StatusUnauthorized, "PROPFIND", "/dav/nobody/", ""))
 		}
+		// Her people do not get into a group of his.
+		var uids []string
+		for href := range state {
+			uids = append(uids, strings.TrimSuffix(strings.TrimPrefix(href, book), ".vcf"))
+		}
+		otto.want(http.StatusCreated, "PUT", own+"g.vcf", groupCard("G-1", "Rowing", append(uids, "3E2A9B1C-0000-4000-8000-ABCDEF012345")...))
+		if card := otto.want(http.StatusOK, "GET", own+"g.vcf", "").body; strings.Contains(card, "MEMBER") {
+			t.Errorf("his group is %s", card)
+		}
 		// He may have cards with the same names and UIDs.
 		for href := range state {
 			name := strings.TrimPrefix(href, book)
@@ -71,6 +81,7 @@ func TestOtherMembers(t *testing.T) {
 		if now, same := vera.sync(""); !slices.Equal(sorted(now), sorted(state)) || same != token {
 			t.Errorf("her cards are %v, and were %v", now, state)
 		}
+		s.wantGroups("Rowing: Grace Hopper")
 	})
 }
 
@@ -350,6 +361,27 @@ func TestDeviceOfSuspendedMember(t *testing.T) {
 		}
 		for _, method := range []string{"PROPFIND", "REPORT", "GET", "PUT", "DELETE", "OPTIONS"} {
 			d.want(http.StatusUnauthorized, method, book+"a.vcf", veraHolm)
+		}
+	})
+}
+
+// TestPersonOfManyGroups: a person whom a device put into more groups than one can be in, before it sent their card, is stored.
+func TestPersonOfManyGroups(t *testing.T) {
+	t.Parallel()
+	each(t, func(s *site) {
+		d := s.device(false)
+		for i := range groups.MaxGroupsOfPerson + 1 {
+			d.want(http.StatusCreated, "PUT", fmt.Sprintf("%sg%d.vcf", book, i), groupCard(fmt.Sprint("G-", i), fmt.Sprint("Group ", i), "ADA-1"))
+		}
+		d.want(http.StatusCreated, "PUT", book+"ada.vcf", personCard("ADA-1", "Ada Berg"))
+		in := 0
+		for _, group := range s.groups() {
+			if strings.HasSuffix(group, ": Ada Berg") {
+				in++
+			}
+		}
+		if in != groups.MaxGroupsOfPerson {
+			t.Errorf("she is in %d groups", in)
 		}
 	})
 }
