@@ -134,6 +134,21 @@ test('tsdav', async (t) => {
     assert.deepEqual((await next()).updated.map((o) => o.url), [grace.url]);
   });
 
+  await t.test('makes and deletes a group', async () => {
+    const member = byName(book.objects)['Grace B. Hopper'];
+    const uid = /^UID:(.*?)\r?$/m.exec(member.data)[1];
+    const vCardString = ['BEGIN:VCARD', 'VERSION:3.0', 'UID:5d2c7f0e-0000-4000-8000-000000000002', 'FN:Navy', 'N:Navy;;;;', 'X-ADDRESSBOOKSERVER-KIND:group', `X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:${uid}`, 'END:VCARD', ''].join('\r\n');
+    assert.equal(await answered(await client.createVCard({ addressBook: book, filename: 'navy.vcf', vCardString }), 201), '');
+    const { created: [group, ...more], updated, deleted } = await next();
+    assert.deepEqual([more, deleted, updated.map((o) => o.url)], [[], [], [member.url]]); // its groups are categories of a card
+    assert.equal(group.url, `${url}navy.vcf`);
+    assert.ok(group.data.replace(/\r?\n /g, '').split(/\r?\n/).includes(`X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:${uid}`), group.data);
+    assert.match(byName(book.objects)['Grace B. Hopper'].data, /^CATEGORIES:.*Navy/m);
+    assert.equal(await answered(await client.deleteVCard({ vCard: group }), 204), '');
+    const after = await next();
+    assert.deepEqual([after.created, after.updated.map((o) => o.url), after.deleted], [[], [member.url], [{ url: group.url, etag: '' }]]);
+  });
+
   await t.test('deletes a card', async () => {
     const before = book.syncToken;
     const alan = byName(book.objects)['Alan Turing'];
