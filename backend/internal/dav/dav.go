@@ -173,7 +173,7 @@ func (s *Server) find(path, username string) (resource, error) {
 		return resource{kind: rootKind}, nil
 	}
 	for i, part := range parts {
-		if i < len(fixed) && part != fixed[i] || i > len(fixed) {
+		if i < len(fixed) && part != fixed[i] || i > len(fixed) || strings.Contains(part, "\x00") { // the database has no text with NUL
 			return resource{}, errNotFound
 		}
 	}

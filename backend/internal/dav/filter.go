@@ -4,11 +4,15 @@ import (
 	"encoding/xml"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/content"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
+
+// maxConditions is how many conditions a filter can have: each is compared with the values of each card.
+const maxConditions = 50
 
 // filter is the filter of an addressbook-query (RFC 6352, section 10.5).
 type filter struct {
@@ -32,7 +36,7 @@ type paramFilter struct {
 	text   *textMatch
 }
 
-// textMatch is a condition on a text.
+// textMatch is a condition on a text; sought is folded as its collation says.
 type textMatch struct {
 	sought, match, collation string
 	negate                   bool
@@ -56,6 +60,9 @@ func filterOf(e *element) (f filter, err error) {
 	}
 	if f.all, err = testOf(e); err != nil {
 		return f, err
+	}
+	if e.count() > maxConditions {
+		return f, refuse(http.StatusForbidden, spaceCardDAV, "supported-filter", "The filter has more than "+strconv.Itoa(maxConditions)+" conditions.")
 	}
 	for _, c := range e.children {
 		if !c.is(spaceCardDAV, "prop-filter") {
@@ -129,22 +136,33 @@ func textMatchOf(e *element) (t textMatch, err error) {
 	if !slices.Contains([]string{"", "contains", "equals", "starts-with", "ends-with"}, t.match) {
 		return t, badFilter(e.name)
 	}
+	t.sought = t.fold(t.sought)
 	return t, nil
 }
 
+// fold returns a text in the form in which the collation compares it.
+func (t textMatch) fold(s string) string {
+	switch t.collation {
+	case "i;ascii-casemap":
+		return lowerASCII(s)
+	case "i;unicode-casemap":
+		return text.Fold(s)
+	}
+	return s
+}
+
 func (t textMatch) matches(value string) bool {
-	fold := map[string]func(string) string{"i;octet": strings.Clone, "i;ascii-casemap": lowerASCII, "i;unicode-casemap": text.Fold}[t.collation]
-	value, sought := fold(value), fold(t.sought)
+	value = t.fold(value)
 	var found bool
 	switch t.match {
 	case "equals":
-		found = value == sought
+		found = value == t.sought
 	case "starts-with":
-		found = strings.HasPrefix(value, sought)
+		found = strings.HasPrefix(value, t.sought)
 	case "ends-with":
-		found = strings.HasSuffix(value, sought)
+		found = strings.HasSuffix(value, t.sought)
 	default:
-		found = strings.Contains(value, sought)
+		found = strings.Contains(value, t.sought)
 	}
 	return found != t.negate
 }

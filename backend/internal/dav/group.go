@@ -290,10 +290,10 @@ func (v *request) changeGroup(ctx context.Context, tx *db.Tx, c *card, sent *gro
 	return v.moveMembers(ctx, tx, c.ID, base.Members, sent.Members)
 }
 
-// without returns the members of a list that another one does not have.
+// without returns the members of a list that another one, which is sorted, does not have.
 func without(list, other []string) (out []string) {
 	for _, one := range list {
-		if !slices.Contains(other, one) {
+		if _, found := slices.BinarySearch(other, one); !found {
 			out = append(out, one)
 		}
 	}
@@ -335,7 +335,7 @@ func (v *request) moveMembers(ctx context.Context, tx *db.Tx, groupID string, be
 	return err
 }
 
-// joinGroups adds a new person to the groups into which the device put their UID before.
+// joinGroups adds a new person to the groups into which the device put their UID before, as far as one person can be in so many.
 func (v *request) joinGroups(ctx context.Context, tx *db.Tx, uid, personID string) error {
 	var waiting []deviceGroup
 	err := tx.From(&waiting).Where("device_id = ? AND pending <> ''", v.who.Credential.ID).Order("group_id").Scan(ctx)
@@ -348,7 +348,8 @@ func (v *request) joinGroups(ctx context.Context, tx *db.Tx, uid, personID strin
 		if !slices.Contains(pending, uid) {
 			continue
 		}
-		if _, err := groups.UpdateMembership(ctx, tx, groups.MembershipPatch{ConnectionIDs: []string{personID}, AddGroups: []string{w.GroupID}}); err != nil {
+		_, err := groups.UpdateMembership(ctx, tx, groups.MembershipPatch{ConnectionIDs: []string{personID}, AddGroups: []string{w.GroupID}})
+		if err != nil && !fault.Is(err, fault.Invalid) {
 			return err
 		}
 		w.Pending = strings.Join(without(pending, []string{uid}), "\n")

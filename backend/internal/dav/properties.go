@@ -10,11 +10,15 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
 func nameIn(space, local string) xml.Name { return xml.Name{Space: space, Local: local} }
 func davName(local string) xml.Name       { return nameIn(spaceDAV, local) }
 func cardName(local string) xml.Name      { return nameIn(spaceCardDAV, local) }
+
+// maxWanted is how many properties a request can ask for: each is looked up for each card.
+const maxWanted = 200
 
 // wanted are the properties that a request asks for.
 type wanted struct {
@@ -44,6 +48,9 @@ func wantedOf(e *element) (w wanted, err error) {
 		if names == nil {
 			continue
 		}
+		if len(names.children) > maxWanted {
+			return w, tooManyWanted()
+		}
 		for _, c := range names.children {
 			if c.is(spaceCardDAV, "address-data") {
 				if w.data, err = addressDataOf(c); err != nil {
@@ -56,10 +63,17 @@ func wantedOf(e *element) (w wanted, err error) {
 	return w, nil
 }
 
+func tooManyWanted() error {
+	return fault.New(fault.Invalid, "ask for %d properties at most", maxWanted)
+}
+
 func addressDataOf(e *element) (*addressData, error) {
 	media, version := e.attribute("content-type"), e.attribute("version")
 	if media != "" && !strings.EqualFold(media, "text/vcard") || !slices.Contains([]string{"", "3.0", "4.0"}, version) {
 		return nil, refuse(http.StatusForbidden, spaceCardDAV, "supported-address-data", "Cards are text/vcard of version 3.0 or 4.0.")
+	}
+	if len(e.children) > maxWanted {
+		return nil, tooManyWanted()
 	}
 	d := &addressData{v4: version == "4.0"}
 	for _, c := range e.children {

@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/uptrace/bun"
@@ -60,11 +61,11 @@ type Proposal struct {
 func (v *request) proposal(connectionID string, had *deviceCard) *Proposal {
 	p := &Proposal{
 		TenantID: v.who.Tenant, ID: id.New(id.Proposal), ConnectionID: connectionID, DeviceID: v.who.Credential.ID, DeviceName: v.who.Credential.Name,
-		Card: string(v.body), State: Waiting,
+		Card: source.UTF8(v.body), State: Waiting,
 	}
 	if had != nil {
 		if text, err := had.text(); err == nil {
-			p.Base, p.BasePhoto = text, had.Photo
+			p.Base, p.BasePhoto = source.UTF8([]byte(text)), had.Photo
 		}
 	}
 	return p

@@ -1,6 +1,7 @@
 package dav
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -101,6 +102,7 @@ func (v *request) put() error {
 	if !v.mayWrite() {
 		return v.write(nil)
 	}
+	v.body = bytes.ReplaceAll(v.body, []byte{0}, nil) // no text has NUL, and the database takes none
 	lines, err := v.checkCard()
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 const (
 	maxDepth    = 32
 	maxElements = 10_000
+	maxXMLName  = 255 // bytes of a name with its namespace, which answers repeat
 )
 
 // The namespaces of properties.
@@ -33,7 +34,7 @@ type element struct {
 }
 
 // parseXML reads the root element of a document; nil for an empty text. It fails with fault.Invalid if the text is not well-formed, has
-// a document type, or exceeds maxDepth or maxElements.
+// a document type, or exceeds maxDepth, maxElements or maxXMLName.
 func parseXML(text []byte) (*element, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -56,6 +57,9 @@ func parseXML(text []byte) (*element, error) {
 		case xml.StartElement:
 			if count++; count > maxElements || len(open) > maxDepth {
 				return nil, fault.New(fault.Invalid, "the body has more than %d elements, or more than %d within each other", maxElements, maxDepth)
+			}
+			if len(token.Name.Space)+len(token.Name.Local) > maxXMLName {
+				return nil, fault.New(fault.Invalid, "an element has a name of more than %d bytes, with its namespace", maxXMLName)
 			}
 			e := &element{name: token.Name, attributes: token.Copy().Attr}
 			top.children = append(top.children, e)
@@ -89,6 +93,15 @@ func (e *element) child(space, local string) *element {
 		}
 	}
 	return nil
+}
+
+// count returns how many elements are within the element.
+func (e *element) count() int {
+	n := len(e.children)
+	for _, c := range e.children {
+		n += c.count()
+	}
+	return n
 }
 
 // attribute returns the value of an attribute without a namespace; empty for none.

@@ -102,7 +102,7 @@ func (s *bookServer) send(method, path, body string) string {
 	if got.Status >= 300 {
 		s.t.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
 	}
-	return string(got.Body)
+	return got.Body
 }
 
 // put stores the card of a person.

@@ -74,6 +74,14 @@ func findCharset(data []byte, name string) (charset, error) {
 	return set, nil
 }
 
+// UTF8 returns a text as UTF-8, from the character set in which Open would read it. Bytes that are not valid there are left out.
+func UTF8(data []byte) string {
+	if set, err := findCharset(data, ""); err == nil { // it fails for a named set alone
+		data = set.decode(data)
+	}
+	return string(bytes.ToValidUTF8(data, nil))
+}
+
 // byMark finds a byte order mark.
 func byMark(data []byte) (charset, bool) {
 	switch {
