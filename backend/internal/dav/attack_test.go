@@ -383,6 +383,9 @@ func TestPersonOfManyGroups(t *testing.T) {
 		if in != groups.MaxGroupsOfPerson {
 			t.Errorf("she is in %d groups", in)
 		}
+		if notes := s.notes(); len(notes) != 1 || !strings.Contains(notes[0], "50 groups at most") {
+			t.Errorf("the notes are %q", notes)
+		}
 	})
 }
 

@@ -335,7 +335,7 @@ func (v *request) moveMembers(ctx context.Context, tx *db.Tx, groupID string, be
 	return err
 }
 
-// joinGroups adds a new person to the groups into which the device put their UID before, as far as one person can be in so many.
+// joinGroups adds a new person to the groups into which the device put their UID before. A note names those that are too many for one person.
 func (v *request) joinGroups(ctx context.Context, tx *db.Tx, uid, personID string) error {
 	var waiting []deviceGroup
 	err := tx.From(&waiting).Where("device_id = ? AND pending <> ''", v.who.Credential.ID).Order("group_id").Scan(ctx)
@@ -349,7 +349,10 @@ func (v *request) joinGroups(ctx context.Context, tx *db.Tx, uid, personID strin
 			continue
 		}
 		_, err := groups.UpdateMembership(ctx, tx, groups.MembershipPatch{ConnectionIDs: []string{personID}, AddGroups: []string{w.GroupID}})
-		if err != nil && !fault.Is(err, fault.Invalid) {
+		if fault.Is(err, fault.Invalid) {
+			err = v.noteGroup(ctx, tx, &w, personID)
+		}
+		if err != nil {
 			return err
 		}
 		w.Pending = strings.Join(without(pending, []string{uid}), "\n")
@@ -360,6 +363,15 @@ func (v *request) joinGroups(ctx context.Context, tx *db.Tx, uid, personID strin
 	return nil
 }
 
+// noteGroup notes about a person that a group is one too many.
+func (v *request) noteGroup(ctx context.Context, tx *db.Tx, w *deviceGroup, personID string) error {
+	g, err := w.read()
+	if err != nil {
+		return err
+	}
+	return addNotes(ctx, tx, personID, []string{fmt.Sprintf("Left out of the group %s: one person is in %d groups at most.", g.Title, groups.MaxGroupsOfPerson)})
+}
+
 // lastGroup returns the group as the device last got or sent it; nil if that is unknown.
 func (v *request) lastGroup(ctx context.Context, tx *db.Tx, groupID string) (*group, error) {
 	var held []deviceGroup
@@ -367,7 +379,12 @@ func (v *request) lastGroup(ctx context.Context, tx *db.Tx, groupID string) (*gr
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	card, err := expand(held[0].Card)
+	return held[0].read()
+}
+
+// read returns the group that the card says.
+func (d *deviceGroup) read() (*group, error) {
+	card, err := expand(d.Card)
 	if err != nil {
 		return nil, err
 	}
