@@ -101,7 +101,7 @@ func (c *local) set(property, value string) {
 // edit does something on the device.
 func (p *phone) edit() {
 	w := p.world
-	kind := rapid.SampledFrom([]string{"new", "new group", "edit", "edit", "edit", "join", "leave", "delete"}).Draw(w.T, "what")
+	kind := rapid.SampledFrom([]string{"new", "new group", "edit", "edit", "edit", "join", "leave", "name", "note", "delete"}).Draw(w.T, "what")
 	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", len(w.typed), w.words)
 	switch kind {
 	case "new":
@@ -118,6 +118,13 @@ func (p *phone) edit() {
 				value += "@people.example"
 			}
 			p.cards[href].set(property, value)
+		}
+	case "name", "note":
+		if href := w.draw("group", p.hrefs(true)); href != "" {
+			word := w.word()
+			for _, property := range map[string][]string{"name": {"FN", "N"}, "note": {"NOTE"}}[kind] {
+				p.cards[href].set(property, word)
+			}
 		}
 	case "join", "leave":
 		group, href := w.draw("group", p.hrefs(true)), w.draw("person", p.hrefs(false))
@@ -249,7 +256,7 @@ func (w *world) kith() {
 	if rapid.Bool().Draw(w.T, "an agent") {
 		actor = db.Actor{CredentialID: "agent", CredentialName: "Agent", Tool: "update_connection"}
 	}
-	kind := rapid.SampledFrom([]string{"add", "nickname", "bio", "email", "archive", "join"}).Draw(w.T, "what")
+	kind := rapid.SampledFrom([]string{"add", "nickname", "bio", "email", "archive", "join", "remove"}).Draw(w.T, "what")
 	word := w.word()
 	if len(persons) == 0 && kind != "add" {
 		return
@@ -270,6 +277,11 @@ func (w *world) kith() {
 			_, err = people.Update(ctx, tx, people.Patch{ID: one.ID, Emails: people.Edit{Add: []string{word + "@people.example"}}})
 		case "archive":
 			_, err = people.Archive(ctx, tx, []string{one.ID}, true, false)
+		case "remove":
+			var list []groups.Group
+			if list, err = groups.ListGroups(ctx, tx); err == nil && len(list) > 0 {
+				_, err = groups.Delete(ctx, tx, rapid.SampledFrom(list).Draw(w.T, "group").ID)
+			}
 		case "join":
 			var saved groups.Saved
 			if saved, err = groups.Save(ctx, tx, groups.Patch{Name: &word}); err == nil {
@@ -281,7 +293,7 @@ func (w *world) kith() {
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		w.Fatal(err)
 	}
-	if err == nil && kind != "archive" {
+	if err == nil && kind != "archive" && kind != "remove" {
 		w.sent(word)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -224,8 +225,13 @@ func (v *request) putGroup(uid string, sent *group) error {
 		switch created = c == nil; {
 		case err != nil:
 			return err
-		case target == nil && refused != nil: // the group was deleted here; its change can be undone
-			return nil
+		case target == nil && refused != nil:
+			// The group was deleted here. It is made again if the device changed it, which reads it again after the 412.
+			given, err := v.formerGroup(ctx, tx)
+			if err != nil || given != nil && reflect.DeepEqual(given, sent) {
+				return err
+			}
+			return v.addGroup(ctx, tx, sent, uid)
 		case target == nil:
 			return v.addGroup(ctx, tx, sent, uid)
 		case target.group == nil:
@@ -248,13 +254,17 @@ func (v *request) putGroup(uid string, sent *group) error {
 // addGroup adds a group, at the address that the device chose. If there is a group of this name, its people are added to that one, which
 // the device gets when it synchronises.
 func (v *request) addGroup(ctx context.Context, tx *db.Tx, sent *group, uid string) error {
-	patch := groups.Patch{Name: &sent.Title}
-	if sent.Description != "" {
-		patch.Description = &sent.Description
-	}
-	saved, err := groups.Save(ctx, tx, patch)
+	saved, err := groups.Save(ctx, tx, groups.Patch{Name: &sent.Title})
 	if err != nil {
 		return err
+	}
+	if both := strings.TrimSpace(saved.Group.Description + "\n" + sent.Description); sent.Description != "" && sent.Description != saved.Group.Description {
+		if utf8.RuneCountInString(both) > maxGroupDescription {
+			return invalidCard(fmt.Errorf("a group of this name has a note, and the two have more than %d characters", maxGroupDescription))
+		}
+		if _, err := groups.Save(ctx, tx, groups.Patch{ID: saved.Group.ID, Description: &both}); err != nil {
+			return err
+		}
 	}
 	if saved.Created {
 		if err := v.nameCard(ctx, tx, saved.Group.ID, uid); err != nil {
@@ -313,7 +323,8 @@ func (v *request) moveMembers(ctx context.Context, tx *db.Tx, groupID string, be
 				people = append(people, person)
 			}
 		}
-		return people
+		slices.Sort(people)
+		return slices.Compact(people)
 	}
 	pending := slices.DeleteFunc(slices.Clone(sent), func(uid string) bool { return known[uid] != "" })
 	in := []string{groupID}
@@ -370,6 +381,17 @@ func (v *request) noteGroup(ctx context.Context, tx *db.Tx, w *deviceGroup, pers
 		return err
 	}
 	return addNotes(ctx, tx, personID, []string{fmt.Sprintf("Left out of the group %s: one person is in %d groups at most.", g.Title, groups.MaxGroupsOfPerson)})
+}
+
+// formerGroup returns the group that was at the address, as the device last got or sent it; nil if that is unknown.
+func (v *request) formerGroup(ctx context.Context, tx *db.Tx) (*group, error) {
+	var ids []string
+	err := tx.NewRaw("SELECT connection_id FROM cards WHERE tenant_id = ? AND name = ?", tx.TenantID(), v.to.name).Scan(ctx, &ids)
+	if err != nil {
+		return nil, err
+	}
+	derived, _ := strings.CutSuffix(v.to.name, ending)
+	return v.lastGroup(ctx, tx, strings.Join(append(ids, objectOf(derived))[:1], ""))
 }
 
 // lastGroup returns the group as the device last got or sent it; nil if that is unknown.

@@ -194,6 +194,31 @@ func TestGroupOfBoth(t *testing.T) {
 		other.want(http.StatusCreated, "PUT", book+"dora.vcf", personCard("DORA-1", "Dora Quist"))
 		s.wantGroups("Rowers: Ada Berg, Ben Holm, Cleo Roth, Dora Quist")
 		other.want(http.StatusNotFound, "GET", book+"h.vcf", "")
+
+		// The member deletes the group. A device that changed nothing leaves it so; one that did makes it again.
+		got := d.want(http.StatusOK, "GET", path, "")
+		s.write(func(ctx context.Context, tx *db.Tx) error {
+			g, err := groups.FindGroup(ctx, tx, "Rowers")
+			if err == nil {
+				_, err = groups.Delete(ctx, tx, g.ID)
+			}
+			return err
+		})
+		d.want(http.StatusPreconditionFailed, "PUT", path, got.body, "If-Match", got.header.Get("ETag"))
+		s.wantGroups()
+		d.want(http.StatusPreconditionFailed, "PUT", path, groupCard("G-1", "Rowing on Mondays", "BEN-1"), "If-Match", got.header.Get("ETag"))
+		s.wantGroups("Rowing on Mondays: Ben Holm")
+		d.want(http.StatusOK, "GET", path, "")
+		// A group of the same name has a note, and keeps it.
+		for name, note := range map[string]string{"i.vcf": "By the river", "j.vcf": "At six"} {
+			card := strings.Replace(groupCard(name, "Running"), "UID:", "NOTE:"+note+"\r\nUID:", 1)
+			d.want(http.StatusCreated, "PUT", book+name, card)
+		}
+		for _, note := range []string{"By the river", "At six"} {
+			if list, err := groups.ListGroups(s.Context(), s.data()); err != nil || !strings.Contains(list[1].Description, note) {
+				t.Errorf("the groups are %+v, %v", list, err)
+			}
+		}
 	})
 }
 
