@@ -28,6 +28,8 @@ declare -A packages=(
   [vdirsyncer]=vdirsyncer
   [radicale]=radicale
   [xandikos]=xandikos
+  [khard]=khard
+  [khal]=khal
 )
 
 present() {

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # with-services.sh COMMAND...: runs the command with a PostgreSQL, a PgBouncer before it
 # and a Redis of its own, and ends them afterwards. What is missing is installed from
-# Debian's packages, Chromium, pgbackrest, promtool, Alertmanager, systemd, Caddy, jq, vdirsyncer, Radicale and Xandikos too.
+# Debian's packages, Chromium, pgbackrest, promtool, Alertmanager, systemd, Caddy, jq, vdirsyncer, khard, khal, Radicale and Xandikos too.
 #
 # The command finds the servers in KITH_TEST_POSTGRES_URL (a superuser's address),
 # KITH_TEST_PGBOUNCER_URL and KITH_TEST_REDIS_URL, and the browser in KITH_TEST_CHROMIUM, which may name
 # another one than Debian's.
 set -euo pipefail
 
-wanted=(postgres pgbouncer pgbackrest redis-server promtool prometheus-alertmanager systemd-analyze caddy jq vdirsyncer radicale xandikos)
+wanted=(postgres pgbouncer pgbackrest redis-server promtool prometheus-alertmanager systemd-analyze caddy jq vdirsyncer khard khal radicale xandikos)
 [ -n "${KITH_TEST_CHROMIUM:-}" ] || wanted+=(chromium)
 "$(dirname "$0")/install.sh" "${wanted[@]}"
 bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)

@@ -86,6 +86,20 @@ url = "%[2]s"
 			}
 		}
 
+		// khal shows them on their days.
+		khal := filepath.Join(root, "khal")
+		const formats = "[locale]\ndateformat = %Y-%m-%d\nlongdateformat = %Y-%m-%d\ndatetimeformat = %Y-%m-%d %H:%M\nlongdatetimeformat = %Y-%m-%d %H:%M\ntimeformat = %H:%M\n"
+		write(t, khal, "[calendars]\n[[feed]]\npath = "+f.path+"\n"+formats+"[sqlite]\npath = "+khal+".db\n")
+		days := runPython(t, "", "khal", "--config", khal, "list", "--day-format", "", "--format", "{start-date} {title}", "2028-01-01", "1200d")
+		for _, day := range []string{"2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28"} {
+			if !strings.Contains(days, day+" Birthday of Grace, Hopper; PhD") {
+				t.Errorf("khal shows no birthday on %s in\n%s", day, days)
+			}
+		}
+		if days := runPython(t, "", "khal", "--config", khal, "list", "--day-format", "", "--format", "{start-date} {title}", due, "8d"); strings.Count(days, "Ask about COBOL") != 2 {
+			t.Errorf("in a week and a day, khal shows\n%s", days)
+		}
+
 		got := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip")
 		if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "text/calendar; charset=utf-8" || got.Header.Get("Cache-Control") != "private, no-cache" ||
 			got.Header.Get("Content-Encoding") != "" || got.Header.Get("RateLimit") == "" {

@@ -52,11 +52,18 @@ password = "%[4]s"
 // run runs vdirsyncer and returns what it says.
 func (f folder) run(t *testing.T, command string) string {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "vdirsyncer", "--config", f.config, command) //nolint:gosec // fixed arguments
+	return runPython(t, "", "vdirsyncer", "--config", f.config, command)
+}
+
+// runPython runs a program that is written in Python, and returns what it says.
+func runPython(t *testing.T, input, program string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
 	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "LANG=C.UTF-8")
+	c.Stdin = strings.NewReader(input)
 	out, err := c.CombinedOutput()
 	if err != nil {
-		t.Fatalf("vdirsyncer %s: %v\n%s", command, err, out)
+		t.Fatalf("%s %s: %v\n%s", program, args, err, out)
 	}
 	return string(out)
 }
