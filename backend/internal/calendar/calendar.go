@@ -70,7 +70,8 @@ type reader struct {
 	Options
 
 	out     Calendar
-	unknown map[string]bool // zones that were warned about
+	zones   map[string]*time.Location // the feed's own, by their names
+	unknown map[string]bool           // zones that were warned about
 	warned  int
 	moved   map[string]map[int64]bool // by UID: the occurrences that have events of their own, by their first start
 	looked  int                       // occurrences that rules made
@@ -85,7 +86,7 @@ func Read(feed []byte, o Options) (*Calendar, error) {
 	if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(strings.TrimPrefix(string(feed[:min(len(feed), 200)]), "\ufeff"))), "BEGIN:VCALENDAR") {
 		return nil, fault.New(fault.Invalid, "it is no calendar: the text does not begin with BEGIN:VCALENDAR")
 	}
-	r := &reader{Options: o, unknown: map[string]bool{}, moved: map[string]map[int64]bool{}}
+	r := &reader{Options: o, zones: map[string]*time.Location{}, unknown: map[string]bool{}, moved: map[string]map[int64]bool{}}
 	events := r.events(string(feed))
 	for _, e := range events {
 		if !e.original.IsZero() {
@@ -117,7 +118,7 @@ func (r *reader) warn(format string, args ...any) {
 // events returns the events of a feed that can be read.
 func (r *reader) events(feed string) (events []*event) {
 	var open []string // the components around a line, such as VEVENT
-	var lines []content.Line
+	var lines, zone []content.Line
 	var broken error
 	for line, err := range content.Lines(feed) {
 		inEvent := slices.Contains(open, "VEVENT")
@@ -133,6 +134,9 @@ func (r *reader) events(feed string) (events []*event) {
 		}
 		begun, begins := strings.CutPrefix(text, "BEGIN:")
 		ended, ends := strings.CutPrefix(text, "END:")
+		if len(zone) < maxLines && slices.Contains(open, "VTIMEZONE") {
+			zone = append(zone, line)
+		}
 		switch {
 		case begins:
 			if begun == "VEVENT" {
@@ -143,8 +147,12 @@ func (r *reader) events(feed string) (events []*event) {
 			if i := slices.Index(open, ended); i >= 0 {
 				open = open[:i]
 			}
-			if ended == "VEVENT" && inEvent {
+			switch {
+			case ended == "VEVENT" && inEvent:
 				events = r.event(events, lines, broken)
+			case ended == "VTIMEZONE":
+				r.ownZone(zone)
+				zone = nil
 			}
 		case len(open) > 0 && open[len(open)-1] == "VEVENT":
 			if len(lines) == maxLines {

@@ -48,6 +48,9 @@ func (r *reader) zoneOf(l content.Line) *time.Location {
 	}
 	zone := zoneNamed(ids[0])
 	if zone == nil {
+		zone = r.zones[ids[0]]
+	}
+	if zone == nil {
 		zone = r.Zone
 		if name := text.Line(ids[0]); !r.unknown[name] {
 			r.unknown[name] = true

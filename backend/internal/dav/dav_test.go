@@ -44,8 +44,8 @@ func TestAuthentication(t *testing.T) {
 		typed := d
 		typed.username, typed.password = "Vera", strings.ToUpper(strings.ReplaceAll(d.password, "-", " "))
 		typed.multi("PROPFIND", book, "")
-		if len(s.used) != 1 || s.used[0] != d.id {
-			t.Errorf("%v were used", s.used)
+		if len(s.used.devices) != 1 || s.used.devices[0] != d.id {
+			t.Errorf("%v were used", s.used.devices)
 		}
 		if a := d.want(http.StatusMovedPermanently, "PROPFIND", "/.well-known/carddav", ""); a.header.Get("Location") != "https://kith.example/dav/" {
 			t.Errorf("it redirects to %s", a.header.Get("Location"))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,17 +31,30 @@ type site struct {
 	store  *db.DB
 	owner  tenant.ID
 	server http.Handler
-	used   []string
+	used   *seen
+}
+
+// seen are the devices that were seen.
+type seen struct {
+	sync.Mutex
+
+	devices []string
+}
+
+func (s *seen) note(id string, _ time.Time) {
+	s.Lock()
+	defer s.Unlock()
+	s.devices = append(s.devices, id)
 }
 
 func each(t *testing.T, run func(s *site)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, store *db.DB) {
-		s := &site{T: t, store: store, owner: dbtest.Member(t, store, "vera")}
+		s := &site{T: t, store: store, owner: dbtest.Member(t, store, "vera"), used: &seen{}}
 		mux := http.NewServeMux()
 		dav.New(dav.Config{
 			BaseURL: "https://kith.example", Store: store, Kinds: kinds.All(), Logger: slog.New(slog.DiscardHandler),
-			Used: func(id string, _ time.Time) { s.used = append(s.used, id) },
+			Used: s.used.note,
 		}).Mount(mux)
 		s.server = mux
 		run(s)
