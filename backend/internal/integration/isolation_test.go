@@ -446,7 +446,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ahead, err := sources.Ahead(t.Context(), data, time.Time{}, time.Now().AddDate(1, 0, 0))
+	ahead, err := sources.Ahead(t.Context(), data, time.Now().AddDate(-1, 0, 0), time.Now().AddDate(1, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func sourceReads(data *db.Tenant) map[string]attempt {
 			return sources.Ahead(ctx, data, time.Now().AddDate(-1, 0, 0), time.Now().AddDate(1, 0, 0))
 		},
 		"ListAhead": func(ctx context.Context, v victim) (any, error) {
-			return sources.ListAhead(ctx, data, sources.AheadQuery{From: time.Now().AddDate(-1, 0, 0), Until: time.Now().AddDate(1, 0, 0), ConnectionID: v.connection, Limit: 50})
+			return sources.ListAhead(ctx, data, sources.AheadQuery{Now: time.Now().AddDate(-1, 0, 0), Until: time.Now().AddDate(1, 0, 0), ConnectionID: v.connection, Limit: 50})
 		},
 		"CountAhead": func(ctx context.Context, _ victim) (any, error) {
 			return sources.CountAhead(ctx, data, time.Now().AddDate(-1, 0, 0), time.Now().AddDate(1, 0, 0))

@@ -359,17 +359,13 @@ func (q DueQuery) end() time.Time { return civil.Start(q.Until.AddDate(0, 0, 1),
 
 // meetingsDue reads the meetings ahead in the order of the list, with the names of who takes part.
 func meetingsDue(ctx context.Context, q db.Reader, query DueQuery) ([]MeetingRow, error) {
-	ahead := sources.AheadQuery{From: query.Now, Until: query.end(), ConnectionID: query.ConnectionID, Limit: query.Limit}
+	ahead := sources.AheadQuery{Now: query.Now, Until: query.end(), ConnectionID: query.ConnectionID, Limit: query.Limit}
 	if day, id := query.start(KindMeeting); !day.IsZero() {
-		from := civil.Start(day, query.Zone)
+		ahead.From = civil.Start(day, query.Zone)
 		begins, key, _ := strings.Cut(id, " ")
 		if at, err := time.Parse(time.RFC3339, begins); err == nil {
-			from, ahead.After = at, key
+			ahead.From, ahead.After = at, key
 		}
-		if from.Before(query.Now) {
-			from, ahead.After = query.Now, ""
-		}
-		ahead.From = from
 	}
 	meetings, err := sources.ListAhead(ctx, q, ahead)
 	if err != nil || len(meetings) == 0 {

@@ -459,28 +459,37 @@ func AddPeople(ctx context.Context, tx *db.Tx, sourceID string, emails []string)
 	return SyncNow(ctx, tx, sourceID)
 }
 
-// Ahead returns the meetings of a span that have not been logged, by their start. A meeting of two calendars is returned once.
-func Ahead(ctx context.Context, data db.Reader, from, until time.Time) ([]Meeting, error) {
-	return ListAhead(ctx, data, AheadQuery{From: from, Until: until})
+// isAhead is the condition of meetings that have not begun at a time, or last the whole day that it is, and have not been logged.
+const isAhead = "(starts_at >= ? OR all_day AND starts_at > ? AND ends_at > ?) AND interaction_id = ''"
+
+// aheadOf returns the arguments of isAhead.
+func aheadOf(now time.Time) []any {
+	const day = 25 * time.Hour // the longest
+	return []any{now.UTC(), now.UTC().Add(-day), now.UTC()}
+}
+
+// Ahead returns the meetings before a time that are ahead at another one, by their start. A meeting of two calendars is returned once.
+func Ahead(ctx context.Context, data db.Reader, now, until time.Time) ([]Meeting, error) {
+	return ListAhead(ctx, data, AheadQuery{Now: now, Until: until})
 }
 
 // AheadQuery says which meetings that are ahead to read.
 type AheadQuery struct {
-	From, Until time.Time
-	// After leaves out the meetings at From with this key or an earlier one.
+	Now, Until time.Time
+	// From is the zero value, or the earliest start. After leaves out the meetings at From with this key or an earlier one.
+	From  time.Time
 	After string
 	// ConnectionID is empty for all people, Limit 0 for all meetings.
 	ConnectionID string
 	Limit        int
 }
 
-// ListAhead returns the meetings that have not been logged, by their start and key. A meeting of two calendars is returned once.
+// ListAhead returns the meetings that are ahead, by their start and key. A meeting of two calendars is returned once.
 func ListAhead(ctx context.Context, data db.Reader, q AheadQuery) ([]Meeting, error) {
 	var all []Meeting
-	from, until := q.From.UTC(), q.Until.UTC()
-	rows := data.From(&all).Where("starts_at >= ? AND starts_at < ? AND interaction_id = ''", from, until).Order("starts_at", "key", "source_id")
-	if q.After != "" {
-		rows = rows.Where("(starts_at > ? OR key > ?)", from, q.After)
+	rows := data.From(&all).Where(isAhead, aheadOf(q.Now)...).Where("starts_at < ?", q.Until.UTC()).Order("starts_at", "key", "source_id")
+	if from := q.From.UTC(); !q.From.IsZero() {
+		rows = rows.Where("starts_at >= ? AND (starts_at > ? OR key > ?)", from, from, q.After)
 	}
 	if q.ConnectionID != "" {
 		rows = rows.Where("connection_ids LIKE ?", `%"`+q.ConnectionID+`"%`)
@@ -496,10 +505,10 @@ func ListAhead(ctx context.Context, data db.Reader, q AheadQuery) ([]Meeting, er
 	return all, err
 }
 
-// CountAhead returns how many meetings of a span have not been logged. A meeting of two calendars counts once.
-func CountAhead(ctx context.Context, data db.Reader, from, until time.Time) (n int, err error) {
-	err = data.NewRaw(`SELECT count(*) FROM (SELECT DISTINCT starts_at, key FROM source_meetings
-WHERE tenant_id = ? AND starts_at >= ? AND starts_at < ? AND interaction_id = '') AS ahead`, data.TenantID(), from.UTC(), until.UTC()).Scan(ctx, &n)
+// CountAhead returns how many meetings before a time are ahead at another one. A meeting of two calendars counts once.
+func CountAhead(ctx context.Context, data db.Reader, now, until time.Time) (n int, err error) {
+	err = data.NewRaw("SELECT count(*) FROM (SELECT DISTINCT starts_at, key FROM source_meetings WHERE tenant_id = ? AND starts_at < ? AND "+isAhead+") AS ahead",
+		append([]any{data.TenantID(), until.UTC()}, aheadOf(now)...)...).Scan(ctx, &n)
 	return n, err
 }
 
@@ -513,7 +522,7 @@ func NextWith(ctx context.Context, data db.Reader, now time.Time, who []string) 
 		}
 		return q
 	}
-	err := data.From(&all).Where("starts_at >= ? AND interaction_id = ''", now.UTC()).WhereGroup(" AND ", with).Order("starts_at", "key", "source_id").Scan(ctx)
+	err := data.From(&all).Where(isAhead, aheadOf(now)...).WhereGroup(" AND ", with).Order("starts_at", "key", "source_id").Scan(ctx)
 	for i := range all {
 		for _, id := range all[i].ConnectionIDs {
 			if next[id] == nil {

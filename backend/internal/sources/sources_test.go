@@ -351,6 +351,39 @@ func TestNextWith(t *testing.T) {
 	})
 }
 
+// TestAllDayIsAhead checks that a meeting of the whole day is ahead until the day is over.
+func TestAllDayIsAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		w := newWorld(t, url)
+		vera := w.person("vera")
+		w.publish(meeting("a", "10 09:00", "Over", "vera"), "UID:b\nSUMMARY:Fair\nDTSTART;VALUE=DATE:20261110\nATTENDEE:mailto:vera@example.com")
+		w.add(sources.Options{})
+		w.run()
+		titles := func() (out []string) {
+			for _, one := range w.ahead() {
+				out = append(out, one[len("10 09:00 "):])
+			}
+			return out
+		}
+		next, err := sources.NextWith(t.Context(), w.data, w.clock(), []string{vera})
+		if err != nil || next[vera] == nil || next[vera].Title != "Fair" || !slices.Equal(titles(), []string{"Fair"}) {
+			t.Errorf("next is %v, %v, and ahead are %q", next, err, titles())
+		}
+		if n, err := sources.CountAhead(t.Context(), w.data, w.clock(), w.clock().AddDate(0, 0, 1)); err != nil || n != 1 {
+			t.Errorf("%d are ahead, %v", n, err)
+		}
+		after, err := sources.ListAhead(t.Context(), w.data, sources.AheadQuery{Now: w.clock(), Until: w.clock().AddDate(0, 0, 1), From: w.clock()})
+		if err != nil || len(after) != 0 {
+			t.Errorf("%v begin later, %v", after, err)
+		}
+		w.pass(24 * time.Hour)
+		if got := titles(); len(got) != 0 {
+			t.Errorf("a day later %q are ahead", got)
+		}
+	})
+}
+
 // TestPostponed checks that a logged meeting that is moved ahead is no longer logged, but for what the member has changed of it or deleted.
 func TestPostponed(t *testing.T) {
 	t.Parallel()
