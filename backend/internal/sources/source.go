@@ -97,6 +97,8 @@ type Source struct {
 
 // Report says what a run found and did.
 type Report struct {
+	// Preview is set if it says what a first run would do.
+	Preview bool `json:"preview,omitempty"`
 	// Events is how many events the calendar has, Skipped how many of them could not be read, Warnings why.
 	Events   int      `json:"events"`
 	Skipped  int      `json:"skipped"`
@@ -257,6 +259,7 @@ func (s *Sources) add(ctx context.Context, data *db.Tenant, src *Source, a *Acce
 	}
 	src.Name = cmp.Or(text.Truncate(text.Line(src.Name), maxName), text.Truncate(p.Name(), maxName), src.Host)
 	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.Report()
+	src.Report.Preview = true
 	if err := s.seal(src, a); err != nil {
 		return nil, err
 	}
@@ -309,6 +312,7 @@ func (s *Sources) readAgain(ctx context.Context, data *db.Tenant, src *Source) e
 		return err
 	}
 	src.TriedAt, src.SucceededAt, src.Report = s.Store.Now(), s.Store.Now(), p.Report()
+	src.Report.Preview = true
 	return s.seal(src, a)
 }
 

@@ -128,7 +128,7 @@ func TestCalendar(t *testing.T) {
 		p = b.Follow(b.Submit(p, path+"/choices", webtest.Values("words", "")))
 		want(t, p, http.StatusOK, "2 meetings with people on file", "Coffee with Vera Holm")
 		p = b.Follow(b.Submit(p, path, webtest.Values("act", "start")))
-		want(t, p, http.StatusOK, "Started.", "It waits to be read.")
+		want(t, p, http.StatusOK, "Started.", "It is read for the first time.")
 		worked(t, s, b, sources.JobKind)
 		p = b.Get(path)
 		want(t, p, http.StatusOK, "2 logged", "You met people who are not on file", "Kofi Mensah", "kofi@example.com, 2 meetings")
