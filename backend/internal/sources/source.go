@@ -469,7 +469,11 @@ const isAhead = "(starts_at >= ? OR all_day AND starts_at > ? AND ends_at > ?) A
 // aheadOf returns the arguments of isAhead.
 func aheadOf(now time.Time) []any {
 	const day = 25 * time.Hour // the longest
-	return []any{now.UTC(), now.UTC().Add(-day), now.UTC()}
+	begun := now.UTC()
+	if !now.IsZero() { // before the zero value is the year 0, which PostgreSQL does not know
+		begun = begun.Add(-day)
+	}
+	return []any{now.UTC(), begun, now.UTC()}
 }
 
 // Ahead returns the meetings before a time that are ahead at another one, by their start. A meeting of two calendars is returned once.
