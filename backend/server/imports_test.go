@@ -29,6 +29,7 @@ func needs() map[string][]string {
 		"civil": nil, "civil/cmd/zones": nil, "web/page/cmd/icons": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
 		"account/password": {"fault"},
 		"account/totp":     nil,
+		"qrcode":           nil,
 		"account/passkey":  {"account"},
 		"secretkey":        {"fault"}, // encrypts what must be read again, with a key outside the database
 		"cursor":           {"fault"},
@@ -87,7 +88,7 @@ func needs() map[string][]string {
 		"handlers": {"importer", "research"},                                            // of all features, for rpc and web
 
 		"rpc":           {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":           {"account/passkey", "account/password", "account/totp", "demo", "digest", "secretkey", "web/calendars", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
+		"web":           {"account/passkey", "account/password", "account/totp", "demo", "digest", "qrcode", "secretkey", "web/calendars", "web/connect", "web/contacts", "web/grouping", "web/importing", "web/network", "web/review", "web/today"},
 		"web/calendars": {"importer", "sources", "web/page"},
 		"web/contacts":  {"handlers", "web/page"},
 		"web/grouping":  {"handlers", "web/page"},

@@ -30,7 +30,7 @@ func (r *reader) ownZone(lines []content.Line) {
 	var all []observance
 	for _, l := range lines {
 		property, value := strings.ToUpper(l.Name), strings.TrimSpace(l.Value)
-		if property == "BEGIN" {
+		if property+":" == "BEGIN:" {
 			all = append(all, observance{daylight: strings.EqualFold(value, "DAYLIGHT")})
 			continue
 		}
