@@ -493,8 +493,8 @@ func TestDigest(t *testing.T) {
 	})
 }
 
-// TestPasswordStaysHere: a redirect to another host does not send the password there, private addresses are not requested, and the password
-// is in neither the log nor, in clear, the database.
+// TestPasswordStaysHere: the password is sent to no other host, not even after a redirect. It is not in the log, and only encrypted in the
+// database. Private addresses are not requested.
 func TestPasswordStaysHere(t *testing.T) {
 	t.Parallel()
 	eachDB(t, func(t *testing.T, w *world) {

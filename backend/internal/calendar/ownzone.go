@@ -108,8 +108,8 @@ func zoneOfRules(name string, all []observance) *time.Location {
 	return zone
 }
 
-// onset returns when the observance begins in each year, in the form of the POSIX variable TZ, such as M10.5.0/03:00:00 for the last Sunday of October
-// at three; empty for a rule of another kind.
+// onset returns the yearly rule by which the observance begins, as POSIX writes it in the variable TZ, such as M10.5.0/03:00:00 for the last
+// Sunday of October at three. It is empty for a rule that TZ cannot express.
 func (o *observance) onset() string {
 	at, err := time.Parse(clockForm, o.start)
 	if err != nil {

@@ -1,6 +1,7 @@
 package dav
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,7 +18,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// cardRow is the name and the id that a device gave the card of a person or, with its id as ConnectionID, of a group.
+// cardRow is the name and the UID that a device chose for the card of a person or a group, whose id is ConnectionID.
 type cardRow struct {
 	bun.BaseModel `bun:"table:cards,alias:card"`
 
@@ -85,16 +86,17 @@ func personOf(uid string) string {
 	return ""
 }
 
-// named completes entries with the derived names and UIDs.
+// named returns the entry with the name and the UID that are derived from its id, where no device chose them.
+func (e entry) named() entry {
+	e.UID = cmp.Or(e.UID, uidOf(e.ID))
+	e.Name = cmp.Or(e.Name, uidOf(e.ID)+ending)
+	return e
+}
+
+// named is entry.named for several.
 func named(entries []entry) []entry {
-	for i := range entries {
-		e := &entries[i]
-		if e.UID == "" {
-			e.UID = uidOf(e.ID)
-		}
-		if e.Name == "" {
-			e.Name = uidOf(e.ID) + ending
-		}
+	for i, e := range entries {
+		entries[i] = e.named()
 	}
 	return entries
 }

@@ -325,8 +325,8 @@ func (w *world) kept() string {
 	return b.String()
 }
 
-// TestDevicesAgree: whatever two devices, the member and an agent do, in any order and with lost answers, the devices have the same cards in
-// the end, and no word that anybody typed is gone without a change or a proposal that has it.
+// TestDevicesAgree: after random acts of two devices, the member and an agent, some with lost answers, both devices have the same cards, and
+// every word that was typed is on a card, in a note, in a change or in a proposal.
 func TestDevicesAgree(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {

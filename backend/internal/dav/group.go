@@ -153,28 +153,29 @@ LEFT JOIN cards k ON k.tenant_id = l.tenant_id AND k.connection_id = l.connectio
 WHERE l.tenant_id = ?0 AND (?1 OR l.group_id IN (?2))`, q.TenantID(), len(ids) == 0, bun.List(ids)).Scan(ctx, &members)
 	byGroup := map[string][]string{}
 	for _, m := range members {
-		byGroup[m.GroupID] = append(byGroup[m.GroupID], withoutURN(named([]entry{{ID: m.ID, UID: m.UID}})[0].UID))
+		byGroup[m.GroupID] = append(byGroup[m.GroupID], withoutURN(entry{ID: m.ID, UID: m.UID}.named().UID))
 	}
 	list := make([]*card, len(rows))
 	for i, r := range rows {
 		slices.Sort(byGroup[r.ID])
-		e := named([]entry{{ID: r.ID, Name: r.Name, UID: r.UID}})[0]
+		e := entry{ID: r.ID, Name: r.Name, UID: r.UID}.named()
 		list[i] = &card{entry: e, group: &group{r.Title, r.Description, byGroup[r.ID]}}
 	}
 	return list, err
 }
 
-// groupEntries returns the entries of cards, and a hash of what they say; empty if there are none.
-func groupEntries(cards []*card) (list []entry, hash string) {
-	if len(cards) == 0 {
-		return nil, ""
+// groupEntries returns the entries of all groups, and a hash of their cards; empty if there are none.
+func groupEntries(ctx context.Context, q db.Reader) (list []entry, hash string, err error) {
+	cards, err := readGroups(ctx, q)
+	if err != nil || len(cards) == 0 {
+		return nil, "", err
 	}
 	sum := sha256.New()
 	for _, c := range cards {
 		list = append(list, c.entry)
 		_, _ = io.WriteString(sum, c.Name+c.etag())
 	}
-	return list, hex.EncodeToString(sum.Sum(nil)[:8])
+	return list, hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 // peopleOf returns the people of the address book with UIDs, by these.
@@ -394,7 +395,7 @@ func (v *request) formerGroup(ctx context.Context, tx *db.Tx) (*group, error) {
 	return v.lastGroup(ctx, tx, strings.Join(append(ids, objectOf(derived))[:1], ""))
 }
 
-// lastGroup returns the group as the device last got or sent it; nil if that is unknown.
+// lastGroup returns the card of a group that the device last got or sent; nil if none is stored.
 func (v *request) lastGroup(ctx context.Context, tx *db.Tx, groupID string) (*group, error) {
 	var held []deviceGroup
 	err := tx.From(&held).Where("device_id = ? AND group_id = ?", v.who.Credential.ID, groupID).Scan(ctx)

@@ -25,7 +25,7 @@ func personCard(uid, name string) string {
 	return "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:" + uid + "\r\nFN:" + name + "\r\nN:" + strings.ReplaceAll(name, " ", ";") + ";;;\r\nEND:VCARD\r\n"
 }
 
-// groups returns the names of all groups with those of their people, such as "Rowing: Ada Berg, Ben Holm".
+// groups returns each group with its people, such as "Rowing: Ada Berg, Ben Holm".
 func (s *site) groups() (out []string) {
 	s.Helper()
 	list, err := groups.ListGroups(s.Context(), s.data())

@@ -307,6 +307,8 @@ func (v *request) propfind() error {
 	var list []entry
 	err = v.data.Snapshot(v.ctx, func(ctx context.Context, q db.Reader) (err error) {
 		switch {
+		case v.to.kind < homeKind: // the answer says nothing of the address book
+			return nil
 		case v.to.kind == cardKind:
 			var found map[string]entry
 			if found, err = find(ctx, q, v.to.name); err == nil {
@@ -325,8 +327,7 @@ func (v *request) propfind() error {
 		if now, _, err = stateOf(ctx, q); err != nil {
 			return err
 		}
-		cards, err := readGroups(ctx, q)
-		grouped, hash := groupEntries(cards)
+		grouped, hash, err := groupEntries(ctx, q)
 		if now.groups = hash; depth == "1" && v.to.kind == bookKind {
 			list = append(list, grouped...)
 		}

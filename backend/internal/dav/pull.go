@@ -62,9 +62,9 @@ func FindPerson(ctx context.Context, q db.Reader, c *importer.Card) (string, err
 	return importer.FindCard(ctx, q, c)
 }
 
-// Take stores a pulled card; the changes are recorded as who's credential. Somebody new is added; somebody on file gets the values that
-// differ from the card before. A value that was changed here too stays, and the card's value becomes a proposal. A card without a photo
-// removes none.
+// Take adds the person of a card that was read from an address book elsewhere, or merges the card into the person on file: what differs from
+// the card that the address book had before is changed. A value that was changed here too stays, and the card's value becomes a proposal. A
+// card without a photo removes none. The changes are recorded in the name of who's credential.
 // It fails with fault.Invalid for a card that a person can't have, and if too many proposals wait.
 func Take(ctx context.Context, tx *db.Tx, who *tenant.Principal, p Pulled) (t Taken, err error) {
 	if t.ConnectionID = p.ConnectionID; p.ConnectionID == "" {

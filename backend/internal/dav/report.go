@@ -101,11 +101,10 @@ func (v *request) query(root *element) error {
 	if err != nil {
 		return err
 	}
-	cards, err := readGroups(v.ctx, v.data)
+	grouped, _, err := groupEntries(v.ctx, v.data)
 	if err != nil {
 		return err
 	}
-	grouped, _ := groupEntries(cards)
 	list = append(list, grouped...)
 	var matching []entry
 	err = read(v.ctx, v.data, list, false, func(c *card) error {
@@ -191,8 +190,7 @@ func (v *request) sync(root *element) error {
 		if list, err = entries(ctx, q, since.version); err != nil {
 			return err
 		}
-		cards, err := readGroups(ctx, q)
-		grouped, now.groups = groupEntries(cards)
+		grouped, now.groups, err = groupEntries(ctx, q)
 		return err
 	})
 	if err != nil {

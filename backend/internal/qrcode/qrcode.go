@@ -9,10 +9,10 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// Picture is a QR code: dark squares of one unit on a light square of Size units.
+// Picture is a QR code: a light square of Size by Size units, in which each dark module is one unit wide.
 type Picture struct {
 	Size int
-	// Path draws the dark squares, as the d attribute of an SVG path.
+	// Path is the d attribute of an SVG path that draws the dark modules.
 	Path string
 }
 

@@ -89,7 +89,7 @@ func (t plistText) String() string {
 type deviceProfile struct {
 	// Title is the name of the profile, Purpose says what it does. ID and AccountID are random UUIDs of the profile and the account.
 	Title, Purpose, ID, AccountID plistText
-	// Host, Port and TLS are of the address of the service, Principal is the path of the member's principal.
+	// Host, Port and TLS say where the service is, and Principal is the path of the member's principal there.
 	Host, Principal    plistText
 	Port               int
 	TLS                bool

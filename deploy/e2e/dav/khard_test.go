@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestKhard: khard lists and edits the cards that vdirsyncer keeps equal with Kith, and adds one. What it does not know stays.
+// TestKhard: khard lists the cards that vdirsyncer fetched from Kith, edits one and adds one. Values that khard does not know stay.
 func TestKhard(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
