@@ -115,7 +115,7 @@ func (v *request) renderDevices(status int, c deviceChoice, feed feedChoice, m *
 		_, address, _ := strings.Cut(content.MadeFeed.Bearer, ":")
 		content.Subscribe = template.URL("webcal:" + address) //nolint:gosec // of this service
 	}
-	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Errors: m.List, Content: content})
+	return v.Render(status, "devices", page.Page{Title: "Devices", Section: page.PathDevices, Script: page.ScriptOffline, Errors: m.List, Content: content})
 }
 
 // addDevice makes an app password. It sends the browser to the page that shows it, once, or answers with a profile that has it.

@@ -112,9 +112,9 @@ func keptFiles(t *testing.T, worker string) []string {
 	return release.Files
 }
 
-// The service worker keeps the files that pages load and nothing else, so that there is nothing of
-// a member to remove when they sign out.
-func TestServiceWorkerKeepsFilesAlone(t *testing.T) {
+// The service worker keeps the files that pages load, and a page that has nothing of a member, until a member
+// allows more on their device.
+func TestServiceWorkerKeepsFiles(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
@@ -137,7 +137,12 @@ func TestServiceWorkerKeepsFilesAlone(t *testing.T) {
 			t.Errorf("%s differs for a member", address)
 		}
 	}
-	for _, path := range []string{"/", "/people", "/people/new", "/network", "/settings/imports"} {
+	offline := b.Get("/offline")
+	want(t, offline, http.StatusOK, "cannot be reached")
+	if other := anonymous.Get("/offline"); offline.Body != other.Body {
+		t.Errorf("the page without a network has something of a member: %s", offline.Body)
+	}
+	for _, path := range []string{"/", "/people", "/people/new", "/network", "/settings/imports", "/settings/devices", "/offline"} {
 		p := b.Get(path)
 		for _, n := range append(p.All("script"), p.All("link")...) {
 			address, rel := webtest.Attr(n, "src")+webtest.Attr(n, "href"), webtest.Attr(n, "rel")

@@ -30,11 +30,12 @@ after(async () => {
 });
 
 /** Waits until the service worker serves the page. */
-async function controlled() {
-  await page.evaluate(async () => {
-    await navigator.serviceWorker.ready;
-    if (!navigator.serviceWorker.controller) await new Promise((done) => { navigator.serviceWorker.addEventListener('controllerchange', done, { once: true }); });
-  });
+const controlled = () => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+
+/** Waits until what the page looks up is so. */
+async function until(check, ...given) {
+  const end = Date.now() + 30_000;
+  while (!(await page.evaluate(check, given))) assert.ok(Date.now() < end, `waited in vain for ${check}`);
 }
 
 const kept = () => page.evaluate(async () => {
@@ -71,21 +72,94 @@ test('the service worker keeps the files of this version, and drops those of ano
   assert.ok(names[0] !== 'kith-older');
 });
 
-test('offline, files come from the cache, and pages and data do not load', async () => {
+/** Runs an act without a network. */
+async function withoutNetwork(act) {
+  await context.setOffline(true);
+  try {
+    await act();
+  } finally {
+    await context.setOffline(false);
+  }
+}
+
+const keptPeople = async () => (await kept())[`kith-pages-${member}`]?.filter((path) => path.startsWith('/people/')) ?? [];
+let member;
+
+test('without a network, files come from the cache, and a page says so: data does not load', async () => {
   await page.goto('/people');
   await controlled();
   const files = await page.evaluate(() => [...document.querySelectorAll('link[rel=stylesheet], link[rel=icon], script[src]')].map((n) => new URL(n.href ?? n.src).pathname + new URL(n.href ?? n.src).search));
   assert.ok(files.length >= 4, `the page loads ${files}`);
-  await context.setOffline(true);
-  try {
-    for (const file of files) assert.equal(await load(file), 200, file);
-    for (const path of ['/people', '/', '/people/new', '/assets/kith.css?v=000000000000']) assert.equal(await load(path), 'TypeError', path);
-    await assert.rejects(page.goto('/people'), /ERR_INTERNET_DISCONNECTED/);
-  } finally {
-    await context.setOffline(false);
-  }
-  await page.goto('/people');
+  await withoutNetwork(async () => {
+    // A kept page of an older version has the stylesheet of this one.
+    for (const file of [...files, '/assets/kith.css?v=000000000000']) assert.equal(await load(file), 200, file);
+    for (const path of ['/people', '/', '/people/new']) assert.equal(await load(path), 'TypeError', path);
+    await page.goto('/people');
+    await expectHeading(page, 'No connection');
+    assert.equal(await page.getByText('On this device').isVisible(), false);
+    await portray(page, 'offline', { everyView: true });
+  });
+  await page.getByRole('link', { name: 'Try again' }).click();
   await expectHeading(page, 'People');
+});
+
+test('a member keeps pages on this device, and reads them without a network', async () => {
+  await page.goto('/people/new');
+  await page.getByLabel('Name').first().fill('Ngozi Offline');
+  await press(page, 'Save');
+  await expectNotice(page, 'The person is added.');
+  await page.goto('/people');
+  const person = await page.getByRole('link', { name: 'Ngozi Offline' }).getAttribute('href');
+  await page.goto('/settings/devices');
+  member = await page.evaluate(() => document.body.dataset.drafts);
+  await press(page, 'Keep pages on this device');
+  await page.getByRole('button', { name: 'Delete the pages kept here' }).waitFor();
+  assert.ok((await keptPeople()).includes(person), `kept: ${await keptPeople()}`);
+  await page.goto('/people?q=nobody-has-this-name');
+  await page.goto(person);
+  await withoutNetwork(async () => {
+    await page.goto(person);
+    await expectHeading(page, 'Ngozi Offline');
+    await page.getByText('Kith cannot be reached now.').waitFor();
+    await portray(page, 'offline-person', { everyView: true });
+    assert.equal(await page.locator('form[method=post] button:enabled').count(), 0);
+    await page.goto('/people');
+    await page.getByRole('link', { name: 'Ngozi Offline' }).waitFor(); // the whole list, not the last search
+    await page.goto('/');
+    await expectHeading(page, 'Today');
+    await page.goto('/network');
+    await page.locator('#kept-pages').getByRole('link', { name: 'Ngozi Offline' }).click();
+    await expectHeading(page, 'Ngozi Offline');
+  });
+});
+
+test('a changed person is kept as it is now, and a deleted one no longer', async () => {
+  const person = (await keptPeople()).at(-1);
+  await page.goto(`${person}/edit`);
+  await page.getByRole('textbox', { name: 'Name' }).first().fill('Ngozi Changed');
+  await press(page, 'Save');
+  await expectHeading(page, 'Ngozi Changed');
+  await until(async ([cache, path]) => (await (await (await caches.open(cache)).match(path)).text()).includes('Ngozi Changed'), `kith-pages-${member}`, person);
+  await withoutNetwork(async () => {
+    await page.goto(person);
+    await expectHeading(page, 'Ngozi Changed');
+    assert.equal(await page.getByRole('status').count(), 0); // what was done is not said again
+  });
+});
+
+test('at most 50 people are kept, and another member has none', async () => {
+  await page.goto('/');
+  await page.evaluate(async ([name]) => {
+    const cache = await caches.open(name);
+    for (let i = 0; i < 60; i++) await cache.put(`/people/con_x${i}`, new Response('<title>x</title>'));
+  }, [`kith-pages-${member}`]);
+  await page.goto('/people');
+  await until(async ([name]) => (await (await caches.open(name)).keys()).filter((r) => new URL(r.url).pathname.startsWith('/people/')).length === 50, `kith-pages-${member}`);
+  await page.evaluate(async ([name]) => { await caches.delete(name); await caches.open('kith-pages-mem_other'); }, [`kith-pages-${member}`]);
+  await page.goto('/people');
+  await page.goto('/');
+  assert.deepEqual((await kept())['kith-pages-mem_other'], []);
+  await page.evaluate(() => caches.delete('kith-pages-mem_other'));
 });
 
 /** Posts a form like the share sheet of an operating system. */
@@ -128,11 +202,28 @@ test('a file that is no contact is refused, and says what to do', async () => {
   await portray(page, 'share-wrong', { everyView: true });
 });
 
-test('after signing out no page is cached, and a share is repeated after signing in', async () => {
+/** Waits until no page is kept. */
+const nothingKept = () => until(async () => (await caches.keys()).every((name) => !name.startsWith('kith-pages-')));
+
+test('a session that ended elsewhere deletes the pages, and signing in again keeps them again', async () => {
+  await page.goto('/settings/devices');
+  if (await page.getByRole('button', { name: 'Keep pages on this device' }).isVisible()) await press(page, 'Keep pages on this device');
+  await page.getByRole('button', { name: 'Delete the pages kept here' }).waitFor();
+  await context.clearCookies();
+  await page.goto('/people');
+  await expectHeading(page, 'Sign in');
+  await nothingKept();
+  await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
+  await expectHeading(page, 'People');
+  await until(async ([name]) => (await caches.has(name)) && (await (await caches.open(name)).match('/people')) !== undefined, `kith-pages-${member}`);
+});
+
+test('after signing out no page is kept, and a share is repeated after signing in', async () => {
   await page.goto('/people');
   await signOut(page);
   await expectHeading(page, 'Sign in');
-  for (const paths of Object.values(await kept())) assert.deepEqual(paths.filter((path) => !path.startsWith('/assets/')), []);
+  await nothingKept();
+  for (const paths of Object.values(await kept())) assert.deepEqual(paths.filter((path) => !path.startsWith('/assets/') && path !== '/offline'), []);
   await page.evaluate(() => {
     const form = Object.assign(document.createElement('form'), { method: 'post', action: '/people/share' });
     document.body.append(form);

@@ -113,6 +113,7 @@ func accessPages() []route.Route {
 	return []route.Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Creates an account."},
 		{Name: "owner", Methods: both, Pattern: "/owner", Anonymous: true, Summary: "Creates the first member, with a link that the server printed."},
+		{Name: "offline", Methods: get, Pattern: "/offline", Anonymous: true, Summary: "What the installed app shows without a network."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
 		{Name: "sign-in-two-step", Methods: both, Pattern: "/sign-in/two-step", Anonymous: true, Summary: "Asks for the second factor of a sign-in."},
 		{Name: "sign-in-two-step-options", Methods: post, Pattern: "/sign-in/two-step/options", Anonymous: true, Summary: "Returns the WebAuthn options for a passkey as the second factor."},
@@ -138,6 +139,7 @@ func accessPages() []route.Route {
 		{Name: "icon-maskable", Methods: get, Pattern: "/assets/icon-maskable-512.png", Anonymous: true, Summary: "The maskable icon of the installed app."},
 		{Name: "service-worker", Methods: get, Pattern: "/assets/worker.js", Anonymous: true, Summary: "The service worker. It caches the files of pages, but neither pages nor data."},
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
+		{Name: "offline-script", Methods: get, Pattern: "/assets/offline.js", Anonymous: true, Summary: "The script that keeps pages for reading without a network."},
 		{Name: "passkey-script", Methods: get, Pattern: "/assets/passkey.js", Anonymous: true, Summary: "The script of passkeys."},
 		{Name: "connect-script", Methods: get, Pattern: "/assets/connect.js", Anonymous: true, Summary: "The script of the page that connects an agent."},
 		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},

@@ -41,6 +41,7 @@ const (
 	ScriptConsent = "consent"
 	ScriptConnect = "connect"
 	ScriptImports = "imports"
+	ScriptOffline = "offline"
 	ScriptPasskey = "passkey"
 	ScriptPeople  = "people"
 	ScriptPerson  = "person"

@@ -196,7 +196,32 @@ document.addEventListener("keydown", (event) => {
 });
 
 // The service worker keeps the files of the installed app. The pages work the same without it.
-if (document.querySelector("link[rel=manifest]")) navigator.serviceWorker?.register("/assets/worker.js", { scope: "/" }).catch(() => {});
+if (document.querySelector("link[rel=manifest]")) navigator.serviceWorker?.register("/assets/worker.js", { scope: "/" }).then(keepAgain).catch(() => {});
+
+// The pages that a member keeps on this device were deleted when the session ended. They are kept again after signing in
+// again, unless the member signed out.
+const offlineKey = "kith-offline";
+
+async function keepAgain() {
+  const member = document.body.dataset.drafts;
+  if (localStorage.getItem(offlineKey) !== member || await caches.has(`kith-pages-${member}`)) return;
+  (await navigator.serviceWorker.ready).active.postMessage({ keep: member });
+}
+
+document.addEventListener("submit", ({ target }) => {
+  if (new URL(target.action).pathname.endsWith("/sign-out")) localStorage.removeItem(offlineKey);
+}, true);
+
+// A page that the service worker kept says when it is from, and changes nothing.
+const { kept: keptAt } = document.body.dataset;
+if (keptAt) {
+  const told = document.getElementById("kept");
+  const time = told.querySelector("time");
+  time.dateTime = keptAt;
+  time.textContent = new Date(keptAt).toLocaleString(document.documentElement.lang.replace(/^en$/, "en-GB"), { dateStyle: "medium", timeStyle: "short" });
+  told.hidden = false;
+  for (const button of document.querySelectorAll("form[method=post] button")) button.disabled = true;
+}
 
 // A menu closes when something else is chosen, or by Escape.
 document.addEventListener("click", ({ target }) => {
