@@ -64,8 +64,7 @@ test('what an agent did is shown, and several changes are undone at once', async
   await press(page, 'Undo these 2 changes');
   await expectNotice(page, 'The changes are undone.');
 
-  await page.getByRole('link', { name: /^Undo “Added Grace/ }).click();
-  await press(page, 'Undo “Added Grace <b>Hopper</b>”');
+  await page.getByRole('button', { name: /^Undo “Added Grace/ }).click();
   await expectNotice(page, 'The change is undone.');
   assert.equal((await tool('get_connection', { id })).isError, true);
   await chooseIn(page, 'More about', 'What agents read');

@@ -20,6 +20,8 @@ import (
 
 // activityContent is the content of the page of all changes.
 type activityContent struct {
+	// Self is the address of the page, to which an undo leads back.
+	Self string
 	Filters filters
 	// Filtered is set if a filter is set.
 	Filtered bool
@@ -84,7 +86,7 @@ func (v *request) showActivity() error {
 	if err != nil {
 		return err
 	}
-	content := activityContent{MaxUndo: history.MaxUndo, Filtered: len(filterOf(address)) > 0}
+	content := activityContent{Self: v.R.URL.RequestURI(), MaxUndo: history.MaxUndo, Filtered: len(filterOf(address)) > 0}
 	status := http.StatusBadRequest
 	if len(wrong) == 0 {
 		status = http.StatusOK

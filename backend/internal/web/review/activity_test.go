@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/groups"
@@ -20,24 +22,29 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
+// undos returns the links and buttons that undo one change.
+func undos(p *webtest.Page) []*html.Node {
+	return slices.DeleteFunc(append(p.All("a"), p.All("button")...), func(n *html.Node) bool {
+		return !strings.HasPrefix(webtest.Attr(n, "href"), webtest.UndoForm+"?change=") && webtest.Attr(n, "form") != "undo-one"
+	})
+}
+
 // undoable returns the changes that a page offers to undo, in the page's order.
 func undoable(p *webtest.Page) []string {
 	var ids []string
-	for _, a := range p.All("a") {
-		if id, found := strings.CutPrefix(webtest.Attr(a, "href"), webtest.UndoForm+"?change="); found && strings.HasPrefix(webtest.TextOf(a), "Undo “") {
-			ids = append(ids, id)
+	for _, n := range undos(p) {
+		if strings.HasPrefix(webtest.TextOf(n), "Undo “") {
+			ids = append(ids, strings.TrimPrefix(webtest.Attr(n, "href"), webtest.UndoForm+"?change=")+webtest.Attr(n, "value"))
 		}
 	}
 	return ids
 }
 
-// undoLinks returns the names of the links that undo a change.
-func undoLinks(p *webtest.Page) []string {
+// undoNames returns the names of the links and buttons that undo a change.
+func undoNames(p *webtest.Page) []string {
 	var names []string
-	for _, a := range p.All("a") {
-		if strings.HasPrefix(webtest.Attr(a, "href"), webtest.UndoForm+"?change=") {
-			names = append(names, webtest.TextOf(a))
-		}
+	for _, n := range undos(p) {
+		names = append(names, webtest.TextOf(n))
 	}
 	return names
 }
@@ -73,8 +80,8 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		wantNames := []string{
 			"Undo “Undid: Changed Grace Hopper” of " + later, "Undo “Added Grace Hopper” of " + at,
 		}
-		if got := undoLinks(page); !slices.Equal(got, wantNames) {
-			t.Errorf("the links are %q", got)
+		if got := undoNames(page); !slices.Equal(got, wantNames) {
+			t.Errorf("the buttons are %q", got)
 		}
 		if webtest.LinkTo(page, "Older") != "" || webtest.LinkTo(page, "Latest") != "" {
 			t.Error("a single page links to others")
