@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,6 +30,8 @@ type asset struct {
 	// policy replaces assetPolicy, and scope is what a service worker may serve; both are
 	// empty for other files.
 	policy, scope string
+	// languages are a script with its texts in the other languages. They have the same path and versions of their own.
+	languages map[*words]asset
 }
 
 // assetPolicy is for a file that a browser shows by itself.
@@ -77,7 +81,7 @@ func loadAssets() (assets, error) {
 		if "/"+name == pathWorker {
 			continue
 		}
-		if scripts[strings.TrimSuffix(path.Base(name), ".js")], err = loadAsset("/"+name, javaScript); err != nil {
+		if scripts[strings.TrimSuffix(path.Base(name), ".js")], err = loadScript("/" + name); err != nil {
 			return assets{}, err
 		}
 	}
@@ -94,6 +98,42 @@ func loadAsset(path, media string) (asset, error) {
 		data = unsent.ReplaceAll(data, nil)
 	}
 	return newAsset(path, media, data), nil
+}
+
+// scriptText matches a text in a script that people read: t("Save").
+var scriptText = regexp.MustCompile(`\bt\(("(?:[^"\\]|\\.)*")\)`)
+
+// loadScript loads a script in each language: what stands in t("…") is the English text, which is replaced here.
+func loadScript(path string) (asset, error) {
+	source, err := loadAsset(path, javaScript)
+	if err != nil {
+		return asset{}, err
+	}
+	languages, err := catalogues()
+	if err != nil {
+		return asset{}, err
+	}
+	in := func(w *words) asset {
+		return newAsset(path, javaScript, scriptText.ReplaceAllFunc(source.data, func(call []byte) []byte {
+			english, _ := strconv.Unquote(string(scriptText.FindSubmatch(call)[1]))
+			quoted, _ := json.Marshal(w.text(english)) // a string can always be written
+			return quoted
+		}))
+	}
+	script := in(nil)
+	script.languages = map[*words]asset{}
+	for _, w := range languages {
+		script.languages[w] = in(w)
+	}
+	return script, nil
+}
+
+// in returns a script in a language; other files are the same in all.
+func (a asset) in(w *words) asset {
+	if translated, ok := a.languages[w]; ok {
+		return translated
+	}
+	return a
 }
 
 // unsent matches what browsers don't get of a script or a stylesheet: lines that are only a comment, and indentation.
@@ -134,6 +174,21 @@ func (s assets) files() []asset {
 	return all
 }
 
+// versions returns the addresses of the files in all languages, in a fixed order.
+func (s assets) versions() []string {
+	var out []string
+	for _, file := range s.files() {
+		out = append(out, file.address())
+		for _, translated := range file.languages {
+			if translated.version != file.version {
+				out = append(out, translated.address())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 func (s assets) mount(mux *http.ServeMux) {
 	for _, file := range slices.Concat(s.files(), s.icons, []asset{s.manifest, s.worker}) {
 		mux.Handle("GET "+file.path, file)
@@ -143,7 +198,13 @@ func (s assets) mount(mux *http.ServeMux) {
 // ServeHTTP implements http.Handler.
 func (a asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	keep := "no-cache" // the requested version may not be this one
-	if r.URL.Query().Get("v") == a.version {
+	version := r.URL.Query().Get("v")
+	for _, translated := range a.languages {
+		if version == translated.version {
+			a = translated
+		}
+	}
+	if version == a.version {
 		keep = "public, max-age=31536000, immutable"
 	}
 	h := w.Header()

@@ -60,9 +60,7 @@ func (s *assets) addWorker() error {
 		return err
 	}
 	kept := release{}
-	for _, file := range s.files() {
-		kept.Files = append(kept.Files, file.address())
-	}
+	kept.Files = s.versions()
 	data, err := json.Marshal(kept.Files)
 	if err != nil {
 		return fmt.Errorf("web: write service worker: %w", err)

@@ -321,7 +321,7 @@ func (v *Request) addScripts(f *frame) {
 		names = append(names, scriptSuggest)
 	}
 	for _, name := range names {
-		f.Scripts = append(f.Scripts, v.assets.scripts[name].address())
+		f.Scripts = append(f.Scripts, v.assets.scripts[name].in(v.Format().words).address())
 	}
 	if len(names) > 0 {
 		allowScripts(v.W.Header(), f.Manifest != "")

@@ -117,6 +117,11 @@ func TestCatalogues(t *testing.T) {
 				}
 			}
 		}
+		for english, file := range scriptTexts(t) {
+			if w.texts[english] == "" {
+				t.Errorf("%s: %s lacks %q", w.tag, file, english)
+			}
+		}
 		for english, file := range codeTexts(t) {
 			if w.text(english) == english && w.texts[english] == "" {
 				t.Errorf("%s: %s lacks %q", w.tag, file, english)
@@ -141,6 +146,29 @@ func TestCatalogues(t *testing.T) {
 			t.Errorf("%s: %v", w.tag, err)
 		}
 	}
+}
+
+// scriptTexts returns the texts of the scripts, with the file that they are in.
+func scriptTexts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	files, err := filepath.Glob("assets/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file) //nolint:gosec // a file of this repository
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range scriptText.FindAllStringSubmatch(string(source), -1) {
+			out[strings.Trim(found[1], `"`)] = file
+		}
+	}
+	if len(out) < 20 {
+		t.Fatalf("found %d texts in %d scripts", len(out), len(files))
+	}
+	return out
 }
 
 // codeTexts returns the texts in the code of the pages that a catalogue has to translate, with the file that they are in:

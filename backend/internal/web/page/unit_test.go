@@ -1,9 +1,12 @@
 package page
 
 import (
+	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -98,5 +101,38 @@ func TestLabel(t *testing.T) {
 		if got := german.label(of); got != want {
 			t.Errorf("%+v is %q, want %q", of, got, want)
 		}
+	}
+}
+
+// A script has its texts in the language of the page, under one path and with versions of their own; no script asks for a text
+// at run time.
+func TestScriptsInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	all, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages, err := catalogues()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	all.mount(mux)
+	for name, script := range all.scripts {
+		for _, w := range append(languages, nil) {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, script.in(w).address(), nil)
+			got := httptest.NewRecorder()
+			mux.ServeHTTP(got, r)
+			if !strings.Contains(got.Header().Get("Cache-Control"), "immutable") || got.Body.String() != string(script.in(w).data) || scriptText.Match(got.Body.Bytes()) {
+				t.Errorf("%s: %d %v", name, got.Code, got.Header())
+			}
+			if !slices.Contains(all.versions(), script.in(w).address()) {
+				t.Errorf("the service worker does not keep %s", script.in(w).address())
+			}
+		}
+	}
+	shell := all.scripts[scriptShell]
+	if german := shell.in(wordsOf("de-AT")); !bytes.Contains(german.data, []byte(`"Person, Seite oder Aktion finden"`)) || !bytes.Contains(shell.data, []byte(`"Find a person, a page or an action"`)) {
+		t.Error("the shell is not in both languages")
 	}
 }

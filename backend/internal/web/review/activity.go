@@ -21,7 +21,7 @@ import (
 // activityContent is the content of the page of all changes.
 type activityContent struct {
 	// Self is the address of the page, to which an undo leads back.
-	Self string
+	Self    string
 	Filters filters
 	// Filtered is set if a filter is set.
 	Filtered bool

@@ -9,8 +9,8 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.classList.remove("waiting");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.closest(".copy").querySelector("code").textContent);
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; }, every);
+    button.textContent = t("Copied");
+    setTimeout(() => { button.textContent = t("Copy"); }, every);
   });
 }
 

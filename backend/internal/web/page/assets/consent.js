@@ -7,7 +7,7 @@ let waiting, clicked = false;
 
 function ready() {
   allow.removeAttribute("aria-disabled");
-  if (clicked) early.textContent = "Your click came too early to count. You can press Allow now.";
+  if (clicked) early.textContent = t("Your click came too early to count. You can press Allow now.");
 }
 
 function settle() {
@@ -20,7 +20,7 @@ allow.form.addEventListener("submit", (event) => {
   if (event.submitter !== allow || !allow.hasAttribute("aria-disabled")) return;
   event.preventDefault();
   clicked = true;
-  early.textContent = "One moment: Allow works half a second after the page appears.";
+  early.textContent = t("One moment: Allow works half a second after the page appears.");
 });
 document.addEventListener("visibilitychange", settle);
 window.addEventListener("focus", settle);

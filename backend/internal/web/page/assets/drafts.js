@@ -55,12 +55,12 @@ function restore(area) {
   const put = () => { area.value = draft.text; };
   if (draft.base === area.defaultValue) {
     put();
-    tell(area, "Discard it", () => giveUp(area), "What you typed earlier is back. It is not saved yet.");
+    tell(area, t("Discard it"), () => giveUp(area), t("What you typed earlier is back. It is not saved yet."));
     return;
   }
   // The text was changed elsewhere since: both are shown.
   const typed = Object.assign(document.createElement("q"), { className: "text", textContent: draft.text });
-  tell(area, "Use what I typed", put, "This was changed after you typed ", typed);
+  tell(area, t("Use what I typed"), put, `${t("This was changed after you typed")} `, typed);
 }
 
 document.addEventListener("input", ({ target }) => {

@@ -8,7 +8,7 @@ let waiting;
 async function optionsOf(place, signal) {
   const token = place.closest("form").elements.form_token.value;
   const answer = await fetch(place.dataset.passkey, { method: "POST", body: new URLSearchParams({ form_token: token }), redirect: "error", signal });
-  if (!answer.ok) throw new Error(answer.status === 429 ? "Too many attempts. Try again in a few minutes." : "Load the page again, and try again.");
+  if (!answer.ok) throw new Error(answer.status === 429 ? t("Too many attempts. Try again in a few minutes.") : t("Load the page again, and try again."));
   return answer.json();
 }
 
@@ -31,11 +31,11 @@ function send(place, answer) {
 
 function words(error) {
   switch (error.name) {
-    case "NotAllowedError": return "Cancelled, or it took too long. Try again, or go on another way.";
-    case "InvalidStateError": return "This device has a passkey for this account already.";
-    case "SecurityError": return "Passkeys work only at the address of this service, over https.";
+    case "NotAllowedError": return t("Cancelled, or it took too long. Try again, or go on another way.");
+    case "InvalidStateError": return t("This device has a passkey for this account already.");
+    case "SecurityError": return t("Passkeys work only at the address of this service, over https.");
     case "Error": return error.message;
-    default: return "It did not work. Try again, or go on another way.";
+    default: return t("It did not work. Try again, or go on another way.");
   }
 }
 

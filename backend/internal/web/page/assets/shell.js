@@ -28,22 +28,22 @@ const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase
 
 // The palette: people whom the list finds, pages, and what the page can do.
 const input = element("input", {
-  type: "text", role: "combobox", placeholder: "Find a person, a page or an action", maxLength: 256, autocomplete: "off", spellcheck: false,
-  "aria-label": "Find a person, a page or an action", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
+  type: "text", role: "combobox", placeholder: t("Find a person, a page or an action"), maxLength: 256, autocomplete: "off", spellcheck: false,
+  "aria-label": t("Find a person, a page or an action"), "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
 });
-const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
-const palette = dialog("Command palette", input, list);
+const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": t("Found") });
+const palette = dialog(t("Command palette"), input, list);
 let people = [], shown = [], chosen = 0, waiting, latest = 0;
 
 function commands() {
   const found = [];
   for (const link of [...document.querySelectorAll(".areas a"), ...(document.getElementById("places")?.content.querySelectorAll("a") ?? [])]) {
-    found.push({ text: link.textContent, kind: "Page", run: () => location.assign(link.href) });
+    found.push({ text: link.textContent, kind: t("Page"), run: () => location.assign(link.href) });
   }
   for (const act of document.querySelectorAll("[data-shortcut]:not(input, :disabled)")) {
-    found.push({ text: nameOf(act), kind: "Action", run: () => start(act) });
+    found.push({ text: nameOf(act), kind: t("Action"), run: () => start(act) });
   }
-  found.push({ text: "Keyboard shortcuts", kind: "Action", run: () => help.showModal() });
+  found.push({ text: t("Keyboard shortcuts"), kind: t("Action"), run: () => help.showModal() });
   return found;
 }
 
@@ -84,7 +84,7 @@ async function findPeople() {
     }
   }
   if (number !== latest) return; // an answer to older words
-  people = found.map((link) => ({ text: link.textContent, kind: "Person", run: () => location.assign(link.getAttribute("href")) }));
+  people = found.map((link) => ({ text: link.textContent, kind: t("Person"), run: () => location.assign(link.getAttribute("href")) }));
   show();
 }
 
@@ -134,14 +134,14 @@ keys.addEventListener("change", () => {
   }
 });
 const meanings = [
-  ["Ctrl K or ⌘ K", "Find a person, a page or an action"], ["/", "Search people"], ["c", "Add a person"], ["j and k", "Next and previous in a list"],
-  ["x", "Select in a list"], ["e", "Edit"], ["n", "Note about a person"], ["l", "Log a contact"], ["r", "Remind me"], ["z", "Undo what was just done"], ["?", "Show this"],
+  [t("Ctrl K or ⌘ K"), t("Find a person, a page or an action")], ["/", t("Search people")], ["c", t("Add a person")], [t("j and k"), t("Next and previous in a list")],
+  ["x", t("Select in a list")], ["e", t("Edit")], ["n", t("Note about a person")], ["l", t("Log a contact")], ["r", t("Remind me")], ["z", t("Undo what was just done")], ["?", t("Show this")],
 ];
-const help = dialog("Keyboard shortcuts",
-  element("h2", { textContent: "Keyboard shortcuts" }),
+const help = dialog(t("Keyboard shortcuts"),
+  element("h2", { textContent: t("Keyboard shortcuts") }),
   element("dl", {}, ...meanings.flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })])),
-  element("p", { className: "radio" }, keys, element("label", { htmlFor: keys.id, textContent: "Use the keys of one letter" })),
-  element("form", { method: "dialog" }, element("button", { textContent: "Close" })));
+  element("p", { className: "radio" }, keys, element("label", { htmlFor: keys.id, textContent: t("Use the keys of one letter") })),
+  element("form", { method: "dialog" }, element("button", { textContent: t("Close") })));
 const offer = document.getElementById("shortcuts");
 offer.addEventListener("click", () => help.showModal());
 offer.classList.remove("waiting");
