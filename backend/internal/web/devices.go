@@ -59,15 +59,23 @@ type deviceRow struct {
 	Changes int
 }
 
-// deviceRoutes are the routes of the page of devices.
+// deviceRoutes are the routes of the page of devices, and of the page that the installed app shows without a network.
 func deviceRoutes(with func(func(*request) error) page.Handler) []page.Route {
 	return []page.Route{
+		{Pattern: "GET " + pathOffline, Enter: page.Anyone, Handle: with((*request).showOffline)},
 		{Pattern: "GET " + page.PathDevices, Handle: with((*request).showDevices)},
 		{Pattern: "POST " + page.PathDevices, Handle: with((*request).addDevice), Fresh: true},
 		{Pattern: "POST " + page.PathDevices + "/remove", Handle: with((*request).removeDevice)},
 		{Pattern: "POST " + pathFeeds, Handle: with((*request).addFeed), Fresh: true},
 		{Pattern: "POST " + pathFeeds + "/remove", Handle: with((*request).removeFeed)},
 	}
+}
+
+// showOffline answers with the page that the service worker shows without a network. It has nothing of a member, because
+// the worker keeps it for everybody who uses the browser.
+func (v *request) showOffline() error {
+	v.Login = nil
+	return v.Render(http.StatusOK, "offline", page.Page{Title: "No connection", Script: page.ScriptOffline})
 }
 
 func (v *request) showDevices() error {

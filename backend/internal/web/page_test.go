@@ -83,7 +83,7 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 		"email-change":            b.Get(storedChange(t, s, b.Owner, "new@people.example")),
 		"problem, sign in first":  anonymous.Get(confirmForm + "?link=x"), "problem, link over": b.Get(confirmForm + "?link=x"),
 		"kept": anonymous.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")), "kept, signed in": b.Post("/settings/profile", webtest.Values("bio", "Rows at dawn.")),
-		"search": b.Get("/settings/search"), "offline": anonymous.Get("/offline"),
+		"search": b.Get("/settings/search"), "offline": anonymous.Get("/offline"), "styleguide": b.Get("/styleguide"),
 		"notifications": b.Get("/settings/notifications"), "notifications, on": digesting.Get("/settings/notifications"),
 		"notifications, wrong": digesting.Submit(digesting.Get("/settings/notifications"), "/settings/notifications", webtest.Values("rhythm", "hourly")),
 		"unsubscribe":          anonymous.Get(leave), "unsubscribe, off": anonymous.Submit(anonymous.Get(leave), leave, nil),

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/web/page"
@@ -79,13 +78,6 @@ func (v *request) signOutEverywhere() error {
 	v.record(account.SessionsEnded, v.Login.MemberID, "")
 	v.ClearCookie(v.W, page.SessionCookie)
 	return v.RedirectDone(page.PathSignIn, "signed-out-everywhere")
-}
-
-// showOffline answers with the page that the service worker shows without a network. It has nothing of a member, because
-// the worker keeps it for everybody who uses the browser.
-func (v *request) showOffline() error {
-	v.Login = nil
-	return v.Render(http.StatusOK, "offline", page.Page{Title: "No connection", Script: page.ScriptOffline})
 }
 
 func (v *request) showSettings() error {

@@ -157,7 +157,7 @@ func (web *Web) routes() []page.Route {
 		{Pattern: "POST " + page.PathReset, Enter: page.Anyone, Handle: with((*request).reset)},
 		{Pattern: "GET " + page.PathVerify, Enter: page.Anyone, Handle: with((*request).showVerify)},
 		{Pattern: "POST " + page.PathVerify, Enter: page.Anyone, Handle: with((*request).verify)},
-		{Pattern: "GET " + pathOffline, Enter: page.Anyone, Handle: with((*request).showOffline)},
+		{Pattern: "GET " + pathStyleguide, Handle: with((*request).showStyleguide)},
 		{Pattern: "GET " + page.PathSettings, Handle: with((*request).showSettings)},
 		{Pattern: "GET " + page.PathProfile, Handle: with((*request).showProfile)},
 		{Pattern: "POST " + page.PathProfile, Handle: with((*request).saveProfile)},

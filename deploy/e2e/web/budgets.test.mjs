@@ -124,7 +124,7 @@ async function find(page, base) {
 
 before(async () => {
   browser = await openBrowser();
-  [member, visitor] = await Promise.all([newPerson(browser), newPerson(browser)]);
+  [member, visitor] = await Promise.all([newPerson(browser, { serviceWorkers: 'block' }), newPerson(browser, { serviceWorkers: 'block' })]);
   await fill();
   await member.page.goto('/sign-in');
   await signIn(member.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));

@@ -155,7 +155,11 @@ test('at most 50 people are kept, and another member has none', async () => {
   }, [`kith-pages-${member}`]);
   await page.goto('/people');
   await until(async ([name]) => (await (await caches.open(name)).keys()).filter((r) => new URL(r.url).pathname.startsWith('/people/')).length === 50, `kith-pages-${member}`);
-  await page.evaluate(async ([name]) => { await caches.delete(name); await caches.open('kith-pages-mem_other'); }, [`kith-pages-${member}`]);
+  await page.evaluate(async ([name]) => {
+    localStorage.removeItem('kith-offline');
+    await caches.delete(name);
+    await caches.open('kith-pages-mem_other');
+  }, [`kith-pages-${member}`]);
   await page.goto('/people');
   await page.goto('/');
   assert.deepEqual((await kept())['kith-pages-mem_other'], []);

@@ -113,6 +113,7 @@ func accessPages() []route.Route {
 	return []route.Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Creates an account."},
 		{Name: "owner", Methods: both, Pattern: "/owner", Anonymous: true, Summary: "Creates the first member, with a link that the server printed."},
+		{Name: "styleguide", Methods: get, Pattern: "/styleguide", RatePolicy: ratelimit.PolicySettings, Summary: "The parts of the pages in every state, on a server at a loopback address, for those who build them."},
 		{Name: "offline", Methods: get, Pattern: "/offline", Anonymous: true, Summary: "What the installed app shows without a network."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
 		{Name: "sign-in-two-step", Methods: both, Pattern: "/sign-in/two-step", Anonymous: true, Summary: "Asks for the second factor of a sign-in."},

@@ -219,6 +219,7 @@ if (keptAt) {
   const time = told.querySelector("time");
   time.dateTime = keptAt;
   time.textContent = new Date(keptAt).toLocaleString(document.documentElement.lang.replace(/^en$/, "en-GB"), { dateStyle: "medium", timeStyle: "short" });
+  told.querySelector("button").addEventListener("click", () => location.reload());
   told.hidden = false;
   for (const button of document.querySelectorAll("form[method=post] button")) button.disabled = true;
 }
