@@ -72,6 +72,7 @@ document.addEventListener("input", ({ target }) => {
 
 document.addEventListener("submit", ({ target }) => {
   leaving = true;
+  if (pathOf(target).endsWith("/sign-out")) localStorage.removeItem("kith-offline"); // keeps no pages from now on (offline.js)
   const sent = new FormData(target);
   for (const key of keys()) {
     const draft = read(key);

@@ -1,5 +1,6 @@
 // The page without a network lists what is kept on this device; on the page of devices the member
-// chooses whether pages are kept. Without this script both parts stay hidden.
+// chooses whether pages are kept. Without this script both parts stay hidden. The service worker also adds
+// this script to the pages that it keeps.
 const prefix = "kith-pages-"; // as in the service worker
 const chosen = "kith-offline"; // the member who chose it, in the storage of this browser; the shell reads it
 
@@ -65,6 +66,19 @@ async function choose(part) {
   part.classList.remove("waiting");
 }
 
+/** Says when a kept page is from, and that nothing can be changed on it. */
+function tellAge(keptAt) {
+  const told = document.getElementById("kept");
+  const time = told.querySelector("time");
+  time.dateTime = keptAt;
+  time.textContent = new Date(keptAt).toLocaleString(document.documentElement.lang.replace(/^en$/, "en-GB"), { dateStyle: "medium", timeStyle: "short" });
+  told.querySelector("button").addEventListener("click", () => location.reload());
+  told.hidden = false;
+  for (const button of document.querySelectorAll("form[method=post] button")) button.disabled = true;
+}
+
+const { kept: keptAt } = document.body.dataset;
+if (keptAt) tellAge(keptAt);
 if (self.caches && navigator.serviceWorker) {
   const shown = document.getElementById("kept-pages"), offline = document.getElementById("offline");
   if (shown) await list(shown);

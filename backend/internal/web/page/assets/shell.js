@@ -199,29 +199,11 @@ document.addEventListener("keydown", (event) => {
 if (document.querySelector("link[rel=manifest]")) navigator.serviceWorker?.register("/assets/worker.js", { scope: "/" }).then(keepAgain).catch(() => {});
 
 // The pages that a member keeps on this device were deleted when the session ended. They are kept again after signing in
-// again, unless the member signed out.
-const offlineKey = "kith-offline";
-
+// again, unless the member signed out (drafts.js).
 async function keepAgain() {
   const member = document.body.dataset.drafts;
-  if (localStorage.getItem(offlineKey) !== member || await caches.has(`kith-pages-${member}`)) return;
+  if (localStorage.getItem("kith-offline") !== member || await caches.has(`kith-pages-${member}`)) return;
   (await navigator.serviceWorker.ready).active.postMessage({ keep: member });
-}
-
-document.addEventListener("submit", ({ target }) => {
-  if (new URL(target.action).pathname.endsWith("/sign-out")) localStorage.removeItem(offlineKey);
-}, true);
-
-// A page that the service worker kept says when it is from, and changes nothing.
-const { kept: keptAt } = document.body.dataset;
-if (keptAt) {
-  const told = document.getElementById("kept");
-  const time = told.querySelector("time");
-  time.dateTime = keptAt;
-  time.textContent = new Date(keptAt).toLocaleString(document.documentElement.lang.replace(/^en$/, "en-GB"), { dateStyle: "medium", timeStyle: "short" });
-  told.querySelector("button").addEventListener("click", () => location.reload());
-  told.hidden = false;
-  for (const button of document.querySelectorAll("form[method=post] button")) button.disabled = true;
 }
 
 // A menu closes when something else is chosen, or by Escape.

@@ -56,7 +56,8 @@ async function keep(path, answer) {
   if (!answer.ok || answer.redirected) return undefined;
   const text = await answer.text();
   if (!text.includes(`data-drafts="${name.slice(pagesPrefix.length)}"`)) return undefined; // a page of nobody, or of another member
-  const marked = text.replace("<body ", `<body data-kept="${new Date().toISOString()}" `);
+  const script = release.files.find((address) => address.startsWith("/assets/offline.js?"));
+  const marked = text.replace("</head>", `<script type="module" src="${script}"></script>\n</head>`).replace("<body ", `<body data-kept="${new Date().toISOString()}" `);
   await pages.delete(path); // so that it is the newest
   await pages.put(path, new Response(marked, { headers: answer.headers }));
   const people = (await pages.keys()).map((request) => new URL(request.url).pathname).filter(isPerson);
