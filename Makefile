@@ -129,8 +129,13 @@ LITESTREAM := github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 $(BIN)/litestream: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(LITESTREAM) && touch $@
 
+# The ACME server by which TestACME gets certificates.
+PEBBLE := github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.3
+$(BIN)/pebble: Makefile
+	GOBIN=$(BIN) GOWORK=off go install $(PEBBLE) && touch $@
+
 .PHONY: test
-test: $(BIN)/.tools $(BIN)/litestream deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
+test: $(BIN)/.tools $(BIN)/litestream $(BIN)/pebble deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
 	deploy/e2e/with-services.sh $(MAKE) --no-print-directory -k test-inside test-columns test-outside
 
 .PHONY: test-inside test-columns test-outside

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 )
 
@@ -19,10 +20,10 @@ func expiresSoon(cert *x509.Certificate, now time.Time) bool {
 }
 
 func checkCertificates(_ context.Context, s *settings) (string, error) {
-	var found error
+	kept, found := checkACME(s)
 	set := 0
 	for _, pair := range []struct{ cert, key, host string }{
-		{s.TLSCert, s.TLSKey, hostOf(s.BaseURL)}, {s.BackendTLSCert, s.BackendTLSKey, ""},
+		{s.TLSCert, s.TLSKey, hostOf(s.BaseURL)}, {kept, kept, hostOf(s.BaseURL)}, {s.BackendTLSCert, s.BackendTLSKey, ""},
 	} {
 		if pair.cert == "" && pair.key == "" {
 			continue
@@ -42,6 +43,18 @@ func checkCertificates(_ context.Context, s *settings) (string, error) {
 		return "", found
 	}
 	return fmt.Sprintf("all %d are valid", set), nil
+}
+
+// checkACME checks the folder of KITH_ACME, and returns the file with the certificate and its key; "" if there is none.
+func checkACME(s *settings) (file string, err error) {
+	certificates, err := s.newACME()
+	if err != nil || certificates == nil {
+		return "", err
+	}
+	if _, err := os.Stat(certificates.file()); err != nil {
+		return "", fmt.Errorf("KITH_ACME has no certificate for %s yet: start kith, whose log tells what the authority says (%w)", certificates.host, err)
+	}
+	return certificates.file(), closedToOthers(s.ACMECache)
 }
 
 func checkCertificate(certFile, keyFile, host string) error {

@@ -68,7 +68,7 @@ func (a *publicAddress) checkAddress(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s is an address of this machine or network, so clients elsewhere cannot reach it: see deploy/docs/public-address.md", host)
 	}
 	if a.url.Scheme == "http" {
-		return "", errors.New("the address is not https, and clients refuse to send tokens unencrypted: terminate TLS in front of kith, or set KITH_TLS_CERT")
+		return "", errors.New("the address is not https, and clients refuse to send tokens unencrypted: terminate TLS in front of kith, or set KITH_ACME or KITH_TLS_CERT")
 	}
 	found := []netip.Addr{literal}
 	if !isLiteral {

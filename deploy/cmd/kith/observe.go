@@ -52,8 +52,8 @@ func (r *process) watchCertificate(use string, config *tls.Config) error {
 	}
 	return metrics.NewCertificate(r.registry, use, func() time.Time {
 		pair, err := config.GetCertificate(nil)
-		if err != nil {
-			return time.Time{}
+		if err != nil { // with KITH_ACME there may be none yet
+			return time.Now()
 		}
 		return pair.Leaf.NotAfter
 	})

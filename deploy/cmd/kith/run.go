@@ -243,7 +243,7 @@ func (r *process) startEdge(serviceToken string, backendURLs []string, transport
 	for _, try := range sandbox.Requests() {
 		requests = append(requests, edge.SandboxRequest(try))
 	}
-	listenerTLS, err := certificateTLS(r.settings.TLSCert, r.settings.TLSKey, r.logger)
+	listenerTLS, certificates, err := r.edgeTLS()
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,10 @@ func (r *process) startEdge(serviceToken string, backendURLs []string, transport
 	if err := r.watchEdge(front, listenerTLS, backendTLS); err != nil {
 		return nil, err
 	}
-	return front, front.Start(r.ctx)
+	if err := front.Start(r.ctx); err != nil {
+		return nil, explainPort(err)
+	}
+	return front, explainPort(r.startACME(certificates))
 }
 
 // startAdmin starts the admin listener: metrics, health, status and profiles.

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	backend "github.com/kith-crm/kith/backend/server"
+	edge "github.com/kith-crm/kith/edge/server"
 )
 
 // settings are all settings of the service. Each is a flag and an environment variable;
 // secrets have no flag (secrets.go). The defaults work on a laptop.
 type settings struct {
-	Addr           string        `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
+	Addr           string        `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens. With KITH_ACME the default is :443."`
 	BaseURL        string        `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
 	PlainHTTP      bool          `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens are then sent unencrypted: use it only in a network that you trust."`
 	EnvFile        string        `env:"KITH_ENV_FILE" placeholder:"FILE" help:"File with settings, one NAME=value on each line, as for systemd. Variables of the environment come first. Default: /etc/kith/kith.env, if it exists; empty for none."`
@@ -77,6 +78,11 @@ type settings struct {
 
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it serves TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
+	ACME            bool   `name:"acme" env:"KITH_ACME" default:"false" negatable:"" help:"Get the certificate for the host of KITH_BASE_URL from Let's Encrypt, and renew it; this agrees to its terms of service. The edge then serves TLS, at :443 unless KITH_ADDR is set, and the host must lead there."`
+	ACMEHTTPAddr    string `name:"acme-http-addr" env:"KITH_ACME_HTTP_ADDR" default:":80" placeholder:"HOST:PORT" help:"With KITH_ACME, where http is redirected to KITH_BASE_URL and challenges of the authority are answered, which asks at port 80; off for none, since it can ask at 443 too."`
+	ACMEContact     string `name:"acme-contact" env:"KITH_ACME_CONTACT" placeholder:"ADDRESS" help:"Mail address that the authority of KITH_ACME may write to. Let's Encrypt needs none."`
+	ACMEDirectory   string `name:"acme-directory" env:"KITH_ACME_DIRECTORY" default:"https://acme-v02.api.letsencrypt.org/directory" placeholder:"URL" help:"Directory of another authority for KITH_ACME (RFC 8555)."`
+	ACMECache       string `name:"acme-cache" env:"KITH_ACME_CACHE" placeholder:"FOLDER" help:"Where KITH_ACME keeps the certificate and its keys. Default: certificates next to the SQLite file."`
 	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`
 	BackendTLSKey   string `name:"backend-tls-key" env:"KITH_BACKEND_TLS_KEY" placeholder:"FILE" help:"Key of KITH_BACKEND_TLS_CERT."`
 	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"Certificate authority of client certificates that the backend requires (mutual TLS), instead of the service credential."`
@@ -108,6 +114,9 @@ type settings struct {
 // resolve sets defaults that depend on other settings, and returns an error for invalid
 // settings.
 func (s *settings) resolve() error {
+	if s.ACME && s.Addr == edge.DefaultAddr {
+		s.Addr = acmeAddr
+	}
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("KITH_ADDR %q is not host:port", s.Addr)
@@ -138,10 +147,10 @@ func (s *settings) resolve() error {
 		return fmt.Errorf("KITH_BASE_URL %q must be an address like https://kith.example, without a path or a slash at the end", s.BaseURL)
 	}
 	if u.Scheme == "http" && !s.PlainHTTP && !isLoopback(u.Hostname()) {
-		return fmt.Errorf("KITH_BASE_URL %s is not https, so passwords and tokens would be sent unencrypted: terminate TLS in front of kith or set KITH_TLS_CERT, "+
+		return fmt.Errorf("KITH_BASE_URL %s is not https, so passwords and tokens would be sent unencrypted: terminate TLS in front of kith or set KITH_ACME or KITH_TLS_CERT, "+
 			"and use https://; or set KITH_ALLOW_PLAIN_HTTP=true on a private network", s.BaseURL)
 	}
-	return nil
+	return s.resolveACME(u)
 }
 
 // isLoopback reports whether a host is this machine.

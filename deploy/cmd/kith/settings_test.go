@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -21,6 +24,31 @@ func TestConfigMasksSecrets(t *testing.T) {
 	}
 }
 
+const acmeTest = "https://acme.example/directory"
+
+// TestACMEDefaults: KITH_ACME alone, with a public address, is enough beside a SQLite file.
+func TestACMEDefaults(t *testing.T) {
+	t.Parallel()
+	s := settings{Addr: "127.0.0.1:8080", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "/var/lib/kith/kith.db", BaseURL: "https://KITH.example"}
+	if err := s.resolve(); err != nil || s.Addr != ":443" || s.ACMECache != "/var/lib/kith/certificates" {
+		t.Errorf("%q and %q: %v", s.Addr, s.ACMECache, err)
+	}
+	if got, err := s.newACME(); err != nil || got.file() != "/var/lib/kith/certificates/kith.example" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestPortsBelow1024: the error of a port that the user of the service may not open says what to do.
+func TestPortsBelow1024(t *testing.T) {
+	t.Parallel()
+	if err := explainPort(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}); !strings.Contains(err.Error(), "CAP_NET_BIND_SERVICE") {
+		t.Error(err)
+	}
+	if err := explainPort(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}); strings.Contains(err.Error(), "CAP_NET_BIND_SERVICE") {
+		t.Error(err)
+	}
+}
+
 func TestResolveRefuses(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]settings{
@@ -35,6 +63,17 @@ func TestResolveRefuses(t *testing.T) {
 		"nearly localhost":   {Addr: ":1", BaseURL: "http://localhost.evil.example"},
 		"all addresses":      {Addr: ":1", BaseURL: "http://0.0.0.0:8080"},
 		"a user":             {Addr: ":1", BaseURL: "https://me@kith.example"},
+
+		"ACME without an address":     {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db"},
+		"ACME for an IP address":      {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://192.0.2.7"},
+		"ACME for an IPv6 address":    {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://[2001:db8::7]"},
+		"ACME for this machine":       {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://localhost"},
+		"ACME for a name below it":    {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://kith.localhost"},
+		"ACME for a short name":       {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://kith"},
+		"ACME and a certificate":      {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://kith.example", TLSCert: "kith.pem"},
+		"ACME and several edges":      {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "kith.db", BaseURL: "https://kith.example", Edges: 2},
+		"ACME by plain http":          {Addr: ":1", ACME: true, ACMEDirectory: "http://acme.example", DatabaseURL: "kith.db", BaseURL: "https://kith.example"},
+		"ACME and nowhere to keep it": {Addr: ":1", ACME: true, ACMEDirectory: acmeTest, DatabaseURL: "postgres://kith@db/kith", BaseURL: "https://kith.example"},
 	} {
 		if err := s.resolve(); err == nil || !strings.Contains(err.Error(), "KITH_") {
 			t.Errorf("%s: %v", name, err)

@@ -48,7 +48,7 @@ func (s server) run(t *testing.T, commands string) string {
 	t.Helper()
 	commands = strings.NewReplacer(
 		"/var/lib/kith-trial", s.path("trial/new"), "/var/lib/kith", s.path("lib"), "/var/backups/kith", s.path("backups"), "/root/", s.path("root")+"/",
-		"/etc/kith/", s.path("etc")+"/", "/etc/caddy/", s.path("etc")+"/", "-o kith -g kith ", "",
+		"/etc/kith/", s.path("etc")+"/", "-o kith -g kith ", "",
 	).Replace(commands)
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	command.Dir, command.Env = s.folder, s.env
@@ -71,15 +71,14 @@ func TestFirstHour(t *testing.T) {
 		}
 		return blocks[n]
 	}
-	proxy, public, found := strings.Cut(block("Domain and TLS", 0), "kith doctor --public")
+	tls, public, found := strings.Cut(block("Domain and TLS", 0), "kith doctor --public")
 	if !found || strings.TrimSpace(public) != "https://kith.example" {
 		t.Errorf("the check of the public address is %q", public)
 	}
-	old.run(t, proxy)
-	if got := old.run(t, "kith config"); !strings.Contains(got, "KITH_BASE_URL=https://kith.example\n") || !strings.Contains(got, "KITH_TRUSTED_PROXIES=127.0.0.1/32\n") {
+	old.run(t, tls)
+	if got := old.run(t, "kith config"); !strings.Contains(got, "KITH_BASE_URL=https://kith.example\n") || !strings.Contains(got, "KITH_ACME=true\n") {
 		t.Errorf("the settings are\n%s", got)
 	}
-	old.run(t, "caddy validate --adapter caddyfile --config /etc/caddy/Caddyfile")
 
 	old.run(t, "kith migrate")
 	if got := old.run(t, block("The first account", 0)); !strings.Contains(got, "https://kith.example/owner") {
