@@ -29,7 +29,7 @@ build: ## Build the static release binary, to OUT
 	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w $(STAMP)' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
 
 # The systems of a release. The binaries need nothing else: SQLite is in them.
-PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 DIST ?= $(CURDIR)/.tmp/release
 RELEASE = $(or $(VERSION),0.0.0+$(COMMIT))
 NAME = kith$(if $(VERSION),-$(VERSION))
@@ -37,7 +37,7 @@ NAME = kith$(if $(VERSION),-$(VERSION))
 release: $(BIN)/cyclonedx-gomod $(BIN)/release ## Make a release in DIST: binaries, Debian packages, images, source, SBOMs, signed checksums; the same commit gives the same files
 	rm -rf $(DIST) && mkdir -p $(DIST)
 	set -o pipefail; for p in $(PLATFORMS); do \
-		file=$(NAME)-$${p%/*}-$${p#*/} && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
+		file=$(NAME)-$${p%/*}-$${p#*/} && if [ $${p%/*} = windows ]; then file=$$file.exe; fi && GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) --no-print-directory build OUT=$(DIST)/$$file && \
 		$(BIN)/cyclonedx-gomod bin -json -noserial -version v$(RELEASE) $(DIST)/$$file | grep -v '^ *"timestamp":' >$(DIST)/$$file.cdx.json || exit 1; done
 	mkdir -p $(BIN)/printed && $(MAKE) --no-print-directory build OUT=$(BIN)/kith-release && cd $(BIN)/printed && ../kith-release man >kith.1 && \
 		for shell in bash zsh fish; do ../kith-release completion $$shell >kith.$$shell || exit 1; done
@@ -102,9 +102,11 @@ verify: gen ## Fail when generated files, go.mod files or formatting are not cle
 	@! grep -rn 'resolved' --include=package-lock.json deploy --exclude-dir=node_modules
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## Lint every module, and build each one without the workspace
+lint: $(BIN)/golangci-lint ## Lint every module, and what is different on Windows; build each one without the workspace
 	for m in $(MODULES); do (cd $$m && $(BIN)/golangci-lint run -c ../.golangci.yml ./...) || exit 1; done
 	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...) || exit 1; done
+	for p in observability/disk backend/internal/db deploy/cmd/kith; do \
+		(cd $$p && GOOS=windows GOARCH=amd64 $(BIN)/golangci-lint run --tests=false -c $(CURDIR)/.golangci.yml .) || exit 1; done
 
 # Peers have many dependencies, so the benchmark is a module of its own, outside the workspace.
 .PHONY: load

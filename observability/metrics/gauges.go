@@ -5,9 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/kith-crm/kith/observability/disk"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -157,20 +157,13 @@ func (d *due) Collect(all chan<- prometheus.Metric) {
 // whether the last check found it damaged.
 func NewDisk(r prometheus.Registerer, file string, logSize func() int64, damaged func() bool) error {
 	folder := filepath.Dir(file)
-	bytes := func(blocks func(*syscall.Statfs_t) uint64) func() float64 {
-		return func() float64 {
-			var fs syscall.Statfs_t
-			if syscall.Statfs(folder, &fs) != nil {
-				return 0
-			}
-			return float64(blocks(&fs)) * float64(fs.Bsize)
-		}
-	}
+	free := func() float64 { bytes, _, _ := disk.Space(folder); return float64(bytes) } // 0 if it cannot be read
+	size := func() float64 { _, bytes, _ := disk.Space(folder); return float64(bytes) }
 	return errors.Join(
 		newGauge(r, "kith_store_log_bytes", "Size of the write-ahead log of the database file; only with SQLite.", func() float64 { return float64(logSize()) }),
 		newGauge(r, "kith_store_damaged", "1 after the daily check found the database file damaged; only with SQLite.", func() float64 { return truth(damaged()) }),
-		newGauge(r, "kith_store_disk_free_bytes", "Free bytes of the file system of the database file; only with SQLite.", bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Bavail })),
-		newGauge(r, "kith_store_disk_size_bytes", "Size of the file system of the database file; only with SQLite.", bytes(func(fs *syscall.Statfs_t) uint64 { return fs.Blocks })),
+		newGauge(r, "kith_store_disk_free_bytes", "Free bytes of the file system of the database file; only with SQLite.", free),
+		newGauge(r, "kith_store_disk_size_bytes", "Size of the file system of the database file; only with SQLite.", size),
 	)
 }
 

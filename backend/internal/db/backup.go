@@ -92,15 +92,6 @@ ON CONFLICT (number) DO UPDATE SET swept_at = EXCLUDED.swept_at`, at.UTC()).Exec
 	return err
 }
 
-// syncFile writes a file, or the names in a folder, to the disk.
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -212,7 +211,7 @@ func CheckOwner(databaseURL string, beside ...string) error {
 	if err != nil {
 		return fmt.Errorf("look at the folder of the database: %w", err)
 	}
-	owner := folder.Sys().(*syscall.Stat_t).Uid //nolint:forcetypeassert // of every file of this system
+	owner, _, _ := ownerOf(folder)
 	for _, name := range append([]string{path, path + "-wal", path + "-shm", path + lockSuffix, path + inUseSuffix}, beside...) {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -221,7 +220,7 @@ func CheckOwner(databaseURL string, beside ...string) error {
 		if err != nil {
 			return fmt.Errorf("look at the files of the database: %w", err)
 		}
-		if uid := info.Sys().(*syscall.Stat_t).Uid; uid != owner { //nolint:forcetypeassert // as above
+		if uid, _, _ := ownerOf(info); uid != owner {
 			return fmt.Errorf("%s belongs to %s, and its folder to %s, so the service may not be able to open it: chown --reference=%s %s",
 				name, userName(uid), userName(owner), filepath.Dir(path), name)
 		}

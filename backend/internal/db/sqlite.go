@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
@@ -158,11 +157,11 @@ func lockFile(ctx context.Context, path string) (func() error, error) {
 	wait := time.NewTicker(20 * time.Millisecond)
 	defer wait.Stop()
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := lockNow(f, true)
 		if err == nil {
 			return f.Close, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
+		if !errors.Is(err, errLocked) {
 			return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
 		}
 		select {

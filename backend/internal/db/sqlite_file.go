@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -58,21 +59,20 @@ type heldFile struct {
 	count int
 }
 
-type fileKey struct{ device, inode uint64 }
-
-var held = struct {
+// held are the files that this process has open, one or two.
+var held struct {
 	sync.Mutex
-	files map[fileKey]*heldFile
-}{files: map[fileKey]*heldFile{}}
+	files []*heldFile
+}
 
 // holdFile opens a file, unless this process has it open, and makes it if it doesn't exist.
 func holdFile(path string) (*heldFile, error) {
 	held.Lock()
 	defer held.Unlock()
 	if info, err := os.Stat(path); err == nil {
-		if h, ok := held.files[keyOf(info)]; ok {
-			h.count++
-			return h, nil
+		if i := slices.IndexFunc(held.files, func(h *heldFile) bool { return os.SameFile(h.info, info) }); i >= 0 {
+			held.files[i].count++
+			return held.files[i], nil
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -90,13 +90,8 @@ func holdFile(path string) (*heldFile, error) {
 		return nil, errors.Join(fmt.Errorf("cannot open the database: %w", err), f.Close())
 	}
 	h := &heldFile{file: f, info: info, count: 1}
-	held.files[keyOf(info)] = h
+	held.files = append(held.files, h)
 	return h, nil
-}
-
-func keyOf(info os.FileInfo) fileKey {
-	s, _ := info.Sys().(*syscall.Stat_t)
-	return fileKey{device: uint64(s.Dev), inode: s.Ino} //nolint:unconvert // the type of Dev depends on the system
 }
 
 func (h *heldFile) release() error {
@@ -105,7 +100,7 @@ func (h *heldFile) release() error {
 	if h.count--; h.count > 0 {
 		return nil
 	}
-	delete(held.files, keyOf(h.info))
+	held.files = slices.DeleteFunc(held.files, func(other *heldFile) bool { return other == h })
 	return h.file.Close()
 }
 
@@ -271,18 +266,21 @@ const lockSuffix = ".lock"
 // errRunning is the error of commands that must be alone.
 var errRunning = errors.New("kith is running with this database: stop it first")
 
-func lockShared(path string) (*os.File, error) { return flock(path, syscall.LOCK_SH) }
+// errLocked is the error of a file that another process has locked.
+var errLocked = errors.New("another process has locked it")
+
+func lockShared(path string) (*os.File, error) { return flock(path, false) }
 
 // lockAlone fails with errRunning while a process has the database open.
 func lockAlone(path string) (*os.File, error) {
-	f, err := flock(path+inUseSuffix, syscall.LOCK_EX)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	f, err := flock(path+inUseSuffix, true)
+	if errors.Is(err, errLocked) {
 		return nil, errRunning
 	}
 	return f, err
 }
 
-func flock(path string, how int) (*os.File, error) {
+func flock(path string, exclusive bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the database: %w", err)
@@ -290,7 +288,7 @@ func flock(path string, how int) (*os.File, error) {
 	if err := giveToFolder(path); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+	if err := lockNow(f, exclusive); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
 	}
 	return f, nil
@@ -310,12 +308,12 @@ func giveToFolder(path string) error {
 	if err != nil {
 		return fmt.Errorf("look at the database: %w", err)
 	}
-	to, _ := folder.Sys().(*syscall.Stat_t)
+	uid, gid, _ := ownerOf(folder)
 	// A file with several names may be one of the system, which the owner of the folder must not get.
-	if now, _ := file.Sys().(*syscall.Stat_t); now.Uid != 0 || now.Nlink > 1 || to.Uid == 0 {
+	if now, _, names := ownerOf(file); now != 0 || names > 1 || uid == 0 {
 		return nil
 	}
-	if err := os.Lchown(path, int(to.Uid), int(to.Gid)); err != nil {
+	if err := os.Lchown(path, int(uid), int(gid)); err != nil {
 		return fmt.Errorf("give the database to the user that runs kith: %w", err)
 	}
 	return nil

@@ -12,11 +12,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/kith-crm/kith/backend/server"
 	edge "github.com/kith-crm/kith/edge/server"
+	"github.com/kith-crm/kith/observability/disk"
 	"github.com/kith-crm/kith/observability/rules"
 	"github.com/kith-crm/kith/observability/tracing"
 )
@@ -214,11 +214,10 @@ func checkDisk(_ context.Context, s *settings) (string, error) {
 		return "", nil
 	}
 	folder := filepath.Dir(file)
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(folder, &stat); err != nil {
+	free, _, err := disk.Space(folder)
+	if err != nil {
 		return "", fmt.Errorf("check the folder %s of the database: %w", folder, err)
 	}
-	free := stat.Bavail * uint64(stat.Bsize) //nolint:gosec // block sizes are positive
 	if free < minFree {
 		return "", fmt.Errorf("only %d MiB are free in %s", free>>20, folder)
 	}
@@ -228,6 +227,9 @@ func checkDisk(_ context.Context, s *settings) (string, error) {
 func checkFiles(_ context.Context, s *settings) (string, error) {
 	if server.DatabaseFile(s.DatabaseURL) == "" {
 		return "", nil
+	}
+	if runtime.GOOS == "windows" {
+		return "may be opened by those who may open their folder", nil
 	}
 	return "belong to the user of their folder", server.CheckOwner(s.DatabaseURL)
 }
