@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	backend "github.com/kith-crm/kith/backend/server"
@@ -179,10 +180,14 @@ func redirectTo(public string) http.Handler {
 	})
 }
 
-// explainPort says how a service without rights gets a port below 1024.
+// explainPort says what to do about a port on which this process cannot listen.
 func explainPort(err error) error {
-	if !errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: ports below 1024 need a right, which Kith's unit for systemd has (AmbientCapabilities=CAP_NET_BIND_SERVICE); or listen on others, to which a router or firewall forwards", err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w: stop the other program there, such as a web server, or let that one pass everything to Kith at another port", err)
+	default:
 		return err
 	}
-	return fmt.Errorf("%w: ports below 1024 need a right, which Kith's unit for systemd has (AmbientCapabilities=CAP_NET_BIND_SERVICE); or listen on others, to which a router or firewall forwards", err)
 }

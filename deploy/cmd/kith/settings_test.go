@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"strings"
@@ -38,13 +39,15 @@ func TestACMEDefaults(t *testing.T) {
 	}
 }
 
-// TestPortsBelow1024: the error of a port that the user of the service may not open says what to do.
-func TestPortsBelow1024(t *testing.T) {
+// TestPorts: the error of a port that is taken, or that the user of the service may not open, says what to do.
+func TestPorts(t *testing.T) {
 	t.Parallel()
-	if err := explainPort(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}); !strings.Contains(err.Error(), "CAP_NET_BIND_SERVICE") {
-		t.Error(err)
+	for cause, want := range map[syscall.Errno]string{syscall.EACCES: "CAP_NET_BIND_SERVICE", syscall.EADDRINUSE: "stop the other program"} {
+		if err := explainPort(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", cause)}); !errors.Is(err, cause) || !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
 	}
-	if err := explainPort(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}); strings.Contains(err.Error(), "CAP_NET_BIND_SERVICE") {
+	if err := explainPort(nil); err != nil {
 		t.Error(err)
 	}
 }
