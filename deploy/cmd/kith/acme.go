@@ -163,7 +163,7 @@ func (r *process) firstCertificate(certificates *acmeManager) {
 		ServerName: certificates.host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, // like every client of today
 	})
 	if err != nil {
-		r.logger.Error("there is no certificate yet: the authority must reach this machine at the ports 443 and 80 of the public address", "host", certificates.host, "error", err)
+		r.logger.Error("there is no certificate yet: this machine must reach the authority, and the authority the ports 443 and 80 of the public address", "host", certificates.host, "error", err)
 		return
 	}
 	r.logger.Info("the certificate is in use", "host", certificates.host, "expires", pair.Leaf.NotAfter)
