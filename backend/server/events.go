@@ -57,6 +57,7 @@ func events() map[string]string {
 		"POST /settings/mcp/tokens":             "personal_token",
 		"POST /settings/mcp/tokens/revoke":      "personal_token_revoke",
 		"POST /settings/devices":                "device_add",
+		"POST /settings/devices/login":          "device_login",
 		"POST /settings/devices/remove":         "device_remove",
 		"POST /settings/devices/feeds":          "feed_add",
 		"POST /settings/devices/feeds/remove":   "feed_remove",

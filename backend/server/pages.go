@@ -36,7 +36,7 @@ func newPages(c Config, data *db.DB, used func(sessionID string, at time.Time), 
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SandboxOn: c.Sandbox, DAV: c.DAV, SessionLifetime: c.SessionLifetime,
 		SessionIdle: c.SessionIdle, Used: used,
 		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
-		ClientAddress:    func(r *http.Request) string { return r.Header.Get(connectheader.ClientAddress) },
+		ClientAddress:    clientAddress,
 		ReservedUsername: demo.IsUsername(c.Now()),
 		Credits: func(ctx context.Context, owner tenant.ID) (*web.Credits, error) {
 			balance, err := ledger.GetCredits(ctx, owner)
@@ -101,3 +101,6 @@ func (p *pages) stop(ctx context.Context) {
 		p.mailer.Stop(ctx)
 	}
 }
+
+// clientAddress returns the IP address of the client of the edge.
+func clientAddress(r *http.Request) string { return r.Header.Get(connectheader.ClientAddress) }

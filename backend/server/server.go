@@ -312,7 +312,9 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 		s.jobs.digests = s.pages.site.Digests()
 	}
 	if s.config.DAV {
-		dav.New(dav.Config{BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, Logger: s.config.Logger}).Mount(site)
+		dav.New(dav.Config{
+			BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, ClientAddress: clientAddress, Logger: s.config.Logger,
+		}).Mount(site)
 	}
 	var handler http.Handler = site
 	if s.counters != nil {

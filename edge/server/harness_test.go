@@ -21,6 +21,7 @@ func testConfig(backend *backendtest.Backend) Config {
 		Transport:       backend.Transport(),
 		ServiceToken:    backendtest.ServiceToken,
 		SandboxEnabled:  true,
+		DAV:             true,
 		SandboxToken:    backendtest.TokenSandbox,
 		SandboxUsername: backendtest.SandboxUsername,
 		ProfileCacheTTL: DefaultProfileCacheTTL,

@@ -138,6 +138,11 @@ func (r *UseRecorder) Stop(ctx context.Context) {
 // CreatePersonalToken inserts a personal token and sets its id. It fails with fault.Exhausted if the
 // member has MaxTokens live ones, and with ErrAccessEnded if the access that makes it was revoked.
 func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error {
+	return createToken(ctx, s, t, func(context.Context, db.Querier) error { return nil })
+}
+
+// createToken is CreatePersonalToken with something else to do in its transaction.
+func createToken(ctx context.Context, s *db.DB, t *PersonalToken, then func(context.Context, db.Querier) error) error {
 	tokenID, err := s.NewID(id.Token)
 	if err != nil {
 		return err
@@ -155,8 +160,10 @@ func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error 
 		if live >= MaxTokens {
 			return fault.New(fault.Exhausted, "there are %d tokens already: revoke one first", live)
 		}
-		_, err = tx.NewInsert().Model(t).Exec(ctx)
-		return err
+		if _, err := tx.NewInsert().Model(t).Exec(ctx); err != nil {
+			return err
+		}
+		return then(ctx, tx)
 	})
 }
 

@@ -5,6 +5,8 @@
 // HTTP Basic; cookies never count. What a device changes is recorded like all changes, in the name of the device, and can be undone:
 // a deleted card goes to the bin.
 //
+// A program that knows Nextcloud, such as DAVx⁵, gets its app password by itself, once the member has allowed it in a browser.
+//
 //	/dav/                             the root
 //	/dav/{username}/                  the principal
 //	/dav/{username}/books/            the home of the address books
@@ -54,8 +56,10 @@ type Config struct {
 	Store   *db.DB
 	Kinds   history.Kinds
 	// Used records when a device was last seen.
-	Used   func(deviceID string, at time.Time)
-	Logger *slog.Logger
+	Used func(deviceID string, at time.Time)
+	// ClientAddress returns the IP address of the client.
+	ClientAddress func(r *http.Request) string
+	Logger        *slog.Logger
 }
 
 // Server serves address books. It is safe for concurrent use.
@@ -82,6 +86,7 @@ func (s *Server) Mount(mux *http.ServeMux) {
 		http.Redirect(w, r, s.BaseURL+Root, http.StatusMovedPermanently)
 	})
 	mux.Handle(Root, s)
+	s.mountLogin(mux)
 }
 
 // kind is the kind of a resource.
@@ -126,7 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("DAV", "1, 3, access-control, addressbook")
 	h.Set("Cache-Control", "no-store")
 	if s.plain {
-		s.fail(w, r, &refusal{status: http.StatusForbidden, text: "Contacts are synchronised over https alone: the password would cross the network unencrypted."})
+		s.fail(w, r, errPlain)
 		return
 	}
 	who, err := s.authenticate(r)
@@ -161,6 +166,9 @@ func (s *Server) authenticate(r *http.Request) (*tenant.Principal, error) {
 	}
 	return who, err
 }
+
+// errPlain says that passwords would cross a network unencrypted.
+var errPlain = &refusal{status: http.StatusForbidden, text: "Contacts are synchronised over https alone: the password would cross the network unencrypted."}
 
 // errNotFound says that a path names nothing.
 var errNotFound = &refusal{status: http.StatusNotFound, text: "There is nothing at this address."}

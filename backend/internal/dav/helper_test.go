@@ -54,7 +54,7 @@ func each(t *testing.T, run func(s *site)) {
 		mux := http.NewServeMux()
 		dav.New(dav.Config{
 			BaseURL: "https://kith.example", Store: store, Kinds: kinds.All(), Logger: slog.New(slog.DiscardHandler),
-			Used: s.used.note,
+			Used: s.used.note, ClientAddress: func(r *http.Request) string { return r.Header.Get("Test-Address") },
 		}).Mount(mux)
 		s.server = mux
 		run(s)

@@ -15,7 +15,7 @@ import (
 
 // storesCredential matches a statement that stores a credential or replaces a password.
 var storesCredential = regexp.MustCompile(`INSERT INTO (login_sessions|sign_in_steps|personal_tokens|totp_secrets|passkeys|recovery_codes|` +
-	`linked_identities|authorization_codes|grants|access_tokens|refresh_tokens)\b|UPDATE members SET [^"]*password_hash = `)
+	`linked_identities|authorization_codes|grants|access_tokens|refresh_tokens)\b|UPDATE members SET [^"]*password_hash = |UPDATE personal_tokens SET hash = `)
 
 // Every function that stores a credential is known here, with how it makes sure that access was not
 // revoked since it was checked. A new one needs account.StoreCredential, or a reason.
@@ -28,8 +28,9 @@ func TestEveryStoredCredentialIsKnown(t *testing.T) {
 		stranger = "creates a member, who had no access before"
 	)
 	known := map[string]string{
-		"account.insertLoginSession": withinTx, "account.CreateSignInStep": inStore, "account.CreatePersonalToken": inStore,
-		"account.CreateTOTPSecret": inStore, "account.CreatePasskey": inStore, "account.insertCodes": withinTx, "account.setPassword": withinTx,
+		"account.insertLoginSession": withinTx, "account.CreateSignInStep": inStore, "account.createToken": inStore, "account.BeginDeviceLogin": other,
+		"account.FinishDeviceLogin": "belongs to a live device, under the lock of the member",
+		"account.CreateTOTPSecret":  inStore, "account.CreatePasskey": inStore, "account.insertCodes": withinTx, "account.setPassword": withinTx,
 		"account.CreateNotMeLink": other, "account.CreateMailLink": other, "account.CreateSignUp": other, "account.InsertMembers": stranger,
 		"account.CreateSecurityEvent": other, "account.RaisePasswordHash": "compares the old hash, and stores the same password",
 		"oauth.insertClient": other, "oauth.UpsertClient": other, "oauth.CreateRequest": other, "oauth.answerRequest": withinTx,

@@ -51,6 +51,23 @@ func secondFactor(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	}
 }
 
+// deviceLogin lets a program wait for the member, and returns its secret and that of its page.
+func deviceLogin(t *testing.T, s *db.DB, network string) (secret, page string) {
+	t.Helper()
+	secret, page, err := account.BeginDeviceLogin(t.Context(), s, "DAVx5/4.5", network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret, page
+}
+
+// allowed makes a device of the program that waits.
+func allowed(t *testing.T, s *db.DB, owner tenant.ID, page, name string) (*account.PersonalToken, error) {
+	t.Helper()
+	device, _ := account.NewDevice(account.Access{Owner: owner, Epoch: dbtest.Epoch(t, s, owner)}, name, false)
+	return device, account.AllowDeviceLogin(t.Context(), s, page, device)
+}
+
 // furnish gives a member one of everything.
 func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	t.Helper()
@@ -70,6 +87,10 @@ func furnish(t *testing.T, s *db.DB, owner tenant.ID, username string) {
 	}
 	linked(t, s, owner, "sub-"+username)
 	secondFactor(t, s, owner, username)
+	_, page := deviceLogin(t, s, "")
+	if _, err := allowed(t, s, owner, page, username); err != nil {
+		t.Fatal(err)
+	}
 	if err := account.UpdateProfile(t.Context(), s, &account.Profile{MemberID: owner, Name: username, Visibility: account.Public, Listed: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -501,7 +501,7 @@ func TestRowLevelSecurity(t *testing.T) {
 		if _, err := db.Exec("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ($1, 'tag_x', 'x', 'x')", string(v.tenant)); err == nil {
 			t.Error("a row was written into another tenant")
 		}
-		for _, table := range []string{"personal_tokens", "sandbox_states", "installation", "linked_identities", "provider_attempts", "security_events", "totp_secrets", "passkeys", "passkey_challenges", "recovery_codes", "sign_in_steps"} {
+		for _, table := range []string{"personal_tokens", "sandbox_states", "installation", "linked_identities", "provider_attempts", "security_events", "totp_secrets", "passkeys", "passkey_challenges", "recovery_codes", "sign_in_steps", "device_logins"} {
 			if _, err := db.Exec("SELECT 1 FROM " + table); err == nil {
 				t.Errorf("the tenant's role reads %s", table)
 			}

@@ -45,6 +45,11 @@ func litter(t *testing.T, f flow) {
 	if err := account.CreatePasskeyChallenge(t.Context(), f.s, "challenge"); err != nil {
 		t.Fatal(err)
 	}
+	_, page := deviceLogin(t, f.s, "")
+	if _, err := allowed(t, f.s, f.owner, page, "never came back"); err != nil {
+		t.Fatal(err)
+	}
+	deviceLogin(t, f.s, "")
 	printed := &account.OwnerLink{Hash: "printed", CreatedAt: f.now(), ExpiresAt: f.now().Add(account.OwnerLinkLifetime)}
 	if _, err := f.s.NewInsert().Model(printed).Exec(t.Context()); err != nil {
 		t.Fatal(err)
@@ -70,6 +75,7 @@ func TestSweep(t *testing.T) {
 		{5 * time.Minute, retention.SweepResult{LoginAttempts: 1}},
 		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2, SignInSteps: 1, PasskeyChallenges: 1}}, // two of them were answered
 		{account.OwnerLinkLifetime, retention.SweepResult{OwnerLinks: 1}},
+		{account.DeviceLoginLifetime, retention.SweepResult{UnusedDevices: 1, DeviceLogins: 2}},
 		{30 * time.Minute, retention.SweepResult{MailLinks: 1, SignUps: 1}},
 		{2 * time.Hour, retention.SweepResult{LoginSessions: 1}},
 		{day, retention.SweepResult{Clients: 1}}, // the one that is known by its document
@@ -77,6 +83,7 @@ func TestSweep(t *testing.T) {
 		{30 * day, retention.SweepResult{Clients: 1}},
 		{60 * day, retention.SweepResult{}},
 		{61 * day, retention.SweepResult{Grants: 1}},
+		{90*day + account.DeviceLoginLifetime, retention.SweepResult{PersonalTokens: 1}}, // the device
 		{90*day + time.Hour, retention.SweepResult{PersonalTokens: 1}},
 		{1000 * day, retention.SweepResult{}},
 	}

@@ -94,6 +94,7 @@ func newFilled(t *testing.T) filled {
 		"INSERT INTO login_attempts (subject, count, expires_at) VALUES ('s', 3, " + now + ")",
 		"INSERT INTO sunsets (route, first_announced_at, sunset_at) VALUES ('mcp', " + now + ", " + now + ")",
 		"INSERT INTO owner_links (hash, created_at, expires_at) VALUES ('h', " + now + ", " + now + ")",
+		"INSERT INTO device_logins (hash, page_hash, program, network, created_at, expires_at) VALUES ('h', 'p', 'DAVx5', '', " + now + ", " + now + ")",
 		"INSERT INTO passkey_challenges (hash, created_at, expires_at) VALUES ('h', " + now + ", " + now + ")",
 		"UPDATE members SET username = 'Ünïcode '' \" \\ \u2028 \x01', suspended_at = '2026-11-20 10:00:00+00:00' WHERE username = 'demo'",
 		"UPDATE security_events SET times = 7",

@@ -43,7 +43,7 @@ func leftOut() map[string]string {
 		"passkeys":               "belong to the host name of this installation",
 		"recovery_codes":         "replace a second factor, which is not moved",
 		"linked_identities":      "the other installation may have another identity provider, or none",
-		"authorization_requests": waiting, "consent_answers": waiting, "sign_in_steps": waiting, "passkey_challenges": waiting, "sign_ups": waiting, "provider_attempts": waiting,
+		"authorization_requests": waiting, "consent_answers": waiting, "sign_in_steps": waiting, "passkey_challenges": waiting, "device_logins": waiting, "sign_ups": waiting, "provider_attempts": waiting,
 		"idempotency_keys": "answers to credentials that are not moved, kept for a day",
 		"device_cards":     "what devices got from this installation: they get it again from the other one",
 		"device_groups":    "what devices got from this installation",

@@ -37,17 +37,18 @@ var ErrClockJumped = errors.New("the clock is more than a day ahead of the last 
 // SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, LoginAttempts, Clients,
+	MailLinks, NotMeLinks, SignUps, OwnerLinks, ProviderAttempts, SignInSteps, PasskeyChallenges, DeviceLogins, LoginAttempts, Clients,
 	Keys, Jobs, Decisions, Proposals, Files, SecurityEvents, Reads, Photos,
 	// Answers is how many stored answers to refreshes were deleted, Deletions how many
-	// deletions became permanent.
-	Answers, Deletions int64
+	// deletions became permanent. UnusedDevices is how many devices were removed because their program
+	// never asked for the app password.
+	Answers, Deletions, UnusedDevices int64
 }
 
 // Total returns the number of all rows deleted, plus the deletions made permanent.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.LoginAttempts + r.Clients +
+		r.MailLinks + r.NotMeLinks + r.SignUps + r.OwnerLinks + r.ProviderAttempts + r.SignInSteps + r.PasskeyChallenges + r.DeviceLogins + r.LoginAttempts + r.Clients +
 		r.Keys + r.Answers + r.Jobs + r.Decisions + r.Proposals + r.Files + r.SecurityEvents + r.Reads + r.Photos + r.Deletions
 }
 
@@ -67,8 +68,8 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
 // Sweep deletes what has ended:
-//   - expired sessions, requests, codes, tokens, mail links, sign-ins, counted attempts, stored
-//     answers to refreshes and stored responses of idempotency keys;
+//   - expired sessions, requests, codes, tokens, mail links, sign-ins, requests of devices, counted
+//     attempts, stored answers to refreshes and stored responses of idempotency keys;
 //   - uploaded files after a day;
 //   - clients that were not used in the 30 days since they registered, or in the day since their
 //     document was read;
@@ -101,6 +102,8 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.SignInSteps, "DELETE FROM sign_in_steps WHERE expires_at <= ?", []any{now}},
 		{&r.PasskeyChallenges, "DELETE FROM passkey_challenges WHERE expires_at <= ?", []any{now}},
+		{&r.UnusedDevices, account.RevokeUnusedDevices, []any{now, now}},
+		{&r.DeviceLogins, "DELETE FROM device_logins WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.Answers, "UPDATE access_tokens SET answer = NULL WHERE answer IS NOT NULL AND created_at <= ?", []any{now.Add(-oauth.RepeatLifetime)}},
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},

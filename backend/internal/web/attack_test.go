@@ -19,7 +19,7 @@ func posts() map[string]string {
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/owner": "/sign-in", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp/tokens", "/settings/mcp/tokens/revoke": "/settings/mcp/tokens", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/agents/narrow": "/settings/agents", "/settings/agents/widen": "/settings/agents", "/settings/agents/pause": "/settings/agents", "/settings/agents/resume": "/settings/agents",
-		"/settings/devices": "/settings/devices", "/settings/devices/remove": "/settings/devices", "/settings/devices/feeds": "/settings/devices", "/settings/devices/feeds/remove": "/settings/devices",
+		"/settings/devices": "/settings/devices", "/settings/devices/remove": "/settings/devices", "/settings/devices/feeds": "/settings/devices", "/settings/devices/feeds/remove": "/settings/devices", "/settings/devices/login": "/settings/devices", "/settings/devices/login/refuse": "/settings/devices",
 		"/settings/agents/ask": "/settings/agents", "/decide/approve": "/decide", "/decide/refuse": "/decide",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
 		"/activity/undo": "/activity", "/people/bin/restore": "/people", "/people/bin/delete": "/people", "/settings/search": "/settings/search",

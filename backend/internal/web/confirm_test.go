@@ -32,7 +32,7 @@ func wantConfirm(t *testing.T, what string, p *webtest.Page) {
 func TestFreshRoutesAreComplete(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"GET /settings/account/export", "GET /settings/exports/{job}", "POST /people/bin/delete", "POST /settings/account/delete", "POST /settings/agents/widen", "POST /settings/devices", "POST /settings/devices/feeds", "POST /settings/mcp/tokens",
+		"GET /settings/account/export", "GET /settings/exports/{job}", "POST /people/bin/delete", "POST /settings/account/delete", "POST /settings/agents/widen", "POST /settings/devices", "POST /settings/devices/feeds", "POST /settings/devices/login", "POST /settings/mcp/tokens",
 		"POST /settings/security/email", "POST /settings/security/email/confirm", "POST /settings/security/password",
 		"POST /settings/security/provider/unlink", "POST /settings/security/two-step", "POST /settings/security/two-step/codes",
 		"POST /settings/security/two-step/off", "POST /settings/security/two-step/passkeys", "POST /settings/security/two-step/passkeys/remove",

@@ -116,6 +116,7 @@ func discover(t *testing.T, s *webtest.Site, card map[string]any) int {
 	mux := http.NewServeMux()
 	dav.New(dav.Config{
 		BaseURL: s.URL, Store: s.Store, Kinds: kinds.All(), Logger: slog.New(slog.DiscardHandler), Used: func(string, time.Time) {},
+		ClientAddress: func(*http.Request) string { return "" },
 	}).Mount(mux)
 	r := httptest.NewRequestWithContext(t.Context(), "PROPFIND", card["CardDAVPrincipalURL"].(string), strings.NewReader(
 		`<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav"><d:prop><c:addressbook-home-set/></d:prop></d:propfind>`))

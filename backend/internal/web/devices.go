@@ -66,6 +66,9 @@ func deviceRoutes(with func(func(*request) error) page.Handler) []page.Route {
 		{Pattern: "GET " + page.PathDevices, Handle: with((*request).showDevices)},
 		{Pattern: "POST " + page.PathDevices, Handle: with((*request).addDevice), Fresh: true},
 		{Pattern: "POST " + page.PathDevices + "/remove", Handle: with((*request).removeDevice)},
+		{Pattern: "GET " + account.PathDeviceLogin, Handle: with((*request).showDeviceLogin)},
+		{Pattern: "POST " + account.PathDeviceLogin, Handle: with((*request).allowDevice), Fresh: true},
+		{Pattern: "POST " + pathRefuseDevice, Handle: with((*request).refuseDevice)},
 		{Pattern: "POST " + pathFeeds, Handle: with((*request).addFeed), Fresh: true},
 		{Pattern: "POST " + pathFeeds + "/remove", Handle: with((*request).removeFeed)},
 	}

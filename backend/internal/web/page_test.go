@@ -41,6 +41,8 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 	tokens := b.Get("/settings/mcp/tokens")
 	reset, verify, finish := links(t, s, b.Owner)
 	resetPage, finishPage := anonymous.Get(reset), anonymous.Get(finish)
+	_, loginPath := beginLogin(t, s, "DAVx5/4.5-ose (okhttp 5) Android/15", "203.0.113.0/24")
+	login := b.Get(loginPath)
 	secret := storedNotMe(t, s, b.Owner)
 	waiting, objection := contested(t, s, s.SignedIn(t, "contested").Owner)
 	careful := s.SignedIn(t, "careful")
@@ -72,7 +74,7 @@ func everyPage(t *testing.T, locale string) map[string]*webtest.Page {
 		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("name", "", "link_url", "x", "country", "x")),
 		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", webtest.Values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
 		"agents, wrong":    b.Submit(agents, "/settings/agents/narrow", map[string][]string{"scope": nil}),
-		"mcp":              agents, "tokens": tokens, "devices": b.Get("/settings/devices"), "devices, made": makeDevice(b, "phone"), "devices, feed": makeFeed(b, webtest.Values("feed_name", "Dates")), "devices, wrong feed": b.Submit(b.Get("/settings/devices"), "/settings/devices/feeds", map[string][]string{"feed_name": nil, "part": nil}), "devices, wrong": b.Submit(b.Get("/settings/devices"), "/settings/devices", webtest.Values("name", " ")), "tokens, made": makeToken(t, b, webtest.Values("name", "x")), "tokens, wrong": b.Submit(tokens, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"mcp":              agents, "tokens": tokens, "devices": b.Get("/settings/devices"), "devices, made": makeDevice(b, "phone"), "device-login": login, "device-login, wrong": b.Submit(login, "/settings/devices/login", webtest.Values("name", " ")), "devices, feed": makeFeed(b, webtest.Values("feed_name", "Dates")), "devices, wrong feed": b.Submit(b.Get("/settings/devices"), "/settings/devices/feeds", map[string][]string{"feed_name": nil, "part": nil}), "devices, wrong": b.Submit(b.Get("/settings/devices"), "/settings/devices", webtest.Values("name", " ")), "tokens, made": makeToken(t, b, webtest.Values("name", "x")), "tokens, wrong": b.Submit(tokens, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
 		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),
 		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", webtest.Values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),

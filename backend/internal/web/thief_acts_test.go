@@ -280,6 +280,19 @@ func accessThefts() []theft {
 			},
 		},
 		{
+			name: "Allow a program to be a device", ends: byNotMe,
+			try: func(h *heist) *webtest.Page {
+				secret, path := beginLogin(h.t, h.Site, "DAVx5", thiefNetwork)
+				p := h.submit(path, account.PathDeviceLogin, webtest.Values("name", "thiefs"))
+				_, h.kept, _ = account.FinishDeviceLogin(h.t.Context(), h.Store, secret)
+				return p
+			},
+			done: func(h *heist, _ *webtest.Page) bool {
+				_, err := oauth.AuthenticateDevice(h.t.Context(), h.Store, h.name, h.kept)
+				return err == nil
+			},
+		},
+		{
 			name: "Make a calendar feed", ends: byNotMe,
 			try: func(h *heist) *webtest.Page {
 				p := h.submit("/settings/devices", "/settings/devices/feeds", webtest.Values("feed_name", "thiefs"))

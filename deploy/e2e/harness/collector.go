@@ -173,6 +173,7 @@ func allowed() *regexp.Regexp {
 		`|name=job (` + strings.Join(server.JobKinds(), "|") + `)` +
 		`|(name|rpc\.method)=kith\.[a-z]+\.v1\.[A-Za-z]+Service/[A-Za-z]+` +
 		`|name=(GET |POST )?/[a-z/._{}$-]*` + // patterns of pages
+		`|name=POST /index\.php/login/v2(/poll)?` +
 		`|name=GET /assets/icon-[a-z0-9-]+\.png` +
 		`|http\.request\.method=(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other)` +
 		`|http\.response\.status_code=[1-5][0-9][0-9]` +

@@ -131,6 +131,8 @@ before(async () => {
   await expectHeading(member.page, 'Today');
   await bring(member.page);
   await addCalendar(member.page);
+  const waiting = await (await fetch(`${setting('BASE_URL')}/index.php/login/v2`, { method: 'POST' })).json();
+  examples['/settings/devices/login'] = waiting.login.replace(setting('BASE_URL'), '');
   await find(member.page, '');
   await find(visitor.page, '/demo');
 });

@@ -132,6 +132,46 @@ test('a Mac is added with a profile, whose password signs it in', async () => {
   await box(page, 'Your devices').getByText('Tom & <Jerry>', { exact: true }).first().waitFor();
 });
 
+test('a phone is added by its own program, which the member allows in a browser', async () => {
+  const { page } = maria;
+  const post = (address, body) => fetch(address, { method: 'POST', body, headers: { 'User-Agent': 'DAVx5/4.5-ose (okhttp 5) Android/15' } });
+  const { poll, login } = await (await post(`${base}/index.php/login/v2`)).json();
+  const fetched = () => post(poll.endpoint, new URLSearchParams({ token: poll.token }));
+  keep('token of a phone', poll.token);
+  assert.equal((await fetched()).status, 404);
+  await page.setViewportSize(PHONE);
+  await page.goto(login);
+  await expectHeading(page, 'Allow a device to synchronise your people?');
+  await page.getByText('DAVx5/4.5-ose (okhttp 5) Android/15', { exact: true }).waitFor();
+  await page.getByText('from the same network as this browser').waitFor();
+  await portray(page, 'device-login', { everyView: true });
+  const form = box(page, 'Add it as a device');
+  assert.equal(await input(form, 'Name').inputValue(), 'DAVx5');
+  await input(form, 'Name').fill('Fairphone');
+  await form.getByLabel('It only reads, and changes nothing').check();
+  await press(form, 'Allow the device');
+  await expectNotice(page, 'The device is added. Go back to the program: it continues by itself.');
+  await mailbox.next(`${username}@member.example`, 'A new device for your Kith account');
+  const { server, loginName, appPassword } = await (await fetched()).json();
+  keep('app password', appPassword);
+  assert.deepEqual([server, loginName], [base, username]);
+  assert.equal((await fetched()).status, 404, 'the app password comes twice');
+  const propfind = (address) => fetch(address, {
+    method: 'PROPFIND', redirect: 'manual', headers: { Depth: '0', Authorization: `Basic ${Buffer.from(`${loginName}:${appPassword}`).toString('base64')}` },
+  });
+  const moved = await propfind(`${server}/remote.php/dav`);
+  assert.deepEqual([moved.status, moved.headers.get('Location')], [308, `${base}/dav/`]);
+  assert.equal((await propfind(moved.headers.get('Location'))).status, 207);
+  await page.setViewportSize(DESKTOP);
+
+  const refused = await (await post(`${base}/index.php/login/v2`)).json();
+  keep('token of a phone', refused.poll.token);
+  await page.goto(refused.login);
+  await press(page, 'Refuse');
+  await expectNotice(page, 'The device is refused. It gets nothing.');
+  assert.equal((await post(refused.poll.endpoint, new URLSearchParams({ token: refused.poll.token }))).status, 404);
+});
+
 test('the address changes by a link to the new one, in the browser of the member', async () => {
   const { page } = maria;
   const [before, now] = [`${username}@member.example`, `new-${username}@member.example`];

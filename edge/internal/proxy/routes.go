@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,10 +70,16 @@ func (p *Proxy) addressBooks() []route.Route {
 	routes := []route.Route{
 		{Name: "dav", Methods: methods, Pattern: "/dav", Summary: "CardDAV: the member's people as an address book, with the app password of a device."},
 		{Name: "carddav", Methods: methods, Pattern: "/.well-known/carddav", Anonymous: true, Summary: "Redirects to the address book (RFC 6764)."},
+		{Name: "nextcloud-dav", Methods: methods, Pattern: "/remote.php/dav", Anonymous: true, Summary: "Redirects programs that look for a Nextcloud to the address book."},
+		{
+			Name: "device-login", Methods: []string{http.MethodPost}, Pattern: "/index.php/login/v2", Anonymous: true, RatePolicy: ratelimit.PolicyForms,
+			Summary: "Lets a program ask a member to make it a device, and gives it an app password once they have (Nextcloud's login flow, version 2).",
+		},
 	}
 	for i := range routes {
 		r := &routes[i]
-		r.State, r.Protocol, r.Proxied, r.DAVOnly, r.RatePolicy, r.Handle = route.Current, route.DAV, true, true, ratelimit.PolicyDAV, p.serve(route.DAV, maxDAV, nil)
+		r.State, r.Protocol, r.Proxied, r.DAVOnly, r.Handle = route.Current, route.DAV, true, true, p.serve(route.DAV, maxDAV, nil)
+		r.RatePolicy = cmp.Or(r.RatePolicy, ratelimit.PolicyDAV)
 	}
 	return append(routes, route.Route{
 		Name: "calendar-feed", Methods: []string{http.MethodGet}, Pattern: "/calendar/{secret}.ics", State: route.Current, Protocol: route.HTTP, Anonymous: true,
@@ -239,6 +246,8 @@ func settingsPages() []route.Route {
 		{Name: "settings-devices", Methods: both, Pattern: "/settings/devices", Summary: "The devices that synchronise people, the calendar feeds, and the forms that add them."},
 		{Name: "settings-feeds", Methods: post, Pattern: "/settings/devices/feeds", Summary: "Makes a calendar feed, whose address is shown once."},
 		{Name: "settings-feeds-remove", Methods: post, Pattern: "/settings/devices/feeds/remove", Summary: "Removes a calendar feed: its address stops working."},
+		{Name: "settings-device-login", Methods: both, Pattern: "/settings/devices/login", Summary: "Asks the member whether a program may be a device, to which the program sends them."},
+		{Name: "settings-device-login-refuse", Methods: post, Pattern: "/settings/devices/login/refuse", Summary: "Refuses a program that asks to be a device."},
 		{Name: "settings-devices-remove", Methods: post, Pattern: "/settings/devices/remove", Summary: "Removes a device: its app password ends."},
 		{Name: "settings-agents-revoke", Methods: post, Pattern: "/settings/mcp/agents/revoke", Summary: "Revokes an agent's access."},
 		{Name: "settings-activity", Methods: get, Pattern: "/settings/activity", Summary: "Redirects to /activity."},

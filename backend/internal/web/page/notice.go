@@ -173,6 +173,8 @@ var notices = map[string]string{
 	"passkey-added":      "The passkey is added: you can sign in with it alone, without your password.",
 	"passkey-removed":    "The passkey is removed here. Delete it on your device as well.",
 	"codes-made":         "The old recovery codes don’t work any more.",
+	"device-allowed":     "The device is added. Go back to the program: it continues by itself.",
+	"device-refused":     "The device is refused. It gets nothing.",
 	"device-removed":     "The device is removed. It stopped synchronising at once.",
 	"feed-removed":       "The calendar feed is removed. Its address stopped working at once.",
 	"token-revoked":      "The token is revoked. It stopped working at once.",

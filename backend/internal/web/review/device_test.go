@@ -26,6 +26,7 @@ func proposed(t *testing.T, s *webtest.Site, b *webtest.Browser, username, card 
 	mux := http.NewServeMux()
 	dav.New(dav.Config{
 		BaseURL: "https://kith.example", Store: s.Store, Kinds: kinds.All(), Logger: slog.New(slog.DiscardHandler), Used: func(string, time.Time) {},
+		ClientAddress: func(*http.Request) string { return "" },
 	}).Mount(mux)
 	path := "/dav/" + username + "/books/people/a.vcf"
 	for _, match := range []string{"", `"old"`} {

@@ -252,6 +252,20 @@ CREATE TABLE recovery_codes (
 -- The codes of a member.
 CREATE INDEX recovery_codes_member ON recovery_codes (member_id);
 
+-- A program that asked to be a device of a member, by the login flow of Nextcloud. It has no member until one allows it in a browser. The
+-- row ends when the program gets the app password, which is made then.
+CREATE TABLE device_logins (
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret with which the program asks for its app password
+    page_hash  TEXT COLLATE "C" NOT NULL UNIQUE,  -- of the secret in the address that the program opens in a browser
+    program    TEXT NOT NULL,     -- what the program calls itself
+    network    TEXT COLLATE "C" NOT NULL,     -- where it asked from: the /24 of an IPv4 address, the /48 of an IPv6 one; empty if unknown
+    device_id  TEXT COLLATE "C" UNIQUE REFERENCES personal_tokens (id) ON DELETE CASCADE,  -- NULL until a member allowed it
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+-- Counts the requests of a network.
+CREATE INDEX device_logins_network ON device_logins (network);
+
 -- A sign-in that waits for the second factor, in one browser. It gives no access.
 CREATE TABLE sign_in_steps (
     hash         TEXT COLLATE "C" PRIMARY KEY,  -- of the cookie
@@ -1353,7 +1367,7 @@ CREATE TRIGGER connections_deleted_cards AFTER DELETE ON connections FOR EACH RO
 GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, not_me_links, member_addresses, sign_ups, owner_links, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
     authorization_codes, access_tokens, refresh_tokens, sandbox_states, installation TO kith_service;
-GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, passkeys, passkey_challenges, recovery_codes, sign_in_steps TO kith_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON totp_secrets, passkeys, passkey_challenges, recovery_codes, sign_in_steps, device_logins TO kith_service;
 GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;
 
 -- The trigger function that refuses writes to a read-only tenant.

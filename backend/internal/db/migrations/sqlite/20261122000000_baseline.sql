@@ -238,6 +238,20 @@ CREATE TABLE recovery_codes (
 -- The codes of a member.
 CREATE INDEX recovery_codes_member ON recovery_codes (member_id);
 
+-- A program that asked to be a device of a member, by the login flow of Nextcloud. It has no member until one allows it in a browser. The
+-- row ends when the program gets the app password, which is made then.
+CREATE TABLE device_logins (
+    hash       TEXT PRIMARY KEY,  -- of the secret with which the program asks for its app password
+    page_hash  TEXT NOT NULL UNIQUE,  -- of the secret in the address that the program opens in a browser
+    program    TEXT NOT NULL,     -- what the program calls itself
+    network    TEXT NOT NULL,     -- where it asked from: the /24 of an IPv4 address, the /48 of an IPv6 one; empty if unknown
+    device_id  TEXT UNIQUE REFERENCES personal_tokens (id) ON DELETE CASCADE,  -- NULL until a member allowed it
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+-- Counts the requests of a network.
+CREATE INDEX device_logins_network ON device_logins (network);
+
 -- A sign-in that waits for the second factor, in one browser. It gives no access.
 CREATE TABLE sign_in_steps (
     hash         TEXT PRIMARY KEY,  -- of the cookie
