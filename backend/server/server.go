@@ -313,7 +313,8 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	}
 	if s.config.DAV {
 		dav.New(dav.Config{
-			BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, ClientAddress: clientAddress, Logger: s.config.Logger,
+			BaseURL: s.config.BaseURL, Store: s.store, Kinds: kinds.All(), Used: s.recorder.Used, ClientAddress: clientAddress,
+			Feed: s.pages.site.FeedEntries, Logger: s.config.Logger,
 		}).Mount(site)
 	}
 	var handler http.Handler = site

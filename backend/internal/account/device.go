@@ -15,7 +15,8 @@ import (
 // of such devices. An app password is no bearer token: it calls no tool.
 const KindDevice = "device"
 
-// ScopeContacts is the scope of every device: it synchronises people. One that changes them has catalog.ScopeWrite too.
+// ScopeContacts is the scope of every device: it synchronises people, and reads the calendar feeds. One that changes people has catalog.ScopeWrite
+// too.
 const ScopeContacts = "contacts"
 
 // passwordLetters are the 32 characters of app passwords: none is taken for another one.

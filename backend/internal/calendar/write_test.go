@@ -63,3 +63,40 @@ func TestWriteIsStable(t *testing.T) {
 		t.Error("a change does not raise the number")
 	}
 }
+
+// TestWithin: an entry is within a span if one of its days is, as it is if all days are compared one by one.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	day := func(text string) time.Time {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for rule, first := range map[string]string{
+		"": "2026-03-01", "FREQ=WEEKLY": "2026-03-01", "FREQ=MONTHLY;INTERVAL=3;BYMONTHDAY=-1": "2025-01-31", "FREQ=MONTHLY;INTERVAL=1": "2024-06-12",
+		"FREQ=YEARLY": "1970-06-10", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-1": "1984-02-29", "FREQ=YEARLY;BYMONTH=1,3,5;BYMONTHDAY=30": "2020-01-30", "FREQ=YEARLY;INTERVAL=2": "2001-03-03",
+	} {
+		e := calendar.Entry{UID: "u", Day: day(first), Rule: rule, Title: "x", ChangedAt: day(first)}
+		read, err := calendar.Read([]byte(e.Text()), calendar.Options{From: day("2025-12-01"), Until: day("2028-06-01"), Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		days := map[time.Time]bool{}
+		for _, m := range read.Meetings {
+			days[m.Start] = true
+		}
+		for at := day("2026-01-01"); at.Before(day("2028-05-01")); at = at.AddDate(0, 0, 1) {
+			if got := e.Within(at, at.Add(time.Second)); got != days[at] {
+				t.Errorf("%q from %s: on %s it is %t", rule, first, at.Format(time.DateOnly), got)
+			}
+			if got := e.Within(at.Add(24*time.Hour-time.Second), at.Add(24*time.Hour)); got != days[at] {
+				t.Errorf("%q from %s: at the end of %s it is %t", rule, first, at.Format(time.DateOnly), got)
+			}
+		}
+		if !e.Within(time.Time{}, time.Time{}) || !e.Within(time.Time{}, e.Day.Add(time.Second)) || e.Within(time.Time{}, e.Day) {
+			t.Errorf("%q from %s: the open spans are wrong", rule, first)
+		}
+	}
+}

@@ -72,12 +72,12 @@ func TestConversations(t *testing.T) {
 
 func (s *site) converse(file, text string) {
 	s.Helper()
-	d := s.device(false)
+	d, feed := s.device(false), s.feedOf(s.owner, "Dates")
 	var versions, states, sums names
 	var played []string
 	for exchange := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), betweenExchanges) {
 		request, _, _ := strings.Cut(exchange, betweenBoth)
-		a := d.ask(states.show(versions.show(request, "etag"), "token"))
+		a := d.ask(strings.ReplaceAll(states.show(versions.show(request, "etag"), "token"), "{feed}", feed))
 		head := []string{fmt.Sprint(a.status)}
 		for _, name := range []string{"DAV", "Allow", "WWW-Authenticate", "Location", "Content-Type", "ETag"} {
 			if value := a.header.Get(name); value != "" {
@@ -88,6 +88,7 @@ func (s *site) converse(file, text string) {
 		if a.body != "" {
 			answer += "\n\n" + strings.ReplaceAll(strings.ReplaceAll(a.body, "\r\n", "\n"), "><", ">\n<")
 		}
+		answer = strings.ReplaceAll(answer, feed, "{feed}")
 		answer = revised.ReplaceAllString(answer, "REV:{time}")
 		answer = sums.hide(states.hide(versions.hide(answer, "etag", etags, 0), "token", tokens, 1), "ctag", ctags, 1)
 		played = append(played, request+betweenBoth+strings.TrimSuffix(answer, "\n"))

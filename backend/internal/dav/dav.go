@@ -1,5 +1,5 @@
 // Package dav serves the people of a member to address books of phones and computers: CardDAV (RFC 6352) with synchronisation
-// (RFC 6578), on WebDAV (RFC 4918).
+// (RFC 6578), on WebDAV (RFC 4918). It serves the member's calendar feeds to calendars in the same way, which only read: CalDAV (RFC 4791).
 //
 // A member has one address book, whose cards are the people who are not archived. Each device has an app password, which it sends by
 // HTTP Basic; cookies never count. What a device changes is recorded like all changes, in the name of the device, and can be undone:
@@ -7,11 +7,14 @@
 //
 // A program that knows Nextcloud, such as DAVx⁵, gets its app password by itself, once the member has allowed it in a browser.
 //
-//	/dav/                             the root
-//	/dav/{username}/                  the principal
-//	/dav/{username}/books/            the home of the address books
-//	/dav/{username}/books/people/     the address book
-//	/dav/{username}/books/people/{…}  a card
+//	/dav/                                 the root
+//	/dav/{username}/                      the principal
+//	/dav/{username}/books/                the home of the address books
+//	/dav/{username}/books/people/         the address book
+//	/dav/{username}/books/people/{…}      a card
+//	/dav/{username}/calendars/            the home of the calendars
+//	/dav/{username}/calendars/{id}/       the calendar of a feed
+//	/dav/{username}/calendars/{id}/{…}    an event
 package dav
 
 import (
@@ -25,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/calendar"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -36,8 +40,9 @@ import (
 
 // The paths of the server.
 const (
-	Root      = "/dav/"
-	WellKnown = "/.well-known/carddav"
+	Root               = "/dav/"
+	WellKnown          = "/.well-known/carddav"
+	WellKnownCalendars = "/.well-known/caldav"
 )
 
 // PrincipalPath returns the path of a member's principal, from which devices find the address book.
@@ -59,7 +64,9 @@ type Config struct {
 	Used func(deviceID string, at time.Time)
 	// ClientAddress returns the IP address of the client.
 	ClientAddress func(r *http.Request) string
-	Logger        *slog.Logger
+	// Feed returns the entries of a calendar feed, which is the credential of the caller.
+	Feed   func(ctx context.Context, who *tenant.Principal) ([]calendar.Entry, error)
+	Logger *slog.Logger
 }
 
 // Server serves address books. It is safe for concurrent use.
@@ -82,9 +89,11 @@ func New(c Config) *Server {
 
 // Mount registers the paths of the server.
 func (s *Server) Mount(mux *http.ServeMux) {
-	mux.HandleFunc(WellKnown, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, s.BaseURL+Root, http.StatusMovedPermanently)
-	})
+	for _, path := range []string{WellKnown, WellKnownCalendars} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, s.BaseURL+Root, http.StatusMovedPermanently)
+		})
+	}
 	mux.Handle(Root, s)
 	s.mountLogin(mux)
 }
@@ -98,14 +107,25 @@ const (
 	homeKind
 	bookKind
 	cardKind
+	calendarHomeKind
+	calendarKind
+	eventKind
 )
 
 // resource is what a path names.
 type resource struct {
 	kind kind
-	// name is the name of a card in the address book.
+	// feed is the id of the feed of a calendar.
+	feed string
+	// name is the name of a card in the address book, or of an event in its calendar.
 	name string
+	// events is the calendar, and event the event, once they are read.
+	events *eventList
+	event  *event
 }
+
+// ofCalendars reports whether the resource is a calendar, an event or the home of the calendars.
+func (to resource) ofCalendars() bool { return to.kind >= calendarHomeKind }
 
 // request is a request of a device.
 type request struct {
@@ -128,7 +148,7 @@ type request struct {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("DAV", "1, 3, access-control, addressbook")
+	h.Set("DAV", "1, 3, access-control, addressbook, calendar-access")
 	h.Set("Cache-Control", "no-store")
 	if s.plain {
 		s.fail(w, r, errPlain)
@@ -177,6 +197,9 @@ var errNotFound = &refusal{status: http.StatusNotFound, text: "There is nothing 
 func (s *Server) find(path, username string) (resource, error) {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, Root), "/"), "/")
 	fixed := []string{username, "books", "people"}
+	if len(parts) > 1 && parts[1] == "calendars" {
+		fixed[1], fixed[2] = "calendars", parts[min(len(parts)-1, 2)]
+	}
 	if parts[0] == "" && len(parts) == 1 {
 		return resource{kind: rootKind}, nil
 	}
@@ -185,19 +208,32 @@ func (s *Server) find(path, username string) (resource, error) {
 			return resource{}, errNotFound
 		}
 	}
-	if len(parts) > len(fixed) {
-		return resource{cardKind, parts[len(fixed)]}, nil
+	to := resource{kind: kind(len(parts))}
+	if len(parts) > 1 && fixed[1] == "calendars" {
+		to.kind += calendarHomeKind - homeKind
+		if len(parts) > 2 {
+			to.feed = parts[2]
+		}
 	}
-	return resource{kind: kind(len(parts))}, nil
+	if len(parts) > len(fixed) {
+		to.name = parts[len(fixed)]
+	}
+	return to, nil
 }
 
 // href returns the path of a resource.
 func (v *request) href(to resource) string {
 	parts := []string{v.who.Username, "books", "people"}[:min(to.kind, bookKind)]
+	if to.ofCalendars() {
+		parts = []string{v.who.Username, "calendars", url.PathEscape(to.feed)}[:min(to.kind-calendarHomeKind+2, 3)]
+	}
 	return Root + strings.Join(append(parts, url.PathEscape(to.name)), "/")
 }
 
 func (v *request) serve() error {
+	if v.to.ofCalendars() && (v.r.Method == http.MethodPut || v.r.Method == http.MethodDelete) {
+		return needsPrivileges("The calendars only read: change people, their dates and reminders in Kith.")
+	}
 	switch v.r.Method {
 	case http.MethodOptions:
 		v.w.Header().Set("Allow", v.allow())
@@ -210,6 +246,9 @@ func (v *request) serve() error {
 	case "REPORT":
 		return v.report()
 	case http.MethodGet, http.MethodHead:
+		if v.to.ofCalendars() {
+			return v.getEvent()
+		}
 		return v.get()
 	case http.MethodPut:
 		return v.put()
@@ -217,7 +256,7 @@ func (v *request) serve() error {
 		return v.delete()
 	}
 	v.w.Header().Set("Allow", v.allow())
-	return &refusal{status: http.StatusMethodNotAllowed, text: "The address book does not do that."}
+	return &refusal{status: http.StatusMethodNotAllowed, text: "Address books and calendars do not do that."}
 }
 
 // allow returns the methods of the resource.
@@ -225,7 +264,9 @@ func (v *request) allow() string {
 	switch v.to.kind {
 	case cardKind:
 		return "OPTIONS, GET, HEAD, PUT, DELETE, PROPFIND, PROPPATCH"
-	case bookKind:
+	case eventKind:
+		return "OPTIONS, GET, HEAD, PROPFIND, PROPPATCH"
+	case bookKind, calendarKind:
 		return "OPTIONS, PROPFIND, PROPPATCH, REPORT"
 	default:
 		return "OPTIONS, PROPFIND, PROPPATCH"
@@ -240,7 +281,7 @@ func (v *request) mayWrite() bool {
 // write runs fn in a transaction of the member, in the name of the device.
 func (v *request) write(fn func(context.Context, *db.Tx) error) error {
 	if !v.mayWrite() {
-		return &refusal{status: http.StatusForbidden, condition: tag(davName("need-privileges"), ""), text: "This device only reads."}
+		return needsPrivileges("This device only reads.")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx), writeTimeout)
 	defer cancel()
@@ -261,6 +302,11 @@ func (f *refusal) Error() string { return f.text }
 // refuse returns a refusal because of a precondition.
 func refuse(status int, space, condition, text string) *refusal {
 	return &refusal{status: status, condition: tag(nameIn(space, condition), ""), text: text}
+}
+
+// needsPrivileges refuses a change to a device that may not make it (RFC 3744, section 7.1.1).
+func needsPrivileges(text string) *refusal {
+	return refuse(http.StatusForbidden, spaceDAV, "need-privileges", text)
 }
 
 // fail answers a request that failed.

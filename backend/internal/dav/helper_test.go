@@ -3,16 +3,19 @@ package dav_test
 import (
 	"context"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/calendar"
 	"github.com/kith-crm/kith/backend/internal/dav"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
@@ -54,11 +57,44 @@ func each(t *testing.T, run func(s *site)) {
 		mux := http.NewServeMux()
 		dav.New(dav.Config{
 			BaseURL: "https://kith.example", Store: store, Kinds: kinds.All(), Logger: slog.New(slog.DiscardHandler),
-			Used: s.used.note, ClientAddress: func(r *http.Request) string { return r.Header.Get("Test-Address") },
+			Used: s.used.note, Feed: dates, ClientAddress: func(r *http.Request) string { return r.Header.Get("Test-Address") },
 		}).Mount(mux)
 		s.server = mux
 		run(s)
 	})
+}
+
+// dates are the entries of every calendar feed: a birthday, a weekly reminder and a day.
+func dates(_ context.Context, who *tenant.Principal) ([]calendar.Entry, error) {
+	day := func(text string) time.Time {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			panic(err)
+		}
+		return at
+	}
+	if who.Credential.Kind != account.KindFeed || !slices.Equal(who.Credential.Scopes, []string{"birthdays"}) {
+		return nil, fmt.Errorf("the feed is %+v", who.Credential)
+	}
+	changed := day("2026-11-01")
+	return []calendar.Entry{
+		{UID: "dat_1.vera@kith", Day: day("1984-02-29"), Rule: "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-1", Title: "Birthday of Ada & Co; <1984>", ChangedAt: changed},
+		{UID: "rem_1.vera@kith", Day: day("2026-12-07"), Rule: "FREQ=WEEKLY", Title: "Ask", ChangedAt: changed},
+		{UID: "con_1.vera@kith", Day: day("2026-12-24"), Title: "Get in touch", URL: "https://kith.example/people/con_1", ChangedAt: changed},
+	}, nil
+}
+
+// feedOf makes a calendar feed of a member and returns its id.
+func (s *site) feedOf(owner tenant.ID, name string) string {
+	s.Helper()
+	feed, _, err := account.NewFeed(account.Access{Owner: owner, Epoch: dbtest.Epoch(s.T, s.store, owner)}, name, []string{account.FeedBirthdays}, "")
+	if err == nil {
+		err = account.CreatePersonalToken(s.Context(), s.store, feed)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return feed.ID
 }
 
 func (s *site) data() *db.Tenant { return s.store.Tenant(s.owner, false) }

@@ -16,6 +16,7 @@ import (
 func nameIn(space, local string) xml.Name { return xml.Name{Space: space, Local: local} }
 func davName(local string) xml.Name       { return nameIn(spaceDAV, local) }
 func cardName(local string) xml.Name      { return nameIn(spaceCardDAV, local) }
+func calendarName(local string) xml.Name  { return nameIn(spaceCalDAV, local) }
 
 // maxWanted is how many properties a request can ask for: each is looked up for each card.
 const maxWanted = 200
@@ -97,8 +98,10 @@ func (d *addressData) text(c *card) string {
 func (v *request) usual(to resource) []xml.Name {
 	names := []xml.Name{davName("resourcetype"), davName("displayname")}
 	switch to.kind {
-	case cardKind:
+	case cardKind, eventKind:
 		return []xml.Name{davName("resourcetype"), davName("getetag"), davName("getcontenttype"), davName("getlastmodified")}
+	case calendarKind:
+		return append(names, nameIn(spaceServer, "getctag"), davName("supported-report-set"))
 	case bookKind:
 		return append(names, davName("sync-token"), nameIn(spaceServer, "getctag"), davName("supported-report-set"))
 	default:
@@ -110,6 +113,9 @@ func (v *request) usual(to resource) []xml.Name {
 func (v *request) property(to resource, c *card, now state, name xml.Name) (value string, ok bool) {
 	href := func(to resource) string { return tag(davName("href"), escapeXML(v.href(to))) }
 	principal := href(resource{kind: principalKind})
+	if value, ok := v.calendarProperty(to, name); ok {
+		return value, true
+	}
 	switch name {
 	case davName("resourcetype"):
 		return v.resourceType(to), true
@@ -123,6 +129,8 @@ func (v *request) property(to resource, c *card, now state, name xml.Name) (valu
 		return href(resource{kind: rootKind}), true
 	case cardName("addressbook-home-set"):
 		return href(resource{kind: homeKind}), to.kind == principalKind
+	case calendarName("calendar-home-set"):
+		return href(resource{kind: calendarHomeKind}), to.kind == principalKind
 	case davName("current-user-privilege-set"):
 		return v.privileges(to), true
 	case davName("supported-report-set"):
@@ -183,7 +191,7 @@ func (v *request) displayName(to resource, c *card) string {
 
 func (v *request) privileges(to resource) string {
 	list := []string{"read", "read-current-user-privilege-set"}
-	if v.mayWrite() && to.kind >= bookKind {
+	if v.mayWrite() && (to.kind == bookKind || to.kind == cardKind) {
 		list = append(list, "write", "write-content")
 	}
 	if v.mayWrite() && to.kind == bookKind {
@@ -200,8 +208,13 @@ func reports(to resource) string {
 	if to.kind != bookKind {
 		return ""
 	}
+	return reportSet(cardName("addressbook-query"), cardName("addressbook-multiget"), davName("sync-collection"))
+}
+
+// reportSet is the value of supported-report-set.
+func reportSet(names ...xml.Name) string {
 	var out strings.Builder
-	for _, name := range []xml.Name{cardName("addressbook-query"), cardName("addressbook-multiget"), davName("sync-collection")} {
+	for _, name := range names {
 		out.WriteString(tag(davName("supported-report"), tag(davName("report"), tag(name, ""))))
 	}
 	return out.String()
@@ -282,7 +295,7 @@ func (a *answer) add(to resource, c *card) {
 // cards adds cards.
 func (a *answer) cards(list []entry) error {
 	return read(a.v.ctx, a.v.data, list, a.wanted.data != nil, func(c *card) error {
-		a.add(resource{cardKind, c.Name}, c)
+		a.add(resource{kind: cardKind, name: c.Name}, c)
 		return nil
 	})
 }
@@ -302,6 +315,9 @@ func (v *request) propfind() error {
 	depth := v.r.Header.Get("Depth")
 	if !slices.Contains([]string{"", "0", "1"}, depth) {
 		return refuse(http.StatusForbidden, spaceDAV, "propfind-finite-depth", "Ask with Depth 0 or 1.")
+	}
+	if v.to.ofCalendars() {
+		return v.propfindCalendars(w, depth)
 	}
 	var now state
 	var list []entry
@@ -341,6 +357,9 @@ func (v *request) propfind() error {
 		a.add(v.to, nil)
 		if depth == "1" && v.to.kind < bookKind {
 			a.add(resource{kind: v.to.kind + 1}, nil)
+			if v.to.kind == principalKind {
+				a.add(resource{kind: calendarHomeKind}, nil)
+			}
 		}
 	}
 	if err := a.cards(list); err != nil {

@@ -215,7 +215,7 @@ func (v *request) checkUID(ctx context.Context, tx *db.Tx, c *card, uid string) 
 	}
 	conflict := func(name string) error {
 		return &refusal{
-			status: http.StatusConflict, condition: tag(cardName("no-uid-conflict"), tag(davName("href"), escapeXML(v.href(resource{cardKind, name})))),
+			status: http.StatusConflict, condition: tag(cardName("no-uid-conflict"), tag(davName("href"), escapeXML(v.href(resource{kind: cardKind, name: name})))),
 			text: "Another card has this UID, or this card has another UID.",
 		}
 	}

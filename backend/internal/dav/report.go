@@ -28,6 +28,14 @@ func (v *request) report() error {
 			return v.sync(root)
 		}
 	}
+	if v.to.kind == calendarKind {
+		switch {
+		case root.is(spaceCalDAV, "calendar-multiget"):
+			return v.multigetEvents(root)
+		case root.is(spaceCalDAV, "calendar-query"):
+			return v.queryEvents(root)
+		}
+	}
 	return refuse(http.StatusForbidden, spaceDAV, "supported-report", "There is no such report here.")
 }
 
@@ -214,7 +222,7 @@ func (v *request) sync(root *element) error {
 	var present []entry
 	for _, e := range list {
 		if e.Gone {
-			a.missing(v.href(resource{cardKind, e.Name}))
+			a.missing(v.href(resource{kind: cardKind, name: e.Name}))
 		} else {
 			present = append(present, e)
 		}

@@ -21,6 +21,7 @@ const (
 const (
 	spaceDAV     = "DAV:"
 	spaceCardDAV = "urn:ietf:params:xml:ns:carddav"
+	spaceCalDAV  = "urn:ietf:params:xml:ns:caldav"
 	spaceServer  = "http://calendarserver.org/ns/"
 )
 
@@ -132,6 +133,8 @@ func tag(name xml.Name, content string) string {
 		open, end = "d:"+open, "d:"+end
 	case spaceCardDAV:
 		open, end = "card:"+open, "card:"+end
+	case spaceCalDAV:
+		open, end = "cal:"+open, "cal:"+end
 	case spaceServer:
 		open, end = "cs:"+open, "cs:"+end
 	case "":
@@ -146,5 +149,5 @@ func tag(name xml.Name, content string) string {
 
 const (
 	xmlHead = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
-	spaces  = ` xmlns:d="DAV:" xmlns:card="urn:ietf:params:xml:ns:carddav" xmlns:cs="http://calendarserver.org/ns/"`
+	spaces  = ` xmlns:d="DAV:" xmlns:card="urn:ietf:params:xml:ns:carddav" xmlns:cal="urn:ietf:params:xml:ns:caldav" xmlns:cs="http://calendarserver.org/ns/"`
 )

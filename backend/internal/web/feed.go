@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -84,6 +85,15 @@ func writeFeedError(w http.ResponseWriter, r *http.Request, status int, text str
 
 // feed returns the calendar of a feed.
 func (web *Web) feed(r *http.Request, who *tenant.Principal) ([]byte, error) {
+	entries, err := web.FeedEntries(r.Context(), who)
+	if err != nil {
+		return nil, err
+	}
+	return calendar.Write(who.Credential.Name, who.Timezone, entries), nil
+}
+
+// FeedEntries returns the entries of a calendar feed, which is the credential of the caller.
+func (web *Web) FeedEntries(ctx context.Context, who *tenant.Principal) ([]calendar.Entry, error) {
 	zone := civil.Zone(who.Timezone)
 	q := reminders.FeedQuery{Today: civil.Of(web.Now(), zone), Zone: zone, Limit: feedSize, GroupID: feedGroup(who.Credential.Scopes)}
 	for _, part := range who.Credential.Scopes {
@@ -98,11 +108,11 @@ func (web *Web) feed(r *http.Request, who *tenant.Principal) ([]byte, error) {
 			q.Cadences = true
 		}
 	}
-	ix, err := web.Handlers.Reminders.Index(r.Context())
+	ix, err := web.Handlers.Reminders.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, more, err := reminders.ListFeed(r.Context(), web.Store.Tenant(who.Tenant, who.ReadOnly), ix, q)
+	found, more, err := reminders.ListFeed(ctx, web.Store.Tenant(who.Tenant, who.ReadOnly), ix, q)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +127,7 @@ func (web *Web) feed(r *http.Request, who *tenant.Principal) ([]byte, error) {
 			Title: f.Text("This calendar has only %s entries of each kind: limit it to a group in Kith", f.Number(feedSize)),
 		})
 	}
-	return calendar.Write(who.Credential.Name, who.Timezone, entries), nil
+	return entries, nil
 }
 
 // feedGroup returns the id of the group to which a feed is limited; empty for none.

@@ -64,12 +64,13 @@ func (p *Proxy) authorizationServer() []route.Route {
 	return routes
 }
 
-// addressBooks are what phones and computers synchronise contacts with, and the calendars that they subscribe to.
+// addressBooks are what phones and computers synchronise contacts and calendars with, and the calendars that they subscribe to.
 func (p *Proxy) addressBooks() []route.Route {
 	methods := []string{http.MethodGet, http.MethodPut, http.MethodDelete, "PROPFIND", "PROPPATCH", "REPORT"}
 	routes := []route.Route{
-		{Name: "dav", Methods: methods, Pattern: "/dav", Summary: "CardDAV: the member's people as an address book, with the app password of a device."},
+		{Name: "dav", Methods: methods, Pattern: "/dav", Summary: "CardDAV: the member's people as an address book, with the app password of a device. CalDAV: their calendar feeds, which only read."},
 		{Name: "carddav", Methods: methods, Pattern: "/.well-known/carddav", Anonymous: true, Summary: "Redirects to the address book (RFC 6764)."},
+		{Name: "caldav", Methods: methods, Pattern: "/.well-known/caldav", Anonymous: true, Summary: "Redirects to the calendars (RFC 6764)."},
 		{Name: "nextcloud-dav", Methods: methods, Pattern: "/remote.php/dav", Anonymous: true, Summary: "Redirects programs that look for a Nextcloud to the address book."},
 		{
 			Name: "device-login", Methods: []string{http.MethodPost}, Pattern: "/index.php/login/v2", Anonymous: true, RatePolicy: ratelimit.PolicyForms,
