@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,9 @@ func written(text string) string {
 	return text
 }
 
+// recordedInEnglish matches the beginning of the sentence of a change, which is recorded in English.
+var recordedInEnglish = regexp.MustCompile(`^(Added|Archived|Brought back|Changed|Defined|Deleted|Linked|Logged|Made the|Merged|Removed|Renamed|Set the|Undid:|Unlinked)\b`)
+
 // TestEveryPageInGerman: no page that a German member or visitor sees has an English text.
 func TestEveryPageInGerman(t *testing.T) {
 	t.Parallel()
@@ -63,7 +67,11 @@ func TestEveryPageInGerman(t *testing.T) {
 		said := map[string]bool{} // what members wrote
 		for _, page := range german {
 			for _, n := range page.All("bdi") {
-				said[webtest.TextOf(n)] = true
+				text := webtest.TextOf(n)
+				said[text] = true
+				if recordedInEnglish.MatchString(text) {
+					t.Errorf("the sentence of a change is in English: %q", text)
+				}
 			}
 		}
 		for name, page := range german {

@@ -65,7 +65,7 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 		return content, err
 	}
 	content.Agents = v.agentRows(grants, used)
-	if content.Changes, err = v.review.Rows(ctx, v.data(), civil.Zone(v.Login.Timezone), changes); err != nil {
+	if content.Changes, err = v.review.Rows(ctx, v.data(), civil.Zone(v.Login.Timezone), v.Format(), changes); err != nil {
 		return content, err
 	}
 	if content.Credits, err = v.Credits(ctx, v.Login.MemberID); err == nil && !content.Credits.Low() {

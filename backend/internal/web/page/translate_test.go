@@ -122,6 +122,11 @@ func TestCatalogues(t *testing.T) {
 				t.Errorf("%s: %s lacks %q", w.tag, file, english)
 			}
 		}
+		for _, english := range summaries() {
+			if w.texts[english] == "" {
+				t.Errorf("%s: the sentence of a change %q is missing", w.tag, english)
+			}
+		}
 		for english, file := range codeTexts(t) {
 			if w.text(english) == english && w.texts[english] == "" {
 				t.Errorf("%s: %s lacks %q", w.tag, file, english)
@@ -288,4 +293,23 @@ func constant(e ast.Expr) (string, bool) {
 		return first + second, ok && also
 	}
 	return "", false
+}
+
+// TestSummary: the sentence of a change is shown in the language, with the words of the member as they are.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	german := Format{words: wordsOf("de")}
+	for english, want := range map[string]string{
+		"Added Ada Stone": "Ada Stone hinzugefügt", "Added a note": "Notiz hinzugefügt", "Logged: meeting": "Eingetragen: Treffen", "Undid: Deleted Ada": "Rückgängig gemacht: Ada gelöscht",
+		"Redid: Undid: Logged: call": "Wiederhergestellt: Rückgängig gemacht: Eingetragen: Anruf", "Merged the group A into B": "Gruppe A mit B zusammengeführt",
+		"Changed the tags of 12 people": "Schlagwörter von 12 Personen geändert", "Added a reminder: call": "Erinnerung hinzugefügt: call", "delete Emeka %s": "Emeka %s löschen",
+		"Merged Ann into Anna": "Ann mit Anna zusammengeführt", "Said nothing that is known": "Said nothing that is known", "": "",
+	} {
+		if got := german.Summary(english); got != want {
+			t.Errorf("%q is %q, not %q", english, got, want)
+		}
+		if got := (Format{}).Summary(english); got != english {
+			t.Errorf("%q is %q in English", english, got)
+		}
+	}
 }

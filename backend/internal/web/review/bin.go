@@ -51,7 +51,7 @@ func (v *request) showBin() error {
 }
 
 func (v *request) binRows(changes []history.Change) ([]binRow, error) {
-	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), changes)
 	if err != nil {
 		return nil, err
 	}

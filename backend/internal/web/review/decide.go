@@ -171,7 +171,7 @@ func (v *request) addCards(content *decideContent) error {
 	if err != nil {
 		return err
 	}
-	if rows, err = v.Rows(v.Ctx, v.Data(), v.Zone, changes); err != nil {
+	if rows, err = v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), changes); err != nil {
 		return err
 	}
 	for _, p := range decided {
@@ -184,7 +184,7 @@ func (v *request) addCards(content *decideContent) error {
 			if err != nil && !fault.Is(err, fault.Invalid) {
 				return err
 			}
-			row.Outcome, row.What, row.Refused = "Refused", would.Summary, p.ID
+			row.Outcome, row.What, row.Refused = "Refused", v.Format().Summary(would.Summary), p.ID
 		}
 		content.Last = append(content.Last, row)
 	}
@@ -240,7 +240,7 @@ func (v *request) decidedRows(last []decision.Decision) ([]decidedRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), changes)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 type Row struct {
 	ID string
 	At time.Time
-	// What is the change's own summary.
+	// What is the change's own summary, in the language of the member.
 	What string
 	// Who is the name of the agent or token; empty for the member.
 	Who string
@@ -82,7 +82,7 @@ func (r Row) Long() bool {
 
 // Rows returns changes as pages show them, without their objects. It makes one more query
 // for the times of the changes that undid them or that they undid.
-func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, changes []history.Change) ([]Row, error) {
+func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, format page.Format, changes []history.Change) ([]Row, error) {
 	var others []string
 	for _, c := range changes {
 		for _, id := range []string{c.UndoneBy, c.Undoes} {
@@ -101,7 +101,7 @@ func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, c
 	}
 	rows := make([]Row, len(changes))
 	for i, c := range changes {
-		rows[i] = p.row(&c, madeAt, zone)
+		rows[i] = p.row(&c, madeAt, zone, format)
 	}
 	return rows, nil
 }
@@ -114,9 +114,9 @@ func changesByID(ctx context.Context, data db.Reader, ids []string) ([]history.C
 	return history.ListChanges(ctx, data, history.Query{IDs: ids, Limit: len(ids)})
 }
 
-func (p *Pages) row(c *history.Change, madeAt map[string]time.Time, zone *time.Location) Row {
+func (p *Pages) row(c *history.Change, madeAt map[string]time.Time, zone *time.Location, format page.Format) Row {
 	row := Row{
-		ID: c.ID, At: local(c.CreatedAt, zone), What: c.Summary, Who: nameOf(c.CredentialID, c.CredentialName), Tool: p.toolTitle(c.Tool),
+		ID: c.ID, At: local(c.CreatedAt, zone), What: format.Summary(c.Summary), Who: nameOf(c.CredentialID, c.CredentialName), Tool: p.toolTitle(c.Tool),
 		Undone: c.UndoneBy != "", UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
 	}
 	row.Final = !row.Undoable && !row.Undone
@@ -149,7 +149,7 @@ func (p *Pages) toolTitle(name string) string {
 
 // rows returns changes as they are shown to the member, each with its first objects.
 func (v *request) rows(changes []history.Change, objects, values int) ([]Row, error) {
-	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), changes)
 	if err != nil {
 		return nil, err
 	}

@@ -195,5 +195,5 @@ func (v *request) undoFirst(conflicts []history.Conflict) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.Rows(v.Ctx, v.Data(), v.Zone, found)
+	return v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), found)
 }

@@ -201,7 +201,7 @@ func (v *request) addMany(content *manyContent, undone []history.UndoneChange) e
 		changes[i] = u.Change
 		recorded = append(recorded, recordedOn(&u.Change, firstOf(u.Undone, shownEffects, shownEffects))...)
 	}
-	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, v.Format(), changes)
 	if err != nil {
 		return err
 	}

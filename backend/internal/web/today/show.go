@@ -164,7 +164,7 @@ func (v *request) addAsked(c *content) error {
 			c.MoreAsked = len(waiting) - i
 			break
 		}
-		c.Asked = append(c.Asked, asked{d.ID, cmp.Or(oauth.ShownName(d.CredentialName), "An application without a name"), d.Preview.Summary})
+		c.Asked = append(c.Asked, asked{d.ID, cmp.Or(oauth.ShownName(d.CredentialName), "An application without a name"), v.Format().Summary(d.Preview.Summary)})
 	}
 	if err == nil {
 		c.Cards, err = dav.CountWaiting(v.Ctx, v.Data())
