@@ -2,6 +2,7 @@ package page
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -19,7 +20,7 @@ func summaries() []string {
 		"Changed the organization %s", "Defined the field %s", "Changed the field %s", "Removed the field %s", "Set the photo of %s", "Removed the photo of %s",
 		"Set the keep-in-touch interval of %s", "Set the time zone to %s and the locale to %s", "Set the time zone to %s", "Set the locale to %s",
 		"Changed the member's own profile", "Linked %s and %s", "Unlinked %s and %s", "Merged %s into %s", "Imported %s", "Brought back %s", "Archived %s",
-		"Added %s", "Changed %s", "Deleted %s",
+		"From the calendar %s: %s", "Added %s", "Changed %s", "Deleted %s",
 	}
 	planned := []string{
 		"undo: %s", "redo: %s", "log %s interactions", "log: %s", "change: %s", "delete: %s", "dismiss: %s",
@@ -31,7 +32,8 @@ func summaries() []string {
 		"set the keep-in-touch interval of %s", "change the member's own profile", "link %s and %s", "unlink %s and %s", "merge %s into %s", "import %s",
 		"bring back %s", "archive %s", "add %s", "change %s", "delete %s",
 	}
-	return append(done, planned...)
+	counts := []string{"%s logged", "%s changed", "%s removed"} // of a calendar
+	return slices.Concat(done, planned, counts)
 }
 
 // summaryForm is a sentence, and what matches it.
@@ -64,6 +66,14 @@ func (f Format) Summary(english string) string {
 			switch form.english {
 			case "Undid: %s", "Redid: %s", "undo: %s", "redo: %s":
 				args[i] = f.Summary(part)
+			case "From the calendar %s: %s":
+				if i == 1 {
+					counts := strings.Split(part, ", ")
+					for j, count := range counts {
+						counts[j] = f.Summary(count)
+					}
+					args[i] = strings.Join(counts, ", ")
+				}
 			case "Logged: %s", "Changed: %s", "Deleted: %s", "log: %s", "change: %s", "delete: %s": // the kind of an interaction
 				args[i] = f.Text(part)
 			}

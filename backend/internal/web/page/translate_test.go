@@ -303,7 +303,7 @@ func TestSummary(t *testing.T) {
 		"Added Ada Stone": "Ada Stone hinzugefügt", "Added a note": "Notiz hinzugefügt", "Logged: meeting": "Eingetragen: Treffen", "Undid: Deleted Ada": "Rückgängig gemacht: Ada gelöscht",
 		"Redid: Undid: Logged: call": "Wiederhergestellt: Rückgängig gemacht: Eingetragen: Anruf", "Merged the group A into B": "Gruppe A mit B zusammengeführt",
 		"Changed the tags of 12 people": "Schlagwörter von 12 Personen geändert", "Added a reminder: call": "Erinnerung hinzugefügt: call", "delete Emeka %s": "Emeka %s löschen",
-		"Merged Ann into Anna": "Ann mit Anna zusammengeführt", "Said nothing that is known": "Said nothing that is known", "": "",
+		"Merged Ann into Anna": "Ann mit Anna zusammengeführt", "From the calendar Work: 3 logged, 1 removed": "Aus dem Kalender Work: 3 eingetragen, 1 entfernt", "Said nothing that is known": "Said nothing that is known", "": "",
 	} {
 		if got := german.Summary(english); got != want {
 			t.Errorf("%q is %q, not %q", english, got, want)
