@@ -25,6 +25,9 @@ type Client struct {
 	Install string
 }
 
+// AddressMark stands for the address in the texts of Clients that are translated.
+const AddressMark = "%s"
+
 // Clients returns how to connect the most popular clients to the MCP server at an address. For a member's own
 // data that is the server at which every request needs a bearer token: most of these clients look for a
 // place to sign in only if the first request is refused.

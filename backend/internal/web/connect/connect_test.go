@@ -167,3 +167,21 @@ func TestPrivateAddress(t *testing.T) {
 		t.Errorf("the links are %v", links(p))
 	}
 }
+
+// The steps of every client are in the language of the member; what the client's own menus say stays as it is.
+func TestStepsInGerman(t *testing.T) {
+	t.Parallel()
+	o := withSandbox()
+	o.Locale = "de"
+	s := webtest.New(t, o)
+	b := s.SignedIn(t, "maria")
+	for client, words := range map[string]string{
+		"claude-code": "Führe das aus", "claude": "Im Web und in Claude Desktop unter Customize", "chatgpt": "Im Web: Plugins", "cursor": "Öffne den Link", "vscode": "Öffne den Link", "goose": "Öffne den Link",
+	} {
+		p := b.Get("/connect?client=" + client)
+		want(t, p, words, "Melde dich hier an", s.URL+"/mcp/v1/me")
+		if strings.Contains(p.Text(), "%!") || strings.Contains(p.Text(), "%s") {
+			t.Errorf("%s: %s", client, p.Text())
+		}
+	}
+}

@@ -102,9 +102,9 @@ func (v *request) show() error {
 	for i, known := range clients {
 		c.Tabs = append(c.Tabs, tab{known.Name, v.address(known.ID), known.ID == chosen})
 		if known.ID == chosen {
-			c.Chosen = clientOf(known)
+			c.Chosen = v.clientOf(known, c.Address)
 			if c.LookingAddress != "" {
-				c.Looking = clientOf(catalog.Clients(looking)[i])
+				c.Looking = v.clientOf(catalog.Clients(looking)[i], looking)
 			}
 		}
 	}
@@ -140,10 +140,11 @@ func isPrivate(address string) bool {
 
 func (v *request) address(client string) string { return v.Link(page.PathConnect, "client", client) }
 
-// clientOf returns what the page shows of a client. Templates would refuse the scheme of the link
+// clientOf returns what the page shows of a client that connects to an address, in the language of the member. Templates would refuse the scheme of the link
 // that opens a program. The link is safe: it contains only our own text.
-func clientOf(c catalog.Client) *client {
-	return &client{Client: c, Text: spans(c.Steps), Open: template.URL(c.Install)} //nolint:gosec // see above
+func (v *request) clientOf(c catalog.Client, address string) *client {
+	steps := strings.ReplaceAll(v.Text(strings.ReplaceAll(c.Steps, address, catalog.AddressMark)), catalog.AddressMark, address)
+	return &client{Client: c, Text: spans(steps), Open: template.URL(c.Install)} //nolint:gosec // see above
 }
 
 // The markup of catalog.Client.Steps.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // templateSources returns every template of the pages, by its path.
@@ -120,6 +122,11 @@ func TestCatalogues(t *testing.T) {
 		for english, file := range scriptTexts(t) {
 			if w.texts[english] == "" {
 				t.Errorf("%s: %s lacks %q", w.tag, file, english)
+			}
+		}
+		for _, c := range catalog.Clients(catalog.AddressMark) {
+			if w.texts[c.Steps] == "" {
+				t.Errorf("%s: the steps of %s are missing: %q", w.tag, c.Name, c.Steps)
 			}
 		}
 		for _, english := range summaries() {
