@@ -176,7 +176,7 @@ func TestStepsInGerman(t *testing.T) {
 	s := webtest.New(t, o)
 	b := s.SignedIn(t, "maria")
 	for client, words := range map[string]string{
-		"claude-code": "Führe das aus", "claude": "Im Web und in Claude Desktop unter Customize", "chatgpt": "Im Web: Plugins", "cursor": "Öffne den Link", "vscode": "Öffne den Link", "goose": "Öffne den Link",
+		"claude-code": "Führe das aus", "claude": "Im Web und in Claude Desktop unter", "chatgpt": "Im Web: Plugins", "cursor": "Öffne den Link", "vscode": "Öffne den Link", "goose": "Öffne den Link",
 	} {
 		p := b.Get("/connect?client=" + client)
 		want(t, p, words, "Melde dich hier an", s.URL+"/mcp/v1/me")
