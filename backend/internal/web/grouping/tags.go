@@ -1,6 +1,7 @@
 package grouping
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -42,7 +43,7 @@ func (v *request) renderTag(status int, name string, wrong []page.FieldError) er
 	m := page.Mistakes{List: wrong}
 	content := tagContent{
 		Tag: &organizev1.Tag{Name: shown},
-		To:  page.Field{Name: "to", Label: "New name", Value: v.R.PostForm.Get("to"), List: "other-tags", Required: true, Autocomplete: "off", Error: m.Of("to")},
+		To:  page.Field{Name: "to", Label: "New name", Value: cmp.Or(v.R.PostForm.Get("to"), shown), List: "other-tags", Required: true, Autocomplete: "off", Error: m.Of("to")},
 	}
 	for _, other := range list.GetTags() {
 		if text.Fold(other.GetName()) == text.Fold(shown) {

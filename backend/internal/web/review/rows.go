@@ -38,7 +38,7 @@ type Row struct {
 }
 
 // Brief returns the only field that a change is about: the text of a new note or contact, or the field that was changed. It is nil if
-// there are several.
+// there are several, or if the summary says it already, as that of a reminder does.
 func (r Row) Brief() *fieldRow {
 	if len(r.Objects) != 1 || r.More > 0 {
 		return nil
@@ -52,6 +52,9 @@ func (r Row) Brief() *fieldRow {
 			return nil
 		}
 		found = &r.Objects[0].Fields[i]
+	}
+	if found != nil && found.Before == "" && strings.HasSuffix(r.What, ": "+found.After) {
+		return nil
 	}
 	return found
 }
