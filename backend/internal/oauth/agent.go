@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -100,14 +99,13 @@ func SetAsks(ctx context.Context, s *db.DB, owner tenant.ID, clientID string, as
 	}})
 }
 
-// asksFirst reports whether any live grant of the client needs the member's approval for some acts.
+// asksFirst reports whether the consent page suggests that a client needs the member's approval for some acts: if one of its
+// live grants does, or if it has none yet.
 func asksFirst(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) (bool, error) {
-	var found int
-	err := s.NewRaw("SELECT 1 FROM grants WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL AND asks <> '' LIMIT 1", clientID, owner).Scan(ctx, &found)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	var live, asking int
+	err := s.NewRaw("SELECT count(*), coalesce(sum(CASE WHEN asks <> '' THEN 1 ELSE 0 END), 0) FROM grants WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL",
+		clientID, owner).Scan(ctx, &live, &asking)
+	return live == 0 || asking > 0, err
 }
 
 // NarrowAgent limits every grant of a client to the scopes and, if tools has any, to the tools. It

@@ -25,6 +25,20 @@ func (a agent) chosen(t testing.TB, b *webtest.Browser, change url.Values) answe
 func TestPresets(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
+		{"what is suggested: reading and adding, for 90 days, and asking first", func(t *testing.T, a agent, b *webtest.Browser) {
+			end := a.site.Clock.Now().Add(90 * 24 * time.Hour)
+			p := a.principal(t, a.chosen(t, b, nil).AccessToken)
+			if !p.Credential.Holds("write") || len(p.Credential.Tools) == 0 || slices.Contains(p.Credential.Tools, "delete_connection") || !p.Credential.GrantExpiresAt.Equal(end) ||
+				p.Credential.Asks.String() == "" {
+				t.Errorf("got %+v", p.Credential)
+			}
+		}},
+		{"who was not to ask first is not told to the second time", func(t *testing.T, a agent, b *webtest.Browser) {
+			a.chosen(t, b, values("ask", ""))
+			if page := authorize(b, a.ask()); page.Fill(oauth.PathConsent, nil).Has("ask") {
+				t.Error("it is on again")
+			}
+		}},
 		{"reading", func(t *testing.T, a agent, b *webtest.Browser) {
 			p := a.principal(t, a.chosen(t, b, values("preset", "read")).AccessToken)
 			if p.Credential.Holds("write") || len(p.Credential.Tools) > 0 || !p.Credential.Holds("connections") {
@@ -101,7 +115,7 @@ func TestEndOfAGrant(t *testing.T) {
 			}
 		}},
 		{"not before it is revoked", func(t *testing.T, a agent, b *webtest.Browser) {
-			if p := a.principal(t, a.tokens(t, b).AccessToken); !p.Credential.GrantExpiresAt.IsZero() {
+			if p := a.principal(t, a.chosen(t, b, values("days", "0")).AccessToken); !p.Credential.GrantExpiresAt.IsZero() {
 				t.Errorf("it ends at %s", p.Credential.GrantExpiresAt)
 			}
 		}},

@@ -201,8 +201,19 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 		return
 	}
 	view.Ticked, view.Address = view.Scopes, r.URL.RequestURI()
-	view.Preset = view.Presets[len(view.Presets)-1]
+	view.Preset, view.Days = suggested(view.Presets), suggestedDays
 	s.Pages.Consent(w, r, view)
+}
+
+// suggestedDays is for how many days the consent page suggests to allow access.
+const suggestedDays = 90
+
+// suggested returns the preset that the consent page suggests: reading and adding, or else the least.
+func suggested(presets []Preset) Preset {
+	if slices.Contains(presets, PresetAdd) {
+		return PresetAdd
+	}
+	return presets[0]
 }
 
 // consentView returns the content of the consent page of a request.

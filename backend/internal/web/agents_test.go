@@ -18,7 +18,10 @@ import (
 // wideAgent grants a client everything and returns its access token.
 func wideAgent(t *testing.T, s *webtest.Site, b *webtest.Browser, c *oauth.Client) string {
 	t.Helper()
-	return redeem(t, s, b.Post("/oauth/consent", allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))))
+	form := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
+	form.Set("preset", "all")
+	form.Del("ask")
+	return redeem(t, s, b.Post("/oauth/consent", form))
 }
 
 func scopesOf(t *testing.T, s *webtest.Site, access string) []string {

@@ -34,6 +34,7 @@ func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *oauth.Client)
 	p := b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "connections timeline"))
 	form := p.Form("/oauth/consent")
 	form.Set("decision", "allow")
+	form.Set("days", "0")
 	return redeem(t, s, b.Post("/oauth/consent", form))
 }
 

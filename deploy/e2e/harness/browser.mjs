@@ -82,11 +82,17 @@ export const AREAS = 'Choose areas, and read what each allows';
 
 /**
  * Answers the consent page that is open; untick are scopes that the client does not get, preset
- * and duration are the labels of what is chosen.
+ * and duration are the labels of what is chosen: everything without an end, unless they are given. The
+ * client need not ask first.
  */
-export async function answerConsent(page, decision, { untick = [], preset, duration } = {}) {
+export async function answerConsent(page, decision, { untick = [], preset = 'Everything it asks for', duration = 'Until I revoke it' } = {}) {
   await expectHeading(page, 'Allow access to your account?');
-  for (const label of [preset, duration].filter(Boolean)) await page.getByLabel(label, { exact: true }).check();
+  for (const label of [preset, duration]) {
+    const choice = page.getByLabel(label, { exact: true });
+    if (await choice.count()) await choice.check();
+  }
+  const ask = page.locator('#ask');
+  if (await ask.count()) await ask.uncheck();
   if (untick.length > 0) await page.getByText(AREAS, { exact: true }).click();
   for (const scope of untick) await page.getByLabel(BOXES[scope], { exact: true }).uncheck();
   await press(page, decision);
