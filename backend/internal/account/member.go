@@ -70,9 +70,9 @@ func reserved() []string {
 		"app", "assets", "avatar", "batch", "billing", "blog", "calendar", "connect", "contact", "dav", "decide",
 		"demo", "directory", "docs", "forgot", "groups", "help", "helpdesk", "home", "hostmaster", "human", "import",
 		"info", "jobs", "kith", "legal", "login", "logout", "mail", "mcp", "me", "member", "members", "moderator",
-		"network", "no-reply", "noreply", "not-me", "oauth", "official", "openapi", "owner", "people", "postmaster",
+		"network", "no-reply", "noreply", "not-me", "oauth", "official", "offline", "openapi", "owner", "people", "postmaster",
 		"privacy", "profile", "register", "reset", "root", "sandbox", "security", "service", "settings", "sign-in",
-		"sign-out", "sign-up", "signin", "signup", "staff", "status", "superuser", "support", "sysadmin", "system",
+		"sign-out", "sign-up", "signin", "signup", "staff", "status", "styleguide", "superuser", "support", "sysadmin", "system",
 		"team", "terms", "test", "today", "unsubscribe", "user", "v1", "verify", "webmaster", "well-known", "www",
 	}
 }
