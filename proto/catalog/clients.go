@@ -25,7 +25,7 @@ type Client struct {
 	Install string
 }
 
-// AddressMark stands for the address in the texts of Clients that are translated.
+// AddressMark is the placeholder of the address in the keys by which the Steps of clients are translated.
 const AddressMark = "%s"
 
 // Clients returns how to connect the most popular clients to the MCP server at an address. For a member's own

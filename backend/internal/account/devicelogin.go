@@ -30,7 +30,7 @@ const maxProgram = 200
 // noDeviceLogin is the text of fault.NotFound.
 const noDeviceLogin = "the request of the device has ended"
 
-// RevokeUnusedDevices removes the devices whose program never asked for the app password in time. Its arguments are the present time, twice.
+// RevokeUnusedDevices revokes the devices that a member allowed and whose program did not fetch its app password in time. It has two parameters, both the present time.
 const RevokeUnusedDevices = `UPDATE personal_tokens SET revoked_at = ? WHERE revoked_at IS NULL
 AND id IN (SELECT device_id FROM device_logins WHERE expires_at <= ?)`
 
@@ -79,7 +79,7 @@ func BeginDeviceLogin(ctx context.Context, s *db.DB, program, network string) (s
 	})
 }
 
-// GetDeviceLogin returns the program that waits, by the secret of its page. It fails with fault.NotFound if there is none: it was allowed or
+// GetDeviceLogin returns the request of a program that waits for an answer, by the secret of the page on which it is given. It fails with fault.NotFound if there is none: it was allowed or
 // refused, or the time is over.
 func GetDeviceLogin(ctx context.Context, s *db.DB, page string) (*DeviceLogin, error) {
 	row := &DeviceLogin{}

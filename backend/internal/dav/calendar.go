@@ -265,7 +265,7 @@ type eventFilter struct {
 	none        bool
 }
 
-// eventFilterOf reads a filter. Calendars have events only, whose properties are not looked at.
+// eventFilterOf reads a filter. It may ask for events by their time; a filter by a property of an event is refused.
 func (v *request) eventFilterOf(e *element) (f eventFilter, err error) {
 	if e == nil {
 		return f, nil

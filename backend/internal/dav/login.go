@@ -45,7 +45,7 @@ type loginBegun struct {
 	Login string `json:"login"`
 }
 
-// loginDone is the answer to a program that a member has allowed.
+// loginDone is the answer to a poll after a member has allowed the program: the account and its new app password.
 type loginDone struct {
 	Server      string `json:"server"`
 	LoginName   string `json:"loginName"`

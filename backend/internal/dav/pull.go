@@ -64,7 +64,7 @@ func FindPerson(ctx context.Context, q db.Reader, c *importer.Card) (string, err
 
 // Take adds the person of a card that was read from an address book elsewhere, or merges the card into the person on file: what differs from
 // the card that the address book had before is changed. A value that was changed here too stays, and the card's value becomes a proposal. A
-// card without a photo removes none. The changes are recorded in the name of who's credential.
+// card without a photo removes none. The changes are recorded as those of the credential of who.
 // It fails with fault.Invalid for a card that a person can't have, and if too many proposals wait.
 func Take(ctx context.Context, tx *db.Tx, who *tenant.Principal, p Pulled) (t Taken, err error) {
 	if t.ConnectionID = p.ConnectionID; p.ConnectionID == "" {

@@ -15,7 +15,7 @@ const pathStyleguide = "/styleguide"
 // styleguideContent are the parts that the page of the design shows, besides those that stand in its template.
 type styleguideContent struct {
 	Avatars []page.Avatar
-	// Fields are a text, a text with an error, a longer text and a choice.
+	// Examples of form fields: a line of text, one with an error, a text area and a list to choose from.
 	Plain, Wrong, Long page.Field
 	Choice             page.Select
 	// Words are shown as they are, in all languages.

@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestCalendars: programs that nobody here wrote find the calendar feeds of a member from the bare address, with the password of a device: vdirsyncer,
-// from which khal reads, and tsdav. They see what changes, and change nothing.
+// TestCalendars: programs that nobody here wrote find the calendar feeds of a member from the bare address, with the password of a device: tsdav, and
+// vdirsyncer, whose copy khal reads. They see changes made in Kith, and cannot make any.
 func TestCalendars(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
