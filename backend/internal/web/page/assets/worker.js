@@ -11,7 +11,6 @@ const lists = ["/", "/people"];
 const mostPeople = 50;
 
 const isPerson = (path) => /^\/people\/con_[0-9a-z]{1,10}$/.test(path);
-const isKept = (path) => lists.includes(path) || isPerson(path);
 const isFile = (path) => release.files.some((address) => address.startsWith(`${path}?`));
 
 async function keepFiles() {
@@ -46,10 +45,12 @@ async function file(request, path, search) {
 /** The name of the cache of pages; undefined if the member keeps none on this device. */
 const pagesName = async () => (await caches.keys()).find((name) => name.startsWith(pagesPrefix));
 
-/** Keeps what was answered for a page, if the member keeps pages on this device. Returns the text of a page that is kept. */
+/** Keeps what was answered to a navigation, or deletes what is kept. Returns the text of a page that is kept. */
 async function keep(path, answer) {
   const name = await pagesName();
   if (!name) return undefined;
+  if (path === signInPage && answer.ok) await caches.delete(name);
+  if (!lists.includes(path) && !isPerson(path)) return undefined;
   const pages = await caches.open(name);
   if (answer.status === 404) await pages.delete(path);
   if (!answer.ok || answer.redirected) return undefined;
@@ -85,11 +86,9 @@ const load = async (path) => keep(path, await fetch(path, { credentials: "same-o
 async function navigate(event, path, search) {
   try {
     const answer = await event.preloadResponse ?? await fetch(event.request);
-    if (path === signInPage && answer.ok) event.waitUntil(forget());
-    // Only what may be kept is copied: the copy of a download would stay in memory.
-    if (isKept(path) && search === "") event.waitUntil(keep(path, answer.clone()));
+    if (search === "" || path === signInPage) event.waitUntil(keep(path, answer.clone()));
     // After a form was sent, the page also says what was done: it is loaded once more without that.
-    if (isPerson(path) && search !== "" && answer.ok && await pagesName()) event.waitUntil(load(path).catch(() => {}));
+    else if (answer.ok && isPerson(path) && await pagesName()) event.waitUntil(load(path).catch(() => {}));
     return answer;
   } catch {
     const name = await pagesName();
